@@ -1,7 +1,6 @@
 import { chatProtocol } from './chat/protocol.ts';
 import { messagesProtocol } from './messages/protocol.ts';
 
-/** Every protocol family. */
 export const protocols = [chatProtocol, messagesProtocol] as const;
 
 export type KnownProtocol = (typeof protocols)[number];
@@ -9,7 +8,6 @@ export type ProtocolName = KnownProtocol['name'];
 
 export const protocolNames = protocols.map(({ name }) => name);
 
-/** A value for each protocol, by its name. */
 export function byProtocol<Value>(make: (protocol: KnownProtocol) => Value): Record<ProtocolName, Value> {
   return Object.fromEntries(protocols.map((protocol) => [protocol.name, make(protocol)])) as Record<
     ProtocolName,
@@ -23,7 +21,7 @@ export function protocolOf(name: ProtocolName): KnownProtocol {
   return byName[name];
 }
 
-/** The protocol of that name, which may be anything; `null` if there is none. */
+/** `null` if the value names none. */
 export function findProtocol(name: unknown): KnownProtocol | null {
   return protocols.find((protocol) => protocol.name === name) ?? null;
 }

@@ -2,75 +2,64 @@ import type { JsonReader } from '../lib/json/json-reader.ts';
 import type { Part } from './content-names.ts';
 import { BUDGETS } from './token-estimate/budgets.ts';
 
-/** How a value is read for what its request asks for, beside what it refers to. */
+/** How `ContentDemand` reads a value. State references are read separately. */
 export const Reads = {
   nothing: 0,
-  /** The request itself. */
   request: 1,
-  /** An object that a relay merges into the request. */
   more: 2,
   content: 3,
-  /** Addresses of content, by what each of them stands for. */
+  /** Addresses of content, by media type. `addresses`: the type of the surrounding content part decides. */
   addresses: 4,
   imageAddresses: 5,
   fileAddresses: 6,
 } as const;
 export type Reads = (typeof Reads)[keyof typeof Reads];
 
-/** The types of parts and the names of details are shorter, also if each character is an escape of six bytes. */
+/** Longer than any part type or detail value that is looked for, even if each character is a six-byte escape. */
 const TEXT_BYTES_MAX = 6 * 64;
 
-/** Types of parts that are audio. */
 const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
 
-/** An item that stands for an earlier one: a response of the usual length. */
+/** Estimate for an item that references an earlier one: the usual length of a response. */
 const ITEM_REFERENCE_TOKENS = 4_096;
 
-/** An object of content that is being read. */
 interface OpenPart {
   readonly outer: OpenPart | null;
-  /** Where its type stands; -1 without one. */
   typeAt: number;
   addresses: number;
   members: number;
   hasId: boolean;
 }
 
-/**
- * What a request asks for with what models are given to read: text, pictures, files, and what stands for them. `RequestReader` calls it
- * for each value that it goes over. See `docs/reservations.md`.
- */
+/** Finds what affects the cost of a request in the content for the model: media, references, cache breakpoints (`docs/reservations.md`). */
 export abstract class ContentDemand {
   readonly #imageTokens: number;
   #part: OpenPart | null = null;
-  /** Tokens of content that stands outside of the request, at an address. */
+  /** Estimated tokens of content that the request names by address. */
   protected addressedTokens = 0;
-  /** The first member of the request that has audio. */
+  /** The first top-level member that contains audio. */
   protected audioInput: string | null = null;
   protected writesCache = false;
-  /** The member of the request that is read. */
   protected content = '';
 
   constructor(imageTokens: number) {
     this.#imageTokens = imageTokens;
   }
 
-  /** Reads the member of a request whose value comes next, or says how it is read. */
+  /** Reads the next member of a request, or returns how to read it. */
   abstract readMember(json: JsonReader, isRequest: boolean): Reads;
-  /** Reads tools that are offered in the middle of the content, which come next. */
+  /** Reads the next value as tools that appear within content. */
   protected abstract readTools(json: JsonReader): void;
   protected abstract readTool(json: JsonReader): void;
 
-  /** An object of content begins. */
   begin(): void {
     this.#part = { outer: this.#part, typeAt: -1, addresses: 0, members: 0, hasId: false };
   }
 
-  /** The object has ended. */
   end(json: JsonReader): void {
     const { typeAt, addresses, members, hasId, outer } = this.#part!;
     this.#part = outer;
-    // Most parts are texts, and calls and results of tools, whose types say nothing here.
+    // Most parts are text, tool calls and tool results, whose types do not matter here.
     const type = addresses > 0 || mayMatter(json.bytes[typeAt + 1]!) ? textAt(json, typeAt) : null;
     if (type !== null && AUDIO_TYPES.includes(type)) this.#noteAudio();
     const isImage = type?.includes('image') === true;
@@ -78,7 +67,7 @@ export abstract class ContentDemand {
     if (type === 'item_reference' || (members === 1 && hasId)) this.addressedTokens += ITEM_REFERENCE_TOKENS;
   }
 
-  /** How a member is read whose value comes next, in a value that is read so. */
+  /** Returns how to read the next member, given how the surrounding value is read. */
   part(reads: Reads, part: Part, json: JsonReader): Reads {
     if (reads !== Reads.content) return this.#partOfAddress(reads, part, json);
     const open = this.#part!;
@@ -123,7 +112,7 @@ export abstract class ContentDemand {
         return Reads.nothing;
       case 'input':
       case 'arguments':
-        // What a model gave to a tool.
+        // Arguments that a model wrote for a tool.
         return Reads.nothing;
       default:
         return Reads.content;
@@ -132,13 +121,13 @@ export abstract class ContentDemand {
 
   #partOfAddress(reads: Reads, part: Part, json: JsonReader): Reads {
     if (part === 'url' || part === 'file_id' || part === 'file_url') return reads;
-    // A document may consist of blocks with pictures of their own.
+    // A document may consist of blocks that contain images.
     if (part !== 'detail') return Reads.content;
     this.#readDetail(json);
     return Reads.nothing;
   }
 
-  /** The string that comes next is an address, unless it is the content itself. */
+  /** Adds the estimate for the next string if it is an address and not inline content. */
   address(reads: Reads, { bytes, offset }: JsonReader): void {
     if (bytes[offset + 1] === QUOTE || isData(bytes, offset + 1)) return;
     if (reads === Reads.addresses) this.#part!.addresses++;
@@ -161,7 +150,7 @@ const LETTER_A = 0x61;
 const LETTER_I = 0x69;
 const DATA = 'data:';
 
-/** Whether a type that begins so may be one that is looked for. */
+/** Whether a type with this first byte can be one that is looked for. */
 function mayMatter(first: number): boolean {
   return first === LETTER_A || first === LETTER_I || first === BACKSLASH;
 }

@@ -19,7 +19,7 @@ describe('chat envelope', () => {
     assert.equal(renderChat(new GatewayError('invalidRequest')).error.param, null);
   });
 
-  it('names the type of every status', () => {
+  it('has a type for every status', () => {
     const types: Readonly<Record<string, readonly number[]>> = {
       invalid_request_error: [400, 404, 405, 408, 413, 415, 422, 426, 431],
       authentication_error: [401],
@@ -34,13 +34,13 @@ describe('chat envelope', () => {
     }
   });
 
-  it('calls a refusal for money insufficient_quota, whatever its status', () => {
+  it('uses insufficient_quota for all refusals about money, whatever the status', () => {
     for (const status of [402, 429]) {
       assert.equal(renderChat(new GatewayError('insufficientBalance', { status })).error.type, 'insufficient_quota');
     }
   });
 
-  it("does not take over a provider's type", () => {
+  it("does not adopt a provider's type", () => {
     assert.equal(
       renderChat(new GatewayError('upstreamRefused', { status: 429, type: 'own' })).error.type,
       'rate_limit_error',
@@ -49,7 +49,7 @@ describe('chat envelope', () => {
 });
 
 describe('messages envelope', () => {
-  it('has type, error and request id, and the code among the details', () => {
+  it('has type, error and request id, and the code in the details', () => {
     const error = new GatewayError('modelAbsent', { message: 'No such model.' });
     assert.deepEqual(renderMessages(error, 'req_1'), {
       type: 'error',
@@ -58,7 +58,7 @@ describe('messages envelope', () => {
     });
   });
 
-  it('names the type of every status', () => {
+  it('has a type for every status', () => {
     const types: Readonly<Record<string, readonly number[]>> = {
       invalid_request_error: [400, 405, 415, 422],
       authentication_error: [401],
@@ -78,7 +78,7 @@ describe('messages envelope', () => {
     }
   });
 
-  it('calls a refusal for money billing_error, whatever its status', () => {
+  it('uses billing_error for all refusals about money, whatever the status', () => {
     for (const status of [402, 429]) {
       assert.equal(
         renderMessages(new GatewayError('insufficientBalance', { status }), 'r').error.type,
@@ -87,14 +87,14 @@ describe('messages envelope', () => {
     }
   });
 
-  it("keeps a provider's type word for word", () => {
+  it("keeps a provider's type verbatim", () => {
     const error = new GatewayError('upstreamRefused', { status: 400, type: 'their_own_error' });
     assert.equal(renderMessages(error, 'r').error.type, 'their_own_error');
   });
 });
 
 describe('responses envelope', () => {
-  it('is that of chat, but for a limit that time alone frees: it has the type that Codex knows, and the Unix second', () => {
+  it('equals the chat format, but has the type and time that Codex recognizes for limits that reset', () => {
     const used = new GatewayError('packageFiveHourQuotaExhausted', { resetAtMs: 1_795_299_180_001 });
     assert.deepEqual(responsesEnvelope.render(used, 'r', 0).error, {
       ...renderChat(used).error,
@@ -112,7 +112,7 @@ describe('responses envelope', () => {
 });
 
 describe('usage envelope', () => {
-  it('is that of chat without param', () => {
+  it('equals the chat format without param', () => {
     const error = new GatewayError('invalidApiKey', { message: 'No key.', param: 'authorization' });
     assert.deepEqual(usageEnvelope.render(error, 'r', 0), {
       error: { code: 'invalid_api_key', message: 'No key.', type: 'authentication_error' },
@@ -122,10 +122,10 @@ describe('usage envelope', () => {
   });
 });
 
-describe('any envelope', () => {
+describe('every error format', () => {
   const error = new GatewayError('invalidRequest', { message: 'Line one\nline two: "é"', param: 'n' });
 
-  it('is that of its protocol, whose status it has', () => {
+  it('uses the status of its protocol', () => {
     assert.deepEqual(
       protocols.map(({ envelope }) => [envelope.name, envelope.render(error, 'r', 0)]),
       [
@@ -140,7 +140,7 @@ describe('any envelope', () => {
     assert.equal(messagesEnvelope.status(overloaded), overloaded.messagesStatus);
   });
 
-  it('has the catalog’s own codes for a read failure and a wrong method, with the instant', () => {
+  it('has the catalog’s own codes for a read failure and a wrong method, with a timestamp', () => {
     const at = Date.UTC(2026, 10, 20);
     assert.deepEqual(catalogEnvelope.render(new GatewayError('internal'), 'r', at), {
       code: 'COMMON_001',
@@ -158,7 +158,7 @@ describe('any envelope', () => {
     });
   });
 
-  it('fits into one event of a stream, named on messages streams only', () => {
+  it('fits into one stream event, named only in messages streams', () => {
     for (const [renderEvent, body, name] of [
       [chatStreamError, renderChat(error), null],
       [messagesStreamError, renderMessages(error, 'req_1'), 'error'],
@@ -170,7 +170,7 @@ describe('any envelope', () => {
     }
   });
 
-  it('stands in an event of its own type on the streams of responses and images, both flat and as an object', () => {
+  it('has its own event type in streams of responses and images, with flat members and an object', () => {
     const event = typedStreamError(error, 'req_1');
     assert.equal(eventFields(Buffer.from(event)).name, 'error');
     assert.deepEqual(JSON.parse(String(eventFields(Buffer.from(event)).data)), {
@@ -183,7 +183,7 @@ describe('any envelope', () => {
     assert.match(event, ONE_EVENT);
   });
 
-  it('is followed on a responses stream by response.failed, which is all that Codex reads', () => {
+  it('is followed in a responses stream by response.failed, the only event that Codex reads', () => {
     const text = responsesStreamError(error, 'req_1');
     const own = typedStreamError(error, 'req_1');
     assert.ok(text.startsWith(own));
@@ -202,12 +202,12 @@ describe('any envelope', () => {
     assert.match(failed, ONE_EVENT);
   });
 
-  it('can be taken for the end of no stream', () => {
+  it('cannot be mistaken for the end of a stream', () => {
     for (const renderEvent of [chatStreamError, messagesStreamError, typedStreamError, responsesStreamError]) {
       assert.doesNotMatch(renderEvent(error, 'req_1'), /\[DONE\]|message_stop|completed/);
     }
   });
 });
 
-/** At most a name, then data, each on one line. */
+/** At most a name, followed by data, each on one line. */
 const ONE_EVENT = /^[^\n]+\n(?:[^\n]+\n)?\n$/;

@@ -5,7 +5,7 @@ import { BLOCK_MEMBERS, MEDIA, STORED_PROMPT, topMembers } from './top-members.t
 
 const CONTENT_AT_TOP = ['output_format', 'response_format'];
 
-/** Texts, tokens, or blocks: some models make vectors of pictures. */
+/** Text, tokens, or blocks: some embedding models accept images. */
 const BLOCKS: Rule = { text: 'setting', items: { text: 'setting', readBy: 'block' }, readBy: 'block' };
 
 /** `contents`: DashScope. */
@@ -23,7 +23,6 @@ const PICTURES = {
 /** `inputs`: Voyage, Cohere. */
 const CONTENT = { input: BLOCKS, inputs: BLOCKS, query: BLOCKS, documents: BLOCKS, prompt: STORED_PROMPT };
 
-/** Of requests for embeddings, a ranking or pictures. */
 export const PLAIN_TABLE: RequestTable = {
   top: topMembers(CONTENT_AT_TOP, { ...PICTURES, ...CONTENT }),
   readBy: { skill, block: { members: BLOCK } },

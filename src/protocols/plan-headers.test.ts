@@ -17,8 +17,8 @@ const weekly = (used: number, limit = 1_000): PlanWindow => ({
   resetAtMs: 1_795_800_000_000,
 });
 
-describe('the windows of a plan for Codex', () => {
-  it('are percents, minutes and Unix seconds', () => {
+describe('plan windows for Codex', () => {
+  it('are in percent, minutes and Unix seconds', () => {
     assert.deepEqual(responsesPlanHeaders([fiveHour(85), weekly(1_000)], false), {
       'x-codex-primary-used-percent': '42',
       'x-codex-primary-window-minutes': '300',
@@ -29,7 +29,7 @@ describe('the windows of a plan for Codex', () => {
     });
   });
 
-  it('are whole percents from 0 to 100, also of a limit of 0 or one that was lowered', () => {
+  it('are integers from 0 to 100 percent, even with a limit of 0 or one that was lowered', () => {
     for (const [window, percent] of [
       [fiveHour(0), '0'],
       [fiveHour(57), '28'],
@@ -42,8 +42,8 @@ describe('the windows of a plan for Codex', () => {
   });
 });
 
-describe('the windows of a plan for agents that speak messages', () => {
-  const told = (windows: readonly PlanWindow[], isRefused = false): Record<string, string> =>
+describe('plan windows for agents that use the messages protocol', () => {
+  const headersFor = (windows: readonly PlanWindow[], isRefused = false): Record<string, string> =>
     Object.fromEntries(
       Object.entries(messagesPlanHeaders(windows, isRefused)).map(([name, value]) => [
         name.replace('anthropic-ratelimit-unified-', ''),
@@ -51,8 +51,8 @@ describe('the windows of a plan for agents that speak messages', () => {
       ]),
     );
 
-  it('are used fractions and Unix seconds, and the one that is used most', () => {
-    assert.deepEqual(told([fiveHour(20), weekly(400)]), {
+  it('are fractions and Unix seconds, with the window that is used most', () => {
+    assert.deepEqual(headersFor([fiveHour(20), weekly(400)]), {
       status: 'allowed',
       reset: '1795800000',
       'representative-claim': 'seven_day',
@@ -65,7 +65,7 @@ describe('the windows of a plan for agents that speak messages', () => {
     });
   });
 
-  it('have a warning from three quarters on, and another from 95 percent on', () => {
+  it('include a warning at 75 percent, and another at 95 percent', () => {
     for (const [used, status, threshold] of [
       [149, 'allowed', undefined],
       [150, 'allowed_warning', '0.75'],
@@ -73,26 +73,26 @@ describe('the windows of a plan for agents that speak messages', () => {
       [190, 'allowed_warning', '0.95'],
       [200, 'allowed_warning', '0.95'],
     ] as const) {
-      const headers = told([fiveHour(used), weekly(0)]);
+      const headers = headersFor([fiveHour(used), weekly(0)]);
       assert.deepEqual([headers.status, headers['5h-status']], [status, status]);
       assert.equal(headers['5h-surpassed-threshold'], threshold);
       assert.equal(headers['7d-surpassed-threshold'], undefined);
     }
   });
 
-  it('say of a refusal which window is used up', () => {
-    const headers = told([fiveHour(200), weekly(800)], true);
+  it('show in a refusal which window is used up', () => {
+    const headers = headersFor([fiveHour(200), weekly(800)], true);
     assert.deepEqual(
       [headers.status, headers['representative-claim'], headers.reset, headers['5h-status'], headers['7d-status']],
       ['rejected', 'five_hour', '1795299181', 'rejected', 'allowed_warning'],
     );
   });
 
-  it('name the one that lasts longer if both are used up', () => {
-    assert.equal(told([fiveHour(200), weekly(1_000)], true)['representative-claim'], 'seven_day');
+  it('name the window that resets later if both are used up', () => {
+    assert.equal(headersFor([fiveHour(200), weekly(1_000)], true)['representative-claim'], 'seven_day');
   });
 
-  it('are none without windows', () => {
-    assert.deepEqual(told([]), {});
+  it('are omitted without windows', () => {
+    assert.deepEqual(headersFor([]), {});
   });
 });

@@ -7,8 +7,8 @@ const NOW_MS = Date.UTC(2026, 10, 20, 4);
 const requests = { limit: 60, remaining: 59, resetAtMs: NOW_MS + 1_000 };
 const tokens = { limit: 1_000, remaining: 0, resetAtMs: NOW_MS + 61_001 };
 
-describe('what is left of limits by the minute', () => {
-  it('is told to clients of the chat family by durations', () => {
+describe('remaining per-minute limits', () => {
+  it('are sent to clients of the chat family as durations', () => {
     assert.deepEqual(chatRateHeaders({ requests, tokens }, NOW_MS, ['compat']), {
       'x-ratelimit-limit-requests': '60',
       'x-ratelimit-remaining-requests': '59',
@@ -31,10 +31,10 @@ describe('what is left of limits by the minute', () => {
     [3_600_000, '1h0m0s'],
     [3_725_000, '1h2m5s'],
   ] as const) {
-    it(`is whole again after ${ms} ms: ${text}`, () => assert.equal(durationText(ms), text));
+    it(`reset after ${ms} ms, written ${text}`, () => assert.equal(durationText(ms), text));
   }
 
-  it('is told to clients of the messages family by instants, under the vendor and each name of the addresses', () => {
+  it('are sent to clients of the messages family as timestamps, with the vendor and each mount name as prefix', () => {
     const rates = (name: string) => ({
       [`${name}-ratelimit-requests-limit`]: '60',
       [`${name}-ratelimit-requests-remaining`]: '59',

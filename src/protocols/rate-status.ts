@@ -1,22 +1,17 @@
-/** What is left of limits by the minute, as clients show it: of those that limit a call, the ones with the least left. */
+/** What remains of per-minute limits, as clients display it. If several limits apply to a call, these are the ones with the least left. */
 export interface RateStatus {
-  /** `null`: not limited. */
   readonly requests: RateLeft | null;
   readonly tokens: RateLeft | null;
 }
 
 export interface RateLeft {
-  /** A minute. */
+  /** Per minute. */
   readonly limit: number;
   readonly remaining: number;
-  /** When all of it is free again. */
   readonly resetAtMs: number;
 }
 
-/**
- * The headers in which clients of a protocol look for what is left of their limits. `names`: the names under which the
- * protocol is mounted.
- */
+/** Builds the response headers in which a protocol's clients expect the remaining limits. `names`: the mount names of the protocol. */
 export type RateHeaders = (
   status: RateStatus,
   nowMs: number,

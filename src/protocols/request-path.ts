@@ -1,21 +1,20 @@
 import { decodeString } from '../lib/json/json-string.ts';
 
-/** In place of a name that is no text, or longer than any. */
 export const UNREADABLE = '?';
 const KEY_BYTES_MAX = 512;
 const NAME_CHARACTERS_MAX = 64;
-/** The most of a path that is shown; a request may have very many references on a long one. */
+/** Maximum length of a displayed path. A request may contain very many references below one long path. */
 const PATH_CHARACTERS_MAX = 512;
 const CUT = '…';
 
-/** Where in a request the value stands that is read. */
+/** Path of the value that is being read, such as `input[3].content`. */
 export class RequestPath {
   readonly #bytes: Buffer;
-  /** `-1 - index` of an item, or the offsets at which the key of a member begins and ends. */
+  /** `-1 - index` for an array item, or the start and end offset of a member's key. */
   readonly #places: number[] = [];
-  /** How much of it is in use: to shorten an array takes longer than to go over a small object. */
+  /** Entries in use. Truncating the array would cost more than reading a small object. */
   #depth = 0;
-  /** The text of the path to each place in it, down to the depth that an earlier text was made of. */
+  /** Cached text of each path prefix, valid up to `#textsDepth`. */
   readonly #texts: string[] = [];
   #textsDepth = 0;
 
@@ -27,7 +26,6 @@ export class RequestPath {
     return this.#depth;
   }
 
-  /** Into the member whose key is `bytes[start, end)`. */
   enter(start: number, end: number): void {
     this.#cutTexts();
     this.#places[this.#depth++] = start;
@@ -38,7 +36,6 @@ export class RequestPath {
     this.#depth -= 2;
   }
 
-  /** Into an array, in front of its items. */
   enterArray(): void {
     this.#places[this.#depth++] = 0;
   }
@@ -57,7 +54,7 @@ export class RequestPath {
     if (this.#textsDepth > this.#depth) this.#textsDepth = this.#depth;
   }
 
-  /** The whole path: `input[3].content`. Each place is made into text once, however many references stand below it. */
+  /** The whole path. Each prefix is converted to text once, no matter how many references are below it. */
   text(): string {
     const places = this.#places;
     let at = Math.min(this.#textsDepth, this.#depth);
@@ -76,7 +73,7 @@ export class RequestPath {
     return text;
   }
 
-  /** The path from a depth on, without the places of items: that in a tool, which is short. */
+  /** The path below a depth, without array indexes. Used within tools, where paths are short. */
   textFrom(depth: number): string {
     let text = '';
     for (let at = depth; at < this.#depth; at++) {
@@ -92,7 +89,6 @@ export class RequestPath {
   }
 }
 
-/** As much of a name as is shown. */
 export function shortName(name: string): string {
   return name.slice(0, NAME_CHARACTERS_MAX);
 }

@@ -7,7 +7,7 @@ import { PLAIN_TABLE } from './plain-references.ts';
 import { readNamedState } from './request-reader.ts';
 import { RESPONSES_TABLE } from './responses/state-references.ts';
 
-/** What each protocol reads of a body (docs/provider-state.md): a line a reference, and one an unlisted part. */
+/** What each protocol reads in a body (docs/provider-state.md): one line per reference or unlisted part. */
 
 const TABLES = { chat: CHAT_TABLE, messages: MESSAGES_TABLE, responses: RESPONSES_TABLE, plain: PLAIN_TABLE };
 type Protocol = keyof typeof TABLES;
@@ -21,7 +21,7 @@ function found(protocol: Protocol, body: object | string): string[] {
   ];
 }
 
-/** The protocol that reads a body, the body, and what it finds. */
+/** The protocol, the body, and the expected result. */
 type Case = readonly [protocol: Protocol, body: object | string, ...found: string[]];
 
 const shell = (environment: object) => ({ type: 'shell', environment });
@@ -29,7 +29,7 @@ const tools = (...list: unknown[]) => ({ tools: list });
 const items = (...list: object[]) => ({ input: list });
 const said = (...blocks: object[]) => ({ messages: [{ role: 'user', content: blocks }] });
 
-/** Addresses that are not on the internet for all who read them. */
+/** Addresses that some parser does not resolve to the internet. */
 const INNER_ADDRESSES = [
   ...[
     'http://169.254.169.254/latest/meta-data/',
@@ -53,7 +53,7 @@ const REFERENCES: readonly Case[] = [
     ['responses', items({ role: 'user', content: [{ image_url: url }] }), 'network  at input[0].content[0].image_url'],
     ['plain', { input: [{ image: url }] }, 'network  at input[0].image'],
   ]),
-  // Blocks under the names of other vendors than the protocol's own.
+  // Blocks with names of other vendors.
   [
     'responses',
     items({ role: 'user', content: [{ type: 'input_video', video_url: 'oss://b/k' }] }),
@@ -73,7 +73,7 @@ const REFERENCES: readonly Case[] = [
   ],
   ['plain', { query: { image: 'file:///etc/passwd' } }, 'file file:///etc/passwd at query.image'],
   ['plain', { documents: [{ file_id: 'f' }] }, 'file f at documents[0].file_id'],
-  // A list in a list.
+  // Nested lists.
   ['responses', { input: [[{ type: 'item_reference', id: 'msg_1' }]] }, 'item msg_1 at input[0][0].id'],
   [
     'messages',
@@ -82,11 +82,11 @@ const REFERENCES: readonly Case[] = [
   ],
   ['chat', said([{ image_url: 'oss://b/k' }] as object), 'file oss://b/k at messages[0].content[0][0].image_url'],
   ['chat', said({ image_url: [['oss://b/k']] }), 'file oss://b/k at messages[0].content[0].image_url[0][0]'],
-  // Stored prompts, whose name is that of the text at other vendors.
+  // Stored prompts under a name that other vendors use for text.
   ['chat', { prompt: { id: 'pmpt_1' } }, 'prompt pmpt_1 at prompt.id'],
   ['messages', { prompt: { id: 'my-prompt' } }, 'prompt my-prompt at prompt.id'],
   ['chat', { lora: [{ id: 0, scale: 1 }] }, 'adapter  at lora'],
-  // Addresses, in whatever way they are written.
+  // Addresses in various spellings.
   ...['\\u006ds://f', 'ms:\\u002f/f', 'ms:\\/\\/f', ' \\n\\u0009ms://f'].flatMap((url): Case[] => [
     [
       'chat',
@@ -134,7 +134,7 @@ const REFERENCES: readonly Case[] = [
     'file /data/a.png at messages[0].content[0].source.url',
   ],
   ['chat', { audio: { format: 'mp3', voice: { id: 'voice_1' } } }, 'profile voice_1 at audio.voice.id'],
-  // Servers of models, and relays.
+  // Model servers and relays.
   ...['chat', 'messages', 'responses', 'plain'].flatMap((protocol): Case[] =>
     [
       ...['adapter_id', 'adapter_source', 'lora_id', 'lora_request', 'chat_template'].map((name) => ['adapter', name]),
@@ -156,7 +156,7 @@ const REFERENCES: readonly Case[] = [
     { tool_choice: { type: 'allowed_tools', tools: [shell({ container_id: 'c' })] } },
     'container c at tool_choice.tools[0].environment.container_id',
   ],
-  // Tools, at the top and in the middle of the content.
+  // Tools, at the top level and within content.
   [
     'responses',
     tools(shell({ type: 'container_reference', container_id: 'c' })),
@@ -216,14 +216,14 @@ const REFERENCES: readonly Case[] = [
     { extra_body: tools(shell({ container_id: 'c' })) },
     'container c at extra_body.tools[0].environment.container_id',
   ],
-  // A tool of the client has nothing at a provider, whatever its name.
+  // A client tool has no provider state, whatever its name.
   ['responses', tools({ type: 'local_shell', container_id: 'c' }), 'container c at tools[0].container_id'],
   [
     'messages',
     tools({ type: 'bash_20250124', name: 'bash', memory_store_id: 'm' }),
     'state m at tools[0].memory_store_id',
   ],
-  // The type may come last.
+  // The type may be the last member.
   [
     'responses',
     '{"tools":[{"environment":{"container_id":"c"},"type":"shell"}]}',
@@ -280,7 +280,7 @@ const REFERENCES: readonly Case[] = [
     'file f at messages[0].content[0].content[0].source.content[0].source.file_id',
   ],
   ['messages', said({ type: 'memory', memory_store_id: 'm' }), 'state m at messages[0].content[0].memory_store_id'],
-  // The top, and what relays put there.
+  // The top level, including relay extensions.
   ['messages', { thread: { type: 'continue', previous_message_id: 'm' } }, 'thread m at thread.previous_message_id'],
   ['messages', { diagnostics: { previous_message_id: 'm' } }, 'state m at diagnostics.previous_message_id'],
   [
@@ -322,7 +322,7 @@ const REFERENCES: readonly Case[] = [
       'cache cachedContents/1 at extra_body.google.cached_content',
     ],
     [protocol, { data_sources: [{ type: 'azure_search' }] }, 'network  at data_sources'],
-    // New fields are open, unless what they have looks like an id of a vendor.
+    // New fields are allowed unless their content looks like a vendor's id.
     [protocol, { new_field: 'resp_scene_2' }, 'response resp_scene_2 at new_field'],
     [protocol, { new_field: 'resp_68af4030' }, 'response resp_68af4030 at new_field'],
     [protocol, { new_field: { deeper: ['x', 'cntr_12'] } }, 'container cntr_12 at new_field.deeper[1]'],
@@ -550,9 +550,9 @@ const CONTENT: readonly Case[] = [
 ];
 
 for (const [what, cases] of Object.entries({
-  'what refers to state': REFERENCES,
-  'what the gateway does not know of a tool': UNLISTED,
-  'content names nothing': CONTENT,
+  'references to state': REFERENCES,
+  'unknown tools and tool members': UNLISTED,
+  'content without references': CONTENT,
 })) {
   describe(what, () => {
     for (const [protocol, body, ...expected] of cases) {

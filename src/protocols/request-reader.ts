@@ -10,7 +10,6 @@ import { firstKeyOf, toolTypeOf } from './tool-type.ts';
 import { TOOLS, toolFamily, toolRule } from './tools.ts';
 import { addUnlisted, type UnlistedPart } from './unlisted-parts.ts';
 
-/** What a request names at its provider. */
 export interface NamedState {
   readonly references: readonly StateReference[];
   readonly unlisted: readonly UnlistedPart[];
@@ -18,25 +17,25 @@ export interface NamedState {
 
 const TYPE_BYTES_MAX = 256;
 
-/** What differs between protocols: the members at the top, and the objects that a protocol reads in its own way. */
+/** What differs between protocols: the top-level members, and the objects that the protocol reads with its own functions. */
 export interface RequestTable {
   readonly top: Members;
   readonly readBy: Readonly<Record<string, OwnReading>>;
 }
 
-/** An object that stands in itself, or of which several members together decide. */
+/** An object that can contain itself, or whose meaning depends on several members together. */
 export interface OwnReading {
   readonly members: Members;
-  /** Reads the object that comes next; absent: its members, and nothing else. */
+  /** Reads the next object. Absent: only its members are read. */
   readonly read?: (reader: RequestReader, reads: Reads) => void;
 }
 
 /**
- * Reads what a body that is known to be JSON names at a provider, by the tables of its protocol, and in the same pass what it asks for. A tool
- * whose type does not stand first is gone over twice.
+ * Reads the provider state that a JSON body refers to, by the tables of its protocol. The same pass reads what affects the cost. A tool whose type is
+ * not its first member is scanned twice.
  *
- * @param demand Takes in what the request asks for; `null`: that is not read.
- * @throws GatewayError `invalidRequest` if a member on the way is ambiguous, or a reference has the wrong form.
+ * @param demand Collects what affects the cost; `null`: not collected.
+ * @throws GatewayError `invalidRequest` if an inspected member is ambiguous, or a reference has the wrong form.
  */
 export function readNamedState(body: JsonReader, table: RequestTable, demand: ContentDemand | null = null): NamedState {
   const reader = new RequestReader(body, table, demand);
@@ -44,12 +43,12 @@ export function readNamedState(body: JsonReader, table: RequestTable, demand: Co
   return { references: reader.references.list, unlisted: reader.unlisted };
 }
 
-/** Reads what the content that comes next asks for, and nothing of what it refers to. */
+/** Reads only what affects the cost in the next value, not its references. */
 export function readContent(json: JsonReader, demand: ContentDemand): void {
   new RequestReader(json, NO_TABLE, demand).content(Reads.content);
 }
 
-/** The tool of a provider that is read: the setting that allows it, and how deep it stands. */
+/** The provider tool that is being read: the setting that allows it, and its depth in the path. */
 interface Within {
   readonly name: string;
   readonly depth: number;
@@ -62,9 +61,7 @@ export class RequestReader {
   readonly #table: RequestTable;
   readonly #demand: ContentDemand | null;
   readonly #path: RequestPath;
-  /** `null`: content is read. */
   #within: Within | null = null;
-  /** How many tools stand around what is read. */
   #toolDepth = 0;
 
   constructor(body: JsonReader, table: RequestTable, demand: ContentDemand | null) {
@@ -74,7 +71,7 @@ export class RequestReader {
     this.#path = new RequestPath(body.bytes);
   }
 
-  /** What is read, as an error states it: `input[3].content`. */
+  /** Path of the current value, as errors show it: `input[3].content`. */
   param(member?: string): string {
     const path = this.#path.text();
     if (member === undefined) return path;
@@ -82,9 +79,9 @@ export class RequestReader {
   }
 
   /**
-   * Reads the members of the object that comes next.
+   * Reads the members of the next object.
    *
-   * @param notice Called at the value of each member that has a rule. The value is not read if it moves the reader.
+   * @param notice Called at each member that has a rule. If it consumes the value, the value is not read again.
    */
   members(members: Members, reads: Reads, notice?: (name: string) => void): void {
     const { json } = this;
@@ -112,7 +109,6 @@ export class RequestReader {
     if (reads === Reads.content) this.#demand!.end(json);
   }
 
-  /** How the value of a member that comes next is read for what the request asks for. */
   #ask(reads: Reads, part: Part): Reads {
     if (reads >= Reads.content) return this.#demand!.part(reads, part, this.json);
     return this.#demand!.readMember(this.json, reads === Reads.request);
@@ -124,7 +120,6 @@ export class RequestReader {
     this.#path.leave();
   }
 
-  /** Reads the items of the array that comes next by a rule. */
   #items(rule: Rule, reads: Reads): void {
     const { json } = this;
     this.#path.enterArray();
@@ -135,7 +130,7 @@ export class RequestReader {
     this.#path.leaveArray();
   }
 
-  /** Reads what the value that comes next asks for; it refers to nothing. */
+  /** Reads what affects the cost in the next value, which contains no references. */
   content(reads: Reads): void {
     if (reads === Reads.nothing) return;
     const { json } = this;
@@ -145,7 +140,6 @@ export class RequestReader {
     else if (kind === 'string' && reads > Reads.content) this.#demand!.address(reads, json);
   }
 
-  /** Reads the value that comes next by its rule, or leaves it to be skipped. */
   #value(rule: Rule, reads: Reads): void {
     if (this.json.kind === 'null') return;
     switch (rule) {
@@ -169,7 +163,7 @@ export class RequestReader {
     }
   }
 
-  /** As `content`, and stays where it is. */
+  /** Like `content`, but does not move the reader. */
   #contentOnly(reads: Reads): void {
     const { json } = this;
     new RequestReader(json.from(json.offset), this.#table, this.#demand).content(reads);
@@ -197,7 +191,7 @@ export class RequestReader {
     } else if (kind === 'array' && items !== undefined) {
       this.#items(items, reads);
     } else if (kind === 'array' && (members !== undefined || readBy !== undefined)) {
-      // A list in the place of what it lists.
+      // An array where the rule expects one of its items.
       this.#unlistHere('form');
       this.#items(rule, reads);
     } else if (kind === 'object' || kind === 'array' || text === undefined) {
@@ -224,7 +218,6 @@ export class RequestReader {
     }
   }
 
-  /** A value of a known member that has a form which its rule does not say. */
   #unexpected({ text }: Form, reads: Reads): void {
     if (typeof text === 'object') {
       this.references.readId(this.json, text.state, this.param());
@@ -234,7 +227,6 @@ export class RequestReader {
     this.#form(OPEN_VALUE, reads);
   }
 
-  /** A member that has no rule. */
   #other({ others }: Members, start: number, end: number, reads: Reads): void {
     const { json } = this;
     const { kind } = json;
@@ -250,7 +242,7 @@ export class RequestReader {
     this.#path.enter(start, end);
     if (others === 'unknown') this.#unlistHere('member');
     const named = others === 'field' || kind === 'object' ? null : kindByName(json.bytes, start, end);
-    // A boolean says neither.
+    // A boolean cannot be a reference.
     if (kind !== 'true' && kind !== 'false') {
       this.#form(named !== null ? state(named) : others === 'field' ? FIELD_VALUE : OPEN_VALUE, reads);
     }
@@ -267,7 +259,7 @@ export class RequestReader {
   #tool(): void {
     const { type, isClient } = toolTypeOf(this.json);
     const rule = type !== null ? toolRule(type) : isClient ? TOOLS.custom! : null;
-    // A tool in a tool has none in it, so that none is gone over often.
+    // Tools nested deeper are not read, so that no tool is scanned many times.
     if (rule === null || this.#toolDepth === TOOL_DEPTH_MAX) {
       if (type === null) this.#unlistTool(firstKeyOf(this.json));
       else this.#unlistTool(type, 'type');
@@ -298,6 +290,6 @@ export class RequestReader {
 
 const TOOL_DEPTH_MAX = 2;
 
-/** An object of which nothing refers to anything. */
+/** An object whose members contain no references. */
 const CONTENT = new Members({}, 'content');
 const NO_TABLE: RequestTable = { top: CONTENT, readBy: {} };

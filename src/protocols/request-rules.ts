@@ -6,64 +6,65 @@ import { PART_NAMES, type Part, partOf } from './content-names.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
- * What the values of a request are, as tables (docs/provider-state.md):
- *
+ * Tables of what the values of a request mean (docs/provider-state.md):
  * - `content`: any JSON that models or the caller read. It is not inspected.
- * - `setting`: a text, a number, a boolean, or an array of these.
+ * - `setting`: a string, a number, a boolean, or an array of these.
  * - `model`: names models; `operations/demand.ts` reads it.
- * - `tools`: an array of tools, or one (`tools.ts`).
+ * - `tools`: a tool or an array of tools (`tools.ts`).
  * - `more`: members that a relay merges into the request.
- * - a form: what a text there is, and what the items of an array and the members of an object are.
+ * - a form: what a string means, and the rules for array items and object members.
  *
- * Null is absent everywhere.
+ * Null counts as absent everywhere.
  */
 export type Rule = 'content' | 'setting' | 'model' | 'tools' | 'more' | Form;
 
-/** A value may only have the forms that are listed. */
 export interface Form {
   readonly text?: TextRule;
   readonly items?: Rule;
   readonly members?: Members;
-  /** A value of any form names this state. */
+  /** A value of any form refers to state of this kind. */
   readonly any?: StateKind;
-  /** The setting that allows what is unknown in it: `mcp_servers`. Absent: that of the tool around it. */
+  /** The setting that allows unknown members in it, such as `mcp_servers`. Absent: the setting of the surrounding tool. */
   readonly allowedAs?: string;
-  /** The protocol reads the object itself, by the function of this name. */
+  /** Name of the protocol's function that reads the object. */
   readonly readBy?: string;
 }
 
 /**
- * What a text is: a word; what refers to state if it looks like an id of a vendor; what a model reads, where a model of Alibaba Cloud takes `fileid://` for a file; the address of
- * content, or of a server on the internet, neither of which may name what the provider keeps; such an address or the
- * content itself in base64; or the id of what the provider keeps.
+ * What a string means:
+ * - `setting`: a plain word.
+ * - `shown`: a reference if it looks like an id of a vendor.
+ * - `prose`: text for the model. Alibaba Cloud reads `fileid://` in it as a reference to a file.
+ * - `link`: the address of content, which must not be state that the provider keeps.
+ * - `media`: an address like `link`, or the content itself in base64.
+ * - `server`: the address of a server on the internet.
+ * - `StateText`: the id of state that the provider keeps.
  */
 export type TextRule = 'setting' | 'shown' | 'prose' | 'link' | 'media' | 'server' | StateText;
 
-/** An id of state, unless it is one of the vendor's own. */
+/** The id of state, except for the vendor's predefined ids. */
 export interface StateText {
   readonly state: StateKind;
   readonly except?: readonly string[];
 }
 
-/** What members without a rule of their own are. */
+/** How members without a rule of their own are treated. */
 export type Others =
-  /** Unknown to the gateway, so that it refuses them. */
+  /** Refused: the gateway does not know them. */
   | 'unknown'
-  /** Content, unless its name or value shows a reference to state. */
+  /** Content, unless the name or value looks like a reference to state. */
   | 'open'
-  /** Content, unless its value shows a reference to state: new fields at the top of a request stay open. */
+  /** Content, unless the value looks like a reference to state. Used at the top of a request, where new fields are allowed. */
   | 'field'
-  /** Content. */
   | 'content'
-  /** Names that the caller chooses. */
   | { readonly each: Rule };
 
-/** The members of an object, prepared for the comparison of bytes: a key is looked up once for all that is read of it. */
+/** The members of an object, prepared for byte comparison. Each key is looked up once for all purposes. */
 export class Members {
   readonly rules: Readonly<Record<string, Rule>>;
   readonly others: Others;
   readonly names: readonly string[];
-  /** The names that have rules, and behind them those that have a meaning in content. */
+  /** Names that have rules, followed by names that only `ContentDemand` reads. */
   readonly #all: MemberNames;
   readonly #keys: readonly KnownKey[];
 
@@ -75,39 +76,32 @@ export class Members {
     this.#keys = this.#all.names.map((name, place) => ({ name, place, rule: rules[name], part: partOf(name) }));
   }
 
-  /** What is known of the name that the bytes between two quotes are equal to when folded (`foldedName`). */
+  /** Looks up a key, given as the bytes between its quotes. Names are compared in folded form (`foldedName`). */
   find(bytes: Buffer, start: number, end: number): KnownKey {
     const place = this.#all.find(bytes, start, end);
     return place === -1 ? UNKNOWN_KEY : this.#keys[place]!;
   }
 }
 
-/** A key of an object, as far as a table knows it. */
 export interface KnownKey {
   readonly name: string;
   readonly place: number;
-  /** `undefined`: the name has none. */
   readonly rule: Rule | undefined;
-  /** What it says of content. */
   readonly part: Part;
 }
 
 const UNKNOWN_KEY: KnownKey = { name: '', place: -1, rule: undefined, part: null };
 
-/** The members of an object that were seen: most are among those that a number has bits for. */
+/** The members of an object that were read so far. The first 31 names of a table are tracked as bits of a number. */
 export class SeenMembers {
   #bits = 0;
   #more: Set<number> | null = null;
 
-  /**
-   * Takes in the member whose value comes next.
-   *
-   * @throws GatewayError `invalidRequest` if it was seen before, or is in another spelling: whichever a provider reads, neither is read.
-   */
+  /** @throws GatewayError `invalidRequest` for a duplicate or another spelling, since providers disagree on which one counts. */
   add({ name, place }: KnownKey, { bytes, keyStart, keyEnd }: JsonReader): void {
     const isSpelt = hasBytes(name, bytes, keyStart, keyEnd) || decodeString(bytes, keyStart, keyEnd) === name;
     if (isSpelt && !this.#isSecond(place)) return;
-    throw invalidRequest(`The key "${name}" appears more than once, or in another spelling.`, name);
+    throw invalidRequest(`The key "${name}" must appear at most once and be spelled exactly this way.`, name);
   }
 
   #isSecond(place: number): boolean {
@@ -122,28 +116,23 @@ export class SeenMembers {
   }
 }
 
-/** The bits of a number that shifts can address. */
+/** Bits of a number that shifts can address. */
 const BITS = 31;
 
-/** An id of state, or several. */
+/** One id or an array of ids. */
 export const state = (kind: StateKind, except?: readonly string[]): Form => {
   const text = { state: kind, ...(except !== undefined && { except }) };
   return { text, items: { text } };
 };
 
-/** An object that may have these members and no others. */
 export const only = (rules: Readonly<Record<string, Rule>>): Form => ({ members: new Members(rules, 'unknown') });
 
-/** An object whose other members are content, unless they show a reference. */
 export const open = (rules: Readonly<Record<string, Rule>>): Form => ({ members: openMembers(rules) });
 
 export const openMembers = (rules: Readonly<Record<string, Rule>>): Members =>
   new Members({ ...CONTENT, ...rules }, 'open');
 
-/**
- * Members that are content wherever they stand: what models and callers write, what a model gave to a tool, descriptions
- * of data, and the ids of what a request brings along itself.
- */
+/** Members that are content in every object: text by models and callers, tool arguments, schemas, and ids that the request defines itself. */
 const CONTENT: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(
     [
@@ -156,21 +145,19 @@ const CONTENT: Readonly<Record<string, Rule>> = {
   url: { text: 'link' },
 };
 
-/** An object whose names the caller chooses. */
 export const mapOf = (each: Rule): Form => ({ members: new Members({}, { each }) });
 
 export const listOf = (items: Rule): Form => ({ items });
 
-/** What names state whatever its form is. */
+/** A value that refers to state, whatever its form. */
 export const anything = (any: StateKind): Form => ({ any });
 
-/** State that is named by its id, or by an object that has it. */
+/** State given by its id, or by an object that contains the id. */
 export const stateOrObject = (kind: StateKind, rules: Readonly<Record<string, Rule>> = {}): Form => ({
   ...state(kind),
   members: openMembers({ id: state(kind), ...rules }),
 });
 
-/** The values of a `setting`. */
 export const SETTING: Form = { text: 'setting', items: { text: 'setting' } };
 
 export const LINK: Form = { text: 'link' };

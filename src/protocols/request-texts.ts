@@ -6,21 +6,21 @@ import { withoutTrailing } from '../lib/trailing.ts';
 import type { StateText, TextRule } from './request-rules.ts';
 import { type ShownReference, shownByValue } from './shown-references.ts';
 
-/** What texts in requests refer to, above all by addresses. */
+/** Finds what strings in requests refer to, mainly by their addresses. */
 
 const ID_BYTES_MAX = 256;
 const ADDRESS_BYTES_MAX = 4_096;
-/** Addresses of content that stands in the request or on the web. */
+/** Schemes whose content is on the web or in the request itself. */
 const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
-/** By which a text names files at Alibaba Cloud. */
+/** Scheme for files at Alibaba Cloud. */
 const FILE_SCHEME = 'fileid';
 
-/** Whether the text that comes next is an id of the vendor's own. */
+/** Whether the next string is one of the vendor's predefined ids. */
 export function isExcepted(json: JsonReader, { except }: StateText): boolean {
   return except !== undefined && json.kind === 'string' && except.includes(textHere(json, ID_BYTES_MAX) ?? '');
 }
 
-/** What the text that comes next refers to, by what it is; `unlisted`: it may not be what it is. */
+/** Returns what the next string refers to; `unlisted` if the string is not allowed for this rule. */
 export function shownByText(json: JsonReader, rule: Exclude<TextRule, StateText>): ShownReference | 'unlisted' | null {
   switch (rule) {
     case 'setting':
@@ -44,7 +44,7 @@ function shownByAddress(json: JsonReader, rule: 'prose' | 'link' | 'media'): Sho
   return isFetched && !isPublicServerAt(json.bytes, json.offset) ? { kind: 'network', id: '' } : null;
 }
 
-/** A text in place of an address: base64, the id of a file, or the path of one, which some servers of models open. */
+/** Handles a string without a scheme: base64, a file id, or a file path, which some model servers open. */
 function shownByBareMedia(json: JsonReader): ShownReference | null {
   const shown = shownByValue(json.bytes, json.offset);
   if (shown !== null) return shown;
@@ -63,12 +63,12 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const SCHEME_BYTES_MAX = 32;
-/** The bytes that a scheme takes with what follows it, if each is an escape. */
+/** Maximum bytes of a scheme and the characters after it, if each is an escape. */
 const ESCAPED_BYTES_MAX = 6 * (SCHEME_BYTES_MAX + 3);
 
 /**
- * The scheme of the address in a string whose text begins at `start`, in lower case; `null`: the text is no address. Escapes are decoded and
- * leading white space is skipped, as clients do that fetch it.
+ * The lowercase scheme of the address in a string whose text begins at `start`; `null` if it is not an address. Decodes escapes and skips leading
+ * white space, as clients do that fetch the address.
  */
 function schemeAt(bytes: Buffer, start: number): string | null {
   for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
@@ -88,10 +88,9 @@ function schemeOf(text: string): string | null {
   return (scheme ?? other)?.toLowerCase() ?? null;
 }
 
-/** Two need no slashes. */
+/** `data` and `file` need no slashes. */
 const ADDRESS = /^(?:([a-z\d+.-]+):\/\/|(data|file):)/i;
 
-/** The beginning of a text in a string, after leading white space. */
 function decodedStart(bytes: Buffer, start: number): string {
   let from = start;
   while (isWhiteSpace(bytes, from)) from = escapeEnd(bytes, from);
@@ -100,7 +99,6 @@ function decodedStart(bytes: Buffer, start: number): string {
   return decodeString(bytes, from, end);
 }
 
-/** Where the character ends that begins here, or its byte. */
 function escapeEnd(bytes: Buffer, at: number): number {
   if (bytes[at] !== BACKSLASH) return at + 1;
   return at + (bytes[at + 1] === LETTER_U ? 6 : 2);
@@ -115,7 +113,7 @@ const SCHEME_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[a-z\d+.-]/i.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** As `isPublicServer`, of the text behind the quote at `offset`. */
+/** Like `isPublicServer`, for the string that opens with a quote at `offset`. */
 function isPublicServerAt(bytes: Buffer, offset: number): boolean {
   const start = offset + 1;
   const host = USUAL.exec(bytes.toString('latin1', start, start + USUAL_BYTES))?.[1];
@@ -125,13 +123,12 @@ function isPublicServerAt(bytes: Buffer, offset: number): boolean {
   return isPublicServer(decodeString(bytes, start, end));
 }
 
-/** Nearly all addresses: a name whose last part is no number, and neither a port nor an escape. Parsing one takes ten times as long. */
+/** Nearly all addresses match: a domain name that ends with a letter group, without port or escapes. Parsing a URL takes ten times as long. */
 const USUAL = /^https?:\/\/([\w.-]*\.[a-z][\w-]*)[/?#"]/i;
 const USUAL_BYTES = 256;
-/** Long enough for the server of an address. */
 const ADDRESS_START_BYTES = 1_024;
 
-/** Whether a text is the address of a server on the internet, and not one of the provider's own network. */
+/** Whether a text is the address of a server on the internet, as opposed to the provider's internal network. */
 function isPublicServer(text: string | null): boolean {
   const url = text === null || AMBIGUOUS.test(text) ? null : URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
@@ -145,10 +142,10 @@ function isOwnDomain(host: string): boolean {
   return OWN_DOMAINS.some((domain) => host.endsWith(domain));
 }
 
-/** Readers of addresses differ on which server one means that has a backslash, or a name in front of an `@`. */
+/** URL parsers disagree on the host if there is a backslash, or a name before an `@`. */
 const AMBIGUOUS = /^[^/\\]*[/\\]{2}[^/?#]*[\\@]/;
 
-/** Domains that no server on the internet has. */
+/** Domains that are not resolvable on the internet. */
 const OWN_DOMAINS = [
   '.internal',
   '.local',

@@ -4,12 +4,9 @@ import { MemberNames } from '../lib/json/member-names.ts';
 import { type Form, Members, openMembers, type Rule, state, stateOrObject } from './request-rules.ts';
 import type { StateKind } from './state-references.ts';
 
-/**
- * References to state that no table lists, as their names and values show: a member `…_id` or `…_ids`, and a text that
- * looks like an id of a vendor.
- */
+/** Detects references to state that no table lists: members named `…_id` or `…_ids`, and strings that look like an id of a vendor. */
 
-/** What members are called that refer to state, wherever they stand. */
+/** Member names that refer to state in any object. */
 export const STATE_NAMES: Readonly<Record<string, StateKind>> = {
   previous_response_id: 'response',
   response_id: 'response',
@@ -41,7 +38,6 @@ const anyValue = (members: Members): Form => ({
   },
 });
 
-/** A value of which the gateway knows nothing. */
 export const OPEN_VALUE = anyValue(
   openMembers({
     ...states,
@@ -50,15 +46,14 @@ export const OPEN_VALUE = anyValue(
   }),
 );
 
-/** A value below a new field at the top of a request. */
 export const FIELD_VALUE = anyValue(new Members({}, 'field'));
 
-/** The most bytes of an id that a value is taken for. */
+/** Longer values are not taken for ids. */
 const REFERENCE_BYTES_MAX = 128;
 
 const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;
 
-/** What a member of an object refers to by its name; `null`: nothing. `bytes[start, end)` is its key. */
+/** The kind of state that a member refers to according to its name; `null` if none. `bytes[start, end)` is its key. */
 export function kindByName(bytes: Buffer, start: number, end: number): StateKind | null {
   const last = bytes[end - 1]! | 0x20;
   if (last !== LETTER_D && last !== LETTER_S && !bytes.subarray(start, end).includes(BACKSLASH)) return null;
@@ -70,21 +65,20 @@ export function kindByName(bytes: Buffer, start: number, end: number): StateKind
   return 'state';
 }
 
-/** Ids by which parts of one request refer to each other, and what the caller calls its users. */
+/** Ids that link parts of the same request, and the caller's ids for its users. */
 const WITHIN_REQUEST = new MemberNames(
   ...['call_id', 'tool_call_id', 'tool_use_id', 'caller_id', 'tool_id', 'approval_request_id', 'shell_id', 'user_id'],
 );
 
-/** `next_container_id` is a container too. */
+/** Matched as suffixes: `next_container_id` is a container too. */
 const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
 
-/** What a text refers to by its form. */
 export interface ShownReference {
   readonly kind: StateKind;
   readonly id: string;
 }
 
-/** The state to which the string at `offset` refers, if it looks like an id of a vendor. */
+/** The state that the string at `offset` refers to if it looks like an id of a vendor; otherwise `null`. */
 export function shownByValue(bytes: Buffer, offset: number): ShownReference | null {
   const first = bytes[offset + 1]! | 0x20;
   if (first < LETTER_A || first > LETTER_Z) return null;
@@ -102,7 +96,6 @@ export function shownByValue(bytes: Buffer, offset: number): ShownReference | nu
   return prefix === undefined ? null : { kind: BY_PREFIX[prefix] ?? 'state', id };
 }
 
-/** What ids of state begin with, and of what state. */
 const BY_PREFIX: Readonly<Record<string, StateKind>> = {
   resp: 'response',
   msg: 'item',
@@ -120,11 +113,11 @@ const BY_PREFIX: Readonly<Record<string, StateKind>> = {
   thread: 'thread',
 };
 
-/** A prefix that is no word, and a text with a digit: `resp_68af4030`. */
+/** A prefix that is not an English word, followed by any id: `resp_68af4030`. */
 const ID = /^(resp|msg|rs|cmp|conv|cntr|cfile|vs|pmpt|asst|vlt|memstore|sesn|uprof|wrkspc)[_-][\w-]+$/;
-/** A word, and one run of letters and digits: `file-abc123`, not `file_upload_2`. */
+/** A prefix that is an English word, followed by a single run of letters and digits: `file-abc123`, but not `file_upload_2`. */
 const WORD_ID = /^(container|file|skill|audio|thread|tunnel)[_-](?=[A-Za-z]*\d)[A-Za-z0-9]+$/;
-/** Google's names of what it keeps. */
+/** Resource names at Google. */
 const RESOURCE = /^(cachedContents|files|projects|corpora|fileSearchStores)\/./;
 
 const QUOTE = 0x22;

@@ -8,36 +8,36 @@ import { isSignedKey, SIGNED_KEYS_MAX, SignedBlocks, signedKey, signedKeysIn } f
 const keysIn = (text: string): string[] => signedKeysIn(Buffer.from(text));
 const keysOf = (...contents: readonly string[]): string[] => contents.map(signedKey);
 
-/** How protocols and vendors write what only its maker reads, each with the content `x`. */
+/** Signed content in the formats of protocols and vendors, each with the content `x`. */
 const BLOCKS: Readonly<Record<string, unknown>> = {
-  'thinking of messages': { type: 'thinking', thinking: 'Hm.', signature: 'x' },
+  'thinking in messages': { type: 'thinking', thinking: 'Hm.', signature: 'x' },
   'redacted thinking': { type: 'redacted_thinking', data: 'x' },
-  'redacted thinking as some SDKs write it': { data: 'x', type: 'redacted_thinking' },
-  'the signature of a stream': { type: 'content_block_delta', delta: { type: 'signature_delta', signature: 'x' } },
-  'redacted thinking of a stream': {
+  'redacted thinking in the form of some SDKs': { data: 'x', type: 'redacted_thinking' },
+  'a signature in a stream': { type: 'content_block_delta', delta: { type: 'signature_delta', signature: 'x' } },
+  'redacted thinking in a stream': {
     type: 'content_block_start',
     content_block: { type: 'redacted_thinking', data: 'x' },
   },
-  'a result of a search': { type: 'web_search_result', url: 'https://a.example', encrypted_content: 'x' },
-  'reasoning of responses': { type: 'reasoning', summary: [], encrypted_content: 'x' },
-  'encrypted reasoning of chat': {
+  'a search result': { type: 'web_search_result', url: 'https://a.example', encrypted_content: 'x' },
+  'reasoning in responses': { type: 'reasoning', summary: [], encrypted_content: 'x' },
+  'encrypted reasoning in chat': {
     reasoning_details: [{ type: 'reasoning.encrypted', id: null, format: 'openai-responses-v1', index: 0, data: 'x' }],
   },
-  'signed reasoning of chat': {
+  'signed reasoning in chat': {
     reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 'x', index: 0 }],
   },
-  'blocks in a message of chat': { thinking_blocks: [{ type: 'thinking', thinking: 'Hm.', signature: 'x' }] },
+  'blocks in a chat message': { thinking_blocks: [{ type: 'thinking', thinking: 'Hm.', signature: 'x' }] },
   'the signature of a call': { tool_calls: [{ extra_content: { google: { thought_signature: 'x' } } }] },
-  'the signature of a call as a relay has it': { provider_specific_fields: { thoughtSignature: 'x' } },
+  'the signature of a call in the form of a relay': { provider_specific_fields: { thoughtSignature: 'x' } },
 };
 
-/** What only looks like it. */
+/** Content that merely resembles it. */
 const OTHERS: Readonly<Record<string, unknown>> = {
-  'a picture': { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'x' } },
-  'a picture beside the words': { type: 'image', data: 'x', title: 'redacted_thinking' },
+  'an image': { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'x' } },
+  'an image next to the words': { type: 'image', data: 'x', title: 'redacted_thinking' },
   sound: { type: 'input_audio', input_audio: { data: 'x', format: 'wav' } },
-  'a text about it': { type: 'text', text: '{"signature":"x","type":"redacted_thinking","data":"x"}' },
-  'a signature that is still to come': { type: 'thinking', thinking: '', signature: '' },
+  'a text about signatures': { type: 'text', text: '{"signature":"x","type":"redacted_thinking","data":"x"}' },
+  'a signature that is still empty': { type: 'thinking', thinking: '', signature: '' },
   'a schema': { properties: { signature: { type: 'string' }, encrypted_content: null } },
 };
 
@@ -55,12 +55,12 @@ describe('signed blocks', () => {
     });
   }
 
-  it('have keys of their own kind, which show nothing of the content', () => {
+  it('have keys with a prefix of their own, which do not reveal the content', () => {
     const key = signedKey('x');
     assert.ok(isSignedKey(key) && !isSignedKey('e:x') && key.length === signedKey('y'.repeat(9_999)).length);
   });
 
-  it('have the same key however their content is written', () => {
+  it('have the same key however their content is spelled', () => {
     fc.assert(
       fc.property(stringText, ({ value, text }) => {
         assert.deepEqual(keysIn(`[{"signature":${text}}]`), value === '' ? [] : keysOf(value));
@@ -69,7 +69,7 @@ describe('signed blocks', () => {
     );
   });
 
-  it('come newest first, each once, and not more than are looked up', () => {
+  it('are returned newest first, without duplicates, up to the maximum', () => {
     const blocks = Array.from({ length: 40 }, (_, i) => ({ signature: `${i}` }));
     const newest = keysOf(...Array.from({ length: SIGNED_KEYS_MAX }, (_, i) => `${39 - i}`));
     assert.deepEqual(keysIn(JSON.stringify(blocks)), newest);
@@ -79,17 +79,17 @@ describe('signed blocks', () => {
     );
   });
 
-  it('are looked for from an offset on', () => {
+  it('are searched for from an offset', () => {
     const text = '{"signature":"before","messages":[{"signature":"x"}]}';
     assert.deepEqual(signedKeysIn(Buffer.from(text), text.indexOf('[')), keysOf('x'));
   });
 
-  it('are looked for in the end of a large request', () => {
+  it('are searched for only at the end of a large request', () => {
     const far = JSON.stringify([{ signature: 'far' }, { text: 'x'.repeat(512 * 1024) }, { signature: 'near' }]);
     assert.deepEqual(keysIn(far), keysOf('near'));
   });
 
-  it('of text that is no JSON are those that it seems to have, and it ends', () => {
+  it('are found in invalid JSON as far as possible, and the search always ends', () => {
     const broken = fc.array(
       fc.constantFrom(
         '{',
@@ -115,7 +115,7 @@ describe('signed blocks', () => {
     );
   });
 
-  it('of a response are gathered from its events, the newest ones', () => {
+  it('are collected from the events of a response, keeping the newest', () => {
     const signed = new SignedBlocks();
     for (let i = 0; i < 20; i++) signed.add(Buffer.from(`data: {"delta":{"signature":"${i}"}}\n\n`));
     signed.add(Buffer.from('data: {"delta":{"signature":"7"}}\n\ndata: {"delta":{"text":"x"}}\n\n'));

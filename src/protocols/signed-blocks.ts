@@ -4,17 +4,17 @@ import { stringAt } from '../lib/json/string-at.ts';
 import { valueStart } from './metering/estimate.ts';
 
 /**
- * Signed blocks: parts of a conversation that clients send back as they came, and that only their maker accepts: thinking with a
- * `signature` and `redacted_thinking` (messages), encrypted reasoning (responses), `reasoning_details` and thought signatures (chat).
- * Each is known by a key, `s:` and a SHA-256 of its signature or encrypted content in base64url (`docs/routing.md`).
+ * Signed blocks are parts of a conversation that clients send back unchanged and that only the issuing provider accepts: thinking with a `signature`
+ * and `redacted_thinking` (messages), encrypted reasoning (responses), `reasoning_details` and thought signatures (chat). Each is identified by a
+ * key: `s:` and a SHA-256 of its signature or encrypted content in base64url (`docs/routing.md`).
  */
 
-/** The most keys that are kept of one response, and looked up for one request; the newest ones. */
+/** Maximum keys stored per response, and looked up per request. The newest are kept. */
 export const SIGNED_KEYS_MAX = 16;
 
 const PREFIX = 's:';
 
-/** @param content The value of the JSON string, escapes resolved; as a buffer in UTF-8. */
+/** @param content The decoded value of the JSON string; a buffer contains UTF-8. */
 export function signedKey(content: Buffer | string): string {
   return signedKeyOfHash(hash('sha256', content, 'base64url'));
 }
@@ -27,27 +27,26 @@ export function isSignedKey(key: string): boolean {
   return key.startsWith(PREFIX);
 }
 
-/** Members whose value is a signature or encrypted content. */
 const MEMBERS = ['signature', 'thought_signature', 'thoughtSignature', 'encrypted_content'];
-/** Types of the objects whose member `data` is encrypted content. */
+/** Types of objects whose `data` member is encrypted content. */
 const ENCRYPTED_TYPES = ['redacted_thinking', 'reasoning.encrypted'];
 const MARKS = [...MEMBERS, ...ENCRYPTED_TYPES].map((word) => Buffer.from(`"${word}"`));
 const MARK_PATTERNS = new BytePatterns(MARKS);
 
-/** The search of a request runs in the thread that serves calls, so it is limited to the end, where the newest blocks are. */
+/** The search runs in the main thread, so it covers only the end of a request, where the newest blocks are. */
 const SEARCHED_BYTES_MAX = 512 * 1024;
-/** Places at which the key of a member stands, the newest ones; a hostile request may have very many. */
+/** Maximum matches kept; the newest win. A hostile request may contain very many. */
 const PLACES_MAX = 64;
 
 /**
- * The keys of the signed blocks in JSON, or in events with JSON, the newest first. The text is searched, not parsed: a quote that opens a
- * string never follows a backslash, which tells a key from the same letters within a text.
+ * Returns the keys of the signed blocks in JSON or in events with JSON, newest first. The text is searched without parsing: an opening quote never
+ * follows a backslash, which distinguishes a key from the same characters inside a string.
  *
- * @param from Where the search begins, unless more than 512 KiB follow.
+ * @param from Offset where the search begins, unless more than 512 KiB follow.
  */
 export function signedKeysIn(text: Buffer, from = 0): string[] {
   const bytes = text.subarray(Math.max(from, text.length - SEARCHED_BYTES_MAX));
-  // The place of number n is at n modulo their most.
+  // Ring buffers: match n is at index n modulo `PLACES_MAX`.
   const marks = new Int32Array(PLACES_MAX);
   const ends = new Int32Array(PLACES_MAX);
   let count = 0;
@@ -68,11 +67,9 @@ export function signedKeysIn(text: Buffer, from = 0): string[] {
   return [...keys];
 }
 
-/** Gathers the keys of the signed blocks of one response. Keeps nothing but the keys. */
 export class SignedBlocks {
   readonly #keys = new Set<string>();
 
-  /** Takes in JSON, or whole events of a stream. */
   add(bytes: Buffer): void {
     for (const key of signedKeysIn(bytes).reverse()) {
       this.#keys.delete(key);
@@ -82,13 +79,12 @@ export class SignedBlocks {
     }
   }
 
-  /** The oldest first. */
   keys(): readonly string[] {
     return [...this.#keys];
   }
 }
 
-/** Where the value of `data` begins in the object that has its type at `typeStart`; -1 if it has none, or contains others. */
+/** Offset of the `data` value in the flat object whose type value is at `typeStart`; -1 if it has none or contains nested values. */
 function encryptedDataStart(bytes: Buffer, typeStart: number): number {
   let dataStart = -1;
   let at = bytes.lastIndexOf(OPEN_BRACE, typeStart);
@@ -99,7 +95,7 @@ function encryptedDataStart(bytes: Buffer, typeStart: number): number {
     const start = valueStart(bytes, keyEnd);
     if (start === -1) return -1;
     if (DATA.equals(bytes.subarray(key, keyEnd))) dataStart = start;
-    // The type in another member, or in a text.
+    // The match was the value of another member, or part of a string.
     if (start === typeStart && !TYPE.equals(bytes.subarray(key, keyEnd))) return -1;
     at = skipSpace(bytes, bytes[start] === QUOTE ? plainStringEnd(bytes, start) : wordEnd(bytes, start));
     if (bytes[at] === CLOSE_BRACE) return at > typeStart ? dataStart : -1;
@@ -108,7 +104,7 @@ function encryptedDataStart(bytes: Buffer, typeStart: number): number {
   return -1;
 }
 
-/** Where a string without escapes ends, behind its quote; the end of the bytes if there is none. */
+/** Offset after the closing quote of a string without escapes; the length of the buffer if there is no such string. */
 function plainStringEnd(bytes: Buffer, start: number): number {
   const quote = bytes[start] === QUOTE ? bytes.indexOf(QUOTE, start + 1) : -1;
   return quote === -1 || bytes[quote - 1] === BACKSLASH ? bytes.length : quote + 1;
@@ -126,7 +122,6 @@ function skipSpace(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** An encrypted block has five. */
 const MEMBERS_MAX = 16;
 const TYPE = Buffer.from('"type"');
 const DATA = Buffer.from('"data"');

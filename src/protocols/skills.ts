@@ -4,10 +4,9 @@ import { openMembers, state } from './request-rules.ts';
 
 const SKILL = openMembers({ type: 'setting', skill_id: state('skill'), version: 'setting' });
 const TYPE_BYTES_MAX = 64;
-/** Skills of this type are the vendor's own; any other belongs to an account. */
+/** Skills of this type are predefined by the vendor. All others belong to an account. */
 const VENDOR_SKILL = 'anthropic';
 
-/** Reads a skill of a container, which comes next. */
 function read(reader: RequestReader, reads: Reads): void {
   const { json } = reader;
   let type: string | null = null;

@@ -3,14 +3,13 @@ import { invalidRequest } from '../errors/gateway-error.ts';
 import type { JsonReader } from '../lib/json/json-reader.ts';
 
 /**
- * State that a provider keeps between calls. All accounts of the gateway reach it with one credential, so a request may
- * only refer to what responses to its own account contained (docs/provider-state.md).
- *
+ * Kinds of state that providers keep between calls. The gateway uses one credential for all its accounts, so a request may only refer to state from
+ * responses to its own account (docs/provider-state.md).
  * - `response`, `item`, `container`, `file`, `audio`: responses of this gateway contain their ids.
- * - `conversation`, `thread`, `vector_store`, `prompt`, `skill`: no address of this gateway makes any.
- * - `tunnel`, `connector`, `profile`: the operator's own, at the vendor.
- * - `cache`, `adapter`, `network`: what a server of models has in memory, on its disk and around it.
- * - `state`: something else, as its name or form shows.
+ * - `conversation`, `thread`, `vector_store`, `prompt`, `skill`: no endpoint of this gateway creates them.
+ * - `tunnel`, `connector`, `profile`: belong to the operator's account at the vendor.
+ * - `cache`, `adapter`, `network`: memory, files and network of a model server.
+ * - `state`: of unknown kind, detected by name or form.
  */
 export type StateKind = (typeof KINDS)[number];
 const KINDS = [
@@ -33,19 +32,18 @@ const KINDS = [
   'state',
 ] as const;
 
-/** A reference of a request to state that a provider keeps. */
 export interface StateReference {
   readonly kind: StateKind;
   readonly id: string;
-  /** The field that refers, such as `input[3].id`. */
+  /** Path of the member that refers, such as `input[3].id`. */
   readonly param: string;
 }
 
-/** A request with more is refused; no history of an agent comes near. */
+/** A request with more is refused. Agent histories stay far below this. */
 export const REFERENCES_MAX = 4_096;
 const ID_BYTES_MAX = 4_096;
 
-/** The letters of the kinds in keys; kinds without a letter never occur in a response. */
+/** Key prefixes by kind. Kinds without one never occur in responses. */
 const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   response: 'r',
   item: 'i',
@@ -54,27 +52,19 @@ const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'a',
 };
 
-/**
- * The key under which an account's own state is stored: a letter and a SHA-256 in base64url, so that no id is stored.
- */
+/** Storage key of an account's state: a letter and a SHA-256 in base64url, so that ids are not stored. */
 export function stateKey({ kind, id }: Pick<StateReference, 'kind' | 'id'>): string {
   return `${LETTERS[kind] ?? kind}:${hash('sha256', id, 'base64url')}`;
 }
 
-/** Whether an address of this gateway could have made state of a kind. */
 export function canBeMade(kind: StateKind): boolean {
   return LETTERS[kind] !== undefined;
 }
 
-/** Gathers the references of one request. */
 export class StateReferences {
   readonly list: StateReference[] = [];
 
-  /**
-   * Takes in the next id; null counts as none.
-   *
-   * @throws GatewayError `invalidRequest` if it is no string, or where the request has too many references.
-   */
+  /** @throws GatewayError `invalidRequest` if the next value is not a string, or the request has too many references. */
   readId(reader: JsonReader, kind: StateKind, param: string): void {
     const { kind: form } = reader;
     if (form === 'null') return;
@@ -94,7 +84,7 @@ export class StateReferences {
   }
 }
 
-/** What a provider adds to a request that refers to state: an earlier response, whose size is known, or a conversation. */
+/** What the provider adds to the context of a request: nothing, an earlier response of known size, or an unknown amount. */
 export function continuationOf(references: readonly StateReference[]): 'nothing' | 'response' | 'unknown' {
   let continues: 'nothing' | 'response' = 'nothing';
   for (const { kind } of references) {

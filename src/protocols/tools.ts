@@ -1,14 +1,9 @@
 import { listOf, Members, mapOf, only, open, openMembers, type Rule, SERVER, state } from './request-rules.ts';
 
-/** A tool as requests offer it. */
 interface ToolRule {
-  /**
-   * Who runs it. The provider's tools may only have members that are listed; those of the client are content, unless
-   * they show a reference.
-   */
+  /** Who runs the tool. Provider tools may have only listed members. All members of client tools are content unless they look like references. */
   readonly runs: 'client' | 'provider';
   readonly members: Members;
-  /** Whether each use of it may be billed apart from tokens. */
   readonly isPriced: boolean;
 }
 
@@ -26,7 +21,7 @@ const provider = (rules: Readonly<Record<string, Rule>> = {}): ToolRule => ({
 
 const priced = (rules: Readonly<Record<string, Rule>> = {}): ToolRule => ({ ...provider(rules), isPriced: true });
 
-/** What the documentation of both vendors allows at any tool. */
+/** Members that both vendors document for every tool. */
 export const COMMON: Readonly<Record<string, Rule>> = {
   type: 'setting',
   name: 'setting',
@@ -37,7 +32,7 @@ export const COMMON: Readonly<Record<string, Rule>> = {
   cache_control: 'content',
 };
 
-/** What a tool of the client consists of: schemas and texts, in which any name may stand. */
+/** Members of client tools: schemas and text with arbitrary names inside. */
 const CLIENT_CONTENT: Readonly<Record<string, Rule>> = {
   ...COMMON,
   function: 'content',
@@ -51,7 +46,7 @@ const CLIENT_CONTENT: Readonly<Record<string, Rule>> = {
   tools: 'tools',
 };
 
-/** Members that make a tool without a type one of the client's. */
+/** A tool without a type that has one of these members is a client tool. */
 export const CLIENT_MARKS = ['function', 'custom', 'name', 'input_schema', 'parameters'] as const;
 
 const LOCATION = only({
@@ -69,7 +64,7 @@ const NETWORK_POLICY = only({
   domain_secrets: listOf(only({ domain: 'setting', name: 'setting', value: 'setting' })),
 });
 
-/** A skill by its id, one that the request brings along, or one on the machine of the client. */
+/** A skill given by id, inline, or as a path on the client's machine. */
 const SKILLS = listOf(
   only({
     type: 'setting',
@@ -82,7 +77,6 @@ const SKILLS = listOf(
   }),
 );
 
-/** The computer on which a tool of the provider runs. */
 export const ENVIRONMENT = {
   type: 'setting',
   container_id: state('container'),
@@ -94,7 +88,7 @@ export const ENVIRONMENT = {
 
 const APPROVAL_FILTER = only({ read_only: 'setting', tool_names: 'setting' });
 
-/** A search's filter: a comparison, or several of them. Its depth is that of the request. */
+/** A search filter: a comparison or a group of filters. The depth limit of the request applies. */
 const FILTERS = open({
   type: 'setting',
   key: 'setting',
@@ -103,7 +97,7 @@ const FILTERS = open({
   allowed_domains: 'setting',
 });
 
-/** The vendor's own, which work on behalf of the `authorization` that the request has. */
+/** Predefined by the vendor. They act with the `authorization` from the request. */
 const CONNECTORS = [
   'connector_dropbox',
   'connector_gmail',
@@ -118,11 +112,11 @@ const CONNECTORS = [
 const URL_SOURCE = only({ type: 'setting', tools: listOf(only({ type: 'setting', name: 'setting' })) });
 
 /**
- * The tools that requests of all protocols may offer, by the name of their family: `web_search` stands for
- * `web_search_20250305` and `web_search_preview_2025_03_11` too. Relays translate between protocols, so one table
- * serves all. A tool of another type is refused unless the provider allows it (`providers.NAME.allows`).
+ * Tools that requests of all protocols may offer, by family: `web_search` includes `web_search_20250305` and `web_search_preview_2025_03_11`. Relays
+ * translate between protocols, so all protocols share one table. Tools of other types are refused unless the provider allows them
+ * (`providers.NAME.allows`).
  *
- * Compared with the types of the vendors' SDKs by `test/requests/sdk-types.test.ts`.
+ * `test/requests/sdk-types.test.ts` compares the table with the types of the vendors' SDKs.
  */
 export const TOOLS: Readonly<Record<string, ToolRule>> = {
   function: client(),
@@ -227,7 +221,6 @@ export const TOOLS: Readonly<Record<string, ToolRule>> = {
   }),
 };
 
-/** The servers of tools that a messages request names. */
 export const MCP_SERVERS: Rule = {
   ...listOf(
     only({
@@ -241,14 +234,13 @@ export const MCP_SERVERS: Rule = {
   allowedAs: 'mcp_servers',
 };
 
-/** `web_search` of `web_search_20250305`, `web_search_2025_08_26` and `web_search_preview_2025_03_11`. */
+/** Strips the date and `_preview`: `web_search_20250305` and `web_search_preview_2025_03_11` become `web_search`. */
 export function toolFamily(type: string): string {
   if (Object.hasOwn(TOOLS, type)) return type;
   const undated = type.replace(DATE, '');
   return undated.endsWith(PREVIEW) ? undated.slice(0, -PREVIEW.length) : undated;
 }
 
-/** The tools of a type; `null`: it is not known. */
 export function toolRule(type: string): ToolRule | null {
   const family = toolFamily(type);
   return Object.hasOwn(TOOLS, family) ? TOOLS[family]! : null;

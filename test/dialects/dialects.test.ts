@@ -5,10 +5,10 @@ import { presetOf } from './preset-catalog.ts';
 
 const PROTOCOLS = ['chat', 'messages', 'responses', 'embeddings', 'rerank', 'images'];
 
-describe('the corpus of dialects', () => {
+describe('the corpus of vendor responses', () => {
   const all = dialects();
 
-  it('names the document of each, and how its bill was worked out', () => {
+  it('names the document of each response, and how its bill was calculated', () => {
     assert.ok(all.length > 0);
     for (const { name, document, date, working, protocol } of all) {
       assert.match(document, /^https:\/\//, name);
@@ -18,17 +18,17 @@ describe('the corpus of dialects', () => {
     }
   });
 
-  it('has a sum of each bill that is that of its lines', () => {
+  it('has bills whose sums match their lines', () => {
     for (const each of all) {
       assert.equal(each.bill === undefined, each.billNano === null, each.name);
       if (each.billNano !== null) assert.equal(billedNano(each), BigInt(each.billNano), each.name);
     }
   });
 
-  it('has nothing that cannot be billed of a vendor whose missing usage its preset estimates', () => {
+  it('has no unbillable response of a vendor whose preset estimates missing usage', () => {
     for (const each of all) {
       if (each.billNano !== null) continue;
-      // What the vendor does not bill, such as an error with the status 200, would be charged.
+      // A response that the vendor does not bill, such as an error with status 200, would be charged.
       const estimating = presetOf(each)?.providers.filter(({ missingUsage }) => missingUsage === 'estimate') ?? [];
       assert.deepEqual(estimating, [], each.name);
     }

@@ -15,15 +15,11 @@ import { cutOffsets } from '../support/scope.ts';
 import { type Dialect, dialects } from './dialects.ts';
 import { catalogOf } from './preset-catalog.ts';
 
-/**
- * Images as the documents of vendors print them (`test/fixtures/dialects/README.md`), metered as the relays do it, without
- * a gateway.
- */
+/** Image responses from vendors' documentation (`test/fixtures/dialects/README.md`), metered like relayed ones but without a gateway. */
 const all = dialects().filter(({ protocol }) => protocol === 'images');
 
 const catalog = catalogOf(all, {});
 
-/** The meters of a case. */
 class Meter {
   readonly #dialect: Dialect;
   readonly #input: CallInput;
@@ -42,14 +38,14 @@ class Meter {
     return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 }).amountNano;
   }
 
-  /** The charge of a whole response that comes in chunks; `null` if it is withheld. */
+  /** The charge of a non-streaming response that arrives in chunks; `null` if it is withheld. */
   whole(chunks: readonly Buffer[]): bigint | null {
     const { response } = this.#input;
     const usage = response.usage(captureResponse(response, chunks), this.#terms.basis);
     return usage === null ? null : this.#charge({ ...usage, source: 'observed' });
   }
 
-  /** The charge of a stream that comes in chunks and then ends; `null` if there is nothing to bill. */
+  /** The charge of a stream that arrives in chunks and then ends; `null` if there is nothing to bill. */
   stream(chunks: readonly Buffer[]): { readonly chargeNano: bigint | null; readonly relayed: Buffer } {
     const relayed: Buffer[] = [];
     const out = (bytes: Buffer): unknown => relayed.push(Buffer.from(bytes));
@@ -103,20 +99,20 @@ function inputOf({ operation, request }: Dialect): CallInput {
 
 const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)];
 
-describe('images as vendors document them', () => {
+describe("images in vendors' documented formats", () => {
   for (const dialect of all) {
     const { name, body, isStream, billNano } = dialect;
     const bill = billNano === null ? null : BigInt(billNano);
 
     if (!isStream) {
-      it(`${name}: costs the bill, cut at any byte`, () => {
+      it(`${name}: costs the bill, however it is cut`, () => {
         const meter = new Meter(dialect);
         for (const at of cutOffsets(body.length)) assert.equal(meter.whole(halves(body, at)), bill, `cut at ${at}`);
       });
       continue;
     }
 
-    it(`${name}: costs the bill, cut at any byte`, () => {
+    it(`${name}: costs the bill, however it is cut`, () => {
       const meter = new Meter(dialect);
       for (const at of cutOffsets(body.length)) {
         const { chargeNano, relayed } = meter.stream(halves(body, at));
@@ -125,7 +121,7 @@ describe('images as vendors document them', () => {
       }
     });
 
-    it(`${name}: costs at least what was delivered if it is left at any event, and no more than may be`, () => {
+    it(`${name}: costs at least what was delivered and no more than the bounds if it is abandoned at any event`, () => {
       const meter = new Meter(dialect);
       const reserved = meter.reservedNano();
       const most = bill === null || reserved > bill ? reserved : bill;

@@ -7,9 +7,9 @@ import { type OperationName, operationOf } from '../../src/protocols/operations/
 import { type Catalog, createCatalog } from '../../src/providers/catalog/catalog.ts';
 import type { Dialect } from './dialects.ts';
 
-/** Vendors of the corpus as their presets set them up. */
+/** Vendors in the corpus, configured by their presets. */
 
-/** The preset of the vendor, whose folder has its name or that of price files; `null` if there is none. */
+/** The preset of a vendor; the folder has its name or the name of its price files. `null` if there is none. */
 export function presetOf({ name }: Dialect): Preset | null {
   const [vendor] = name.split('/');
   return presets.find((preset) => preset.name === vendor || preset.priceFileNames.includes(vendor!)) ?? null;
@@ -19,8 +19,8 @@ export const operationNameOf = ({ operation, protocol }: Dialect): OperationName
   operation ?? (protocol as OperationName);
 
 /**
- * A catalog with a model for each of them, `m0` and so on, at its prices, over the provider that `faregate init --provider` writes for its
- * vendor. Vendors without a preset, and what a preset's addresses do not serve, have a provider of their own.
+ * A catalog with a model for each case, named `m0` and so on, at the case's prices, with the provider that `faregate init --provider`
+ * writes for the vendor. Vendors without a preset, and endpoints that a preset does not cover, have a provider of their own.
  */
 export function catalogOf(all: readonly Dialect[], settings: object): Catalog {
   const written = presets.map((preset) => (parse(presetConfig(preset)) as { providers: object }).providers);

@@ -8,14 +8,13 @@ import { type Dialect, dialects } from './dialects.ts';
 import { catalogOf, operationNameOf } from './preset-catalog.ts';
 
 /**
- * Chat, messages, responses, embeddings and rerank as the documents of vendors print them
- * (`test/fixtures/dialects/README.md`), metered as the relays do it, without a gateway.
+ * Responses of chat, messages, responses, embeddings and rerank from vendors' documentation (`test/fixtures/dialects/README.md`), metered
+ * like relayed ones but without a gateway.
  */
 const all = dialects().filter(({ protocol }) => protocol !== 'images');
 
 const catalog = catalogOf(all, { contextLength: 200_000, maxOutputTokens: 8_192 });
 
-/** The meter of a case. */
 function meterOf(dialect: Dialect): Meter {
   const operation = operationOf(operationNameOf(dialect)) as JsonOperation;
   const model = catalog.models.find(({ id }) => id === `m${all.indexOf(dialect)}`)!;
@@ -24,12 +23,12 @@ function meterOf(dialect: Dialect): Meter {
 
 const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)];
 
-describe('text as vendors document it', () => {
+describe("text in vendors' documented formats", () => {
   for (const dialect of all) {
     const { name, body, isStream, billNano, leftNano, unpriced = [] } = dialect;
     const bill = billNano === null ? null : { chargeNano: BigInt(billNano), unpriced };
 
-    it(`${name}: costs the bill, cut at any byte`, () => {
+    it(`${name}: costs the bill, however it is cut`, () => {
       const meter = meterOf(dialect);
       for (const at of cutOffsets(body.length)) {
         const chunks = halves(body, at);
@@ -39,7 +38,7 @@ describe('text as vendors document it', () => {
 
     if (!isStream || bill === null) continue;
     if (leftNano !== undefined) {
-      it(`${name}: costs what was delivered if it is left at any event`, () => {
+      it(`${name}: costs what was delivered if it is abandoned at any event`, () => {
         const meter = meterOf(dialect);
         const events = body.toString().split(/(?<=\n\n)/);
         const charges = events.map((_, i) => meter.stream([Buffer.from(events.slice(0, i + 1).join(''))])?.chargeNano);
@@ -47,7 +46,7 @@ describe('text as vendors document it', () => {
       });
       continue;
     }
-    it(`${name}: costs at least what was delivered if it is left at any event, and no more than may be`, () => {
+    it(`${name}: costs at least what was delivered and no more than the bounds if it is abandoned at any event`, () => {
       const meter = meterOf(dialect);
       const events = body.toString().split(/(?<=\n\n)/);
       for (let count = 1; count <= events.length; count++) {
@@ -57,7 +56,7 @@ describe('text as vendors document it', () => {
         const most = [delivered, bill.chargeNano, meter.reservedNano()].reduce((left, right) =>
           left > right ? left : right,
         );
-        // The estimate of a tiny text may exceed the bill, which is by the vendor's own tokens.
+        // The estimate of a very short text may exceed the bill, which uses the vendor's tokens.
         assert.ok(
           charge >= (delivered < bill.chargeNano ? delivered : bill.chargeNano),
           `${charge} behind ${count} events`,

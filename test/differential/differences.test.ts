@@ -8,23 +8,23 @@ import { jsonCase, tableCase } from './json-bodies.ts';
 import { type BodyReader, startGoReader, startPythonReader } from './readers.ts';
 
 /**
- * A fixed seed, so that a run says the same every time. `npm run fuzz` runs for as long as one wants, with others; where it
- * found something, its case is a test of the reader that was wrong.
+ * Uses a fixed seed, so that results are reproducible. `npm run fuzz` runs longer with other seeds; each case that it finds becomes a test
+ * of the parser that was wrong.
  */
 const SEED = 20_261_122;
 const RUNS = propertyRuns(2000);
 
-describe('readers of one body', () => {
+describe('parsers of the same body', () => {
   const readers: BodyReader[] = [];
   before(async () => {
     const python = await startPythonReader();
-    // Go compiles its library first, which takes longer than all cases of a quick run.
+    // Go first compiles its library, which takes longer than all cases of a quick run.
     const go = isQuickRun && python !== null ? null : await startGoReader();
     for (const reader of [go, python]) if (reader !== null) readers.push(reader);
   });
   after(() => Promise.all(readers.map((reader) => reader.close())));
 
-  /** A run in which next to nothing is relayed, or everything, would compare nothing. */
+  /** A run in which nearly nothing or everything is relayed would not compare anything. */
   async function compare<Case>(
     cases: fc.Arbitrary<Case>,
     present: readonly BodyReader[],
@@ -47,7 +47,7 @@ describe('readers of one body', () => {
     assert.ok(relayed > RUNS / 20 && relayed < RUNS, `${relayed} of ${RUNS} were relayed`);
   }
 
-  test('JSON that is relayed is read alike by all', async (context) => {
+  test('relayed JSON is read alike by all parsers', async (context) => {
     await compare(
       jsonCase,
       readers,
@@ -57,7 +57,7 @@ describe('readers of one body', () => {
     );
   });
 
-  test('what JSON that is relayed names at a provider is found alike by all', async (context) => {
+  test('references to state in relayed JSON are found alike by all parsers', async (context) => {
     await compare(
       tableCase,
       readers,
@@ -67,7 +67,7 @@ describe('readers of one body', () => {
     );
   });
 
-  test('forms that are relayed are read alike by all', async (context) => {
+  test('relayed forms are read alike by all parsers', async (context) => {
     const present = readers.filter(({ readsForms }) => readsForms);
     await compare(
       formCase,

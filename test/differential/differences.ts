@@ -14,23 +14,23 @@ import { namedIn } from './named-state.ts';
 import type { BodyReader, Reading } from './readers.ts';
 
 /**
- * The property: whatever the gateway relays, every reader that does not take it for broken reads the same of it as the
- * gateway did. What is compared are the bytes that leave, after the gateway's own changes.
+ * The property: for everything that the gateway relays, every parser that accepts it reads the same as the gateway did. The bytes compared
+ * are those sent to the provider, after the gateway's changes.
  */
 
-/** The name of the model at the provider; the gateway puts it in where it differs from the caller's. */
+/** The provider's name of the model, which the gateway inserts if it differs from the caller's. */
 const UPSTREAM_MODEL = 'upstream-model';
 
-/** What came of a case. */
+/** The result of a case. */
 export interface Outcome {
   readonly isRelayed: boolean;
-  /** Readers that took for broken what the gateway relayed. */
+  /** Parsers that rejected what the gateway relayed. */
   readonly refusals: number;
 }
 
 const REFUSED: Outcome = { isRelayed: false, refusals: 0 };
 
-/** A value as text, the same for every language's way to state it. */
+/** A value as text, in a form that does not depend on the language. */
 function stated(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (typeof value === 'number') return `number ${value + 0}`;
@@ -39,12 +39,12 @@ function stated(value: unknown): string {
   return 'object or array';
 }
 
-/** The same, if a text of half a character is as good as another: it is no number, and no id that exists. */
+/** Like the above, but treats all texts with an unpaired surrogate as equal: they are neither numbers nor existing ids. */
 function statedWhole(value: unknown): string {
   return typeof value === 'string' && !/^[ -~]*$/.test(value) ? 'a text' : stated(value);
 }
 
-/** What the gateway reads but does not hand out: the readers have to agree with each other. */
+/** Fields that the gateway reads but does not expose. The parsers must agree with each other. */
 const AGREED: Readonly<Partial<Record<JsonOperationName, readonly string[]>>> = {
   chat: ['n', 'best_of', 'max_tokens', 'max_completion_tokens', 'conversation'],
   messages: ['max_tokens', 'thread', 'container'],
@@ -54,7 +54,7 @@ const AGREED: Readonly<Partial<Record<JsonOperationName, readonly string[]>>> = 
 
 const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
 
-/** The fields in which every reader has to agree with the gateway, by what the gateway read. */
+/** Fields in which every parser must agree with the gateway. */
 function expectedFields(kind: JsonOperationName, facts: RequestFacts): Record<string, unknown> {
   const { details } = facts;
   switch (kind) {
@@ -86,7 +86,7 @@ export async function compareJson({ kind, body }: JsonCase, readers: readonly Bo
   }
   const expected = expectedFields(kind, facts);
   let refusals = 0;
-  // With the provider's own name, and with the caller's if it has one, which leaves its bytes as they are.
+  // With the provider's name, and with the caller's name if there is one, in which case the bytes are unchanged.
   for (const model of new Set([UPSTREAM_MODEL, facts.model ?? UPSTREAM_MODEL])) {
     const sent = input.toProvider(model) as Buffer;
     const readings = (await Promise.all(readers.map((reader) => reader.readJson(sent)))).flat();
@@ -103,7 +103,7 @@ export async function compareJson({ kind, body }: JsonCase, readers: readonly Bo
       }
       for (const [name, value] of Object.entries(wantedFields)) {
         const found = stated(reading.fields[name]);
-        // A flag that is not there is off.
+        // A missing flag is off.
         const wanted = value === false && found === 'nothing' ? 'nothing' : stated(value);
         if (found !== wanted) throw different(reading, name, found, wanted, sent);
       }
@@ -113,7 +113,7 @@ export async function compareJson({ kind, body }: JsonCase, readers: readonly Bo
   return { isRelayed: true, refusals };
 }
 
-/** Whatever another reader finds that a body names at a provider, by the tables, the gateway has found as well. */
+/** Every reference that another parser finds by the tables must also be found by the gateway. */
 export async function compareNamed({ kind, body }: JsonCase, readers: readonly BodyReader[]): Promise<Outcome> {
   const operation = jsonOperationOf(kind);
   let facts: RequestFacts;
@@ -149,12 +149,12 @@ export async function compareNamed({ kind, body }: JsonCase, readers: readonly B
   return { isRelayed: true, refusals };
 }
 
-/** Readers differ in what they make of half a character. */
+/** Parsers differ in how they treat unpaired surrogates. */
 function wholeText(text: string): string {
   return text.replace(/[^ -~]+/g, '?');
 }
 
-/** No reader may find more choices or a greater limit than the gateway reserves for. */
+/** No parser may find more choices or a greater limit than the gateway reserves. */
 function compareDemand(kind: JsonOperationName, facts: RequestFacts, reading: Reading, sent: Buffer): void {
   const read =
     kind === 'chat' ? LIMITS : kind === 'messages' ? ['max_tokens'] : kind === 'responses' ? LIMITS.slice(2) : [];

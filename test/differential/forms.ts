@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { damage, damaged } from './json-bodies.ts';
 
 /**
- * Forms as clients send them, and as an attacker would write them so that two readers understand them differently: other
- * line ends, boundaries if none belong, names and values in every spelling of a parameter, headers twice, damage.
+ * Forms as clients send them, and as attackers could write them so that two parsers read them differently: other line ends, extra
+ * boundaries, names and values in all spellings of a parameter, duplicate headers, damage.
  */
 export interface FormCase {
   readonly contentType: string;
@@ -11,7 +11,7 @@ export interface FormCase {
 }
 
 const B = 'b0undary';
-/** Mostly the first, one in `of` otherwise. */
+/** Returns the first value, except in one of `of` cases. */
 const mostly = <Value>(usual: Value, of: number, ...others: readonly Value[]): fc.Arbitrary<Value> =>
   fc.oneof(
     { weight: of * others.length, arbitrary: fc.constant(usual) },

@@ -6,8 +6,8 @@ import { RESPELLINGS, tableMembers } from '../fuzz/table-bodies.ts';
 import { REQUEST_TABLES } from '../support/request-tables.ts';
 
 /**
- * JSON bodies as clients send them, and as an attacker would write them so that two readers understand them differently:
- * members twice, in other spellings, numbers at the edges, values of other types, damage.
+ * JSON bodies as clients send them, and as attackers could write them so that two parsers read them differently: duplicate members, other
+ * spellings, extreme numbers, values of other types, damage.
  */
 
 export interface JsonCase {
@@ -15,7 +15,7 @@ export interface JsonCase {
   readonly body: Buffer;
 }
 
-/** What every request of a kind has to have. */
+/** Members that every request of a kind requires. */
 const required: Readonly<Record<JsonOperationName, readonly string[]>> = {
   chat: ['"model":"m"', '"messages":[]'],
   messages: ['"model":"m"', '"messages":[]', '"max_tokens":16'],
@@ -29,7 +29,7 @@ const required: Readonly<Record<JsonOperationName, readonly string[]>> = {
 const names = [
   ...['model', 'stream', 'n', 'best_of', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'],
   ...['size', 'quality', 'partial_images', 'previous_response_id', 'stream_options', 'background'],
-  // What names state of a provider at the top (`src/protocols/top-members.ts`).
+  // Top-level members that refer to provider state (`src/protocols/top-members.ts`).
   ...Object.keys(STATE_AT_TOP),
 ];
 
@@ -94,7 +94,7 @@ const value = fc.oneof(
   { weight: 2, arbitrary: options },
 );
 
-/** What an honest client writes for a field. */
+/** Values that an honest client sends for a field. */
 const honest = fc.constantFrom(
   ...['"stream":true', '"stream":false', '"n":2', '"n":1', '"max_tokens":100', '"max_completion_tokens":50'],
   ...['"max_output_tokens":70', '"size":"1024x1024"', '"quality":"low"', '"stream_options":{"include_usage":true}'],
@@ -113,7 +113,7 @@ const odd = fc
   .map(([before, key, a, b, v]) => `${before}"${key}"${a}:${b}${v}`);
 const member = fc.oneof({ weight: 3, arbitrary: honest }, { weight: 2, arbitrary: odd });
 
-/** Damage to a text: some bytes are taken out, others put in. */
+/** Damages a text: some bytes are removed, others inserted. */
 export const damage = (splinters: readonly string[]) =>
   fc.record({ at: fc.nat(), removed: fc.constantFrom(0, 0, 0, 1, 2, 5), added: fc.constantFrom(...splinters) });
 
@@ -167,7 +167,7 @@ export const jsonCase: fc.Arbitrary<JsonCase> = fc
 const IDS = ['resp_1', 'msg_2', 'cntr_3', 'file-abc123', 'vs_4', 'x', 'id\ud800', '\u0000', 'connector_gmail'];
 const MODELS = ['m', 'other', 'vendor/other'];
 
-/** Bodies with members that the tables of their protocol have, and nearly have. */
+/** Bodies with members from the tables of their protocol, and similar ones. */
 export const tableCase: fc.Arbitrary<JsonCase> = fc
   .record({
     kind: fc.constantFrom(...(Object.keys(required) as JsonOperationName[])),

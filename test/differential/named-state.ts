@@ -5,13 +5,13 @@ import { CONTENT_OF_TYPE } from '../../src/protocols/responses/state-references.
 import { CLIENT_MARKS, TOOLS, toolFamily } from '../../src/protocols/tools.ts';
 
 /**
- * What a body names at a provider, read a second time and simply: from values that another reader decoded, by the same tables. What is
- * found here, the gateway has to find in the bytes. Names and values that only show by their form what they are, are left out.
+ * A second, simple implementation of reading references to provider state: by the same tables, from values decoded by another parser. The
+ * gateway must find everything that is found here. Names and values that are recognized only by their form are omitted.
  */
 export interface Named {
   readonly ids: Set<string>;
   readonly models: Set<string>;
-  /** Tools and members of them that the tables do not have. */
+  /** Tools and tool members that are not in the tables. */
   readonly unlisted: Set<string>;
 }
 
@@ -32,7 +32,7 @@ class Reader {
     this.#named = named;
   }
 
-  /** `isProviders`: the members are those of a tool that the provider runs. */
+  /** `isProviders`: the members belong to a tool that the provider runs. */
   members({ rules, others }: Members, fields: Fields, isProviders: boolean): void {
     for (const [name, value] of Object.entries(fields)) {
       if (value === null) continue;
@@ -48,7 +48,7 @@ class Reader {
       const isSetting = Array.isArray(value) ? !value.some(isNested) : !isNested(value);
       if (!isSetting && isProviders) this.#named.unlisted.add('setting');
     } else if (rule === 'model') {
-      // Neither names a model: a fallback of LiteLLM may be for any.
+      // Neither names a model: a LiteLLM fallback may apply to any model.
       if (typeof value === 'string' && value !== '' && value !== '*') this.#named.models.add(value);
     } else if (rule === 'tools') {
       this.#tools(value);
@@ -79,7 +79,7 @@ class Reader {
     if (text !== '' && !rule.except?.includes(text)) this.#named.ids.add(text);
   }
 
-  /** An item that the vendor looks up whatever else it has. */
+  /** An item that the vendor looks up, whatever its other members. */
   #item({ type, id }: Fields): void {
     const needed = typeof type === 'string' ? CONTENT_OF_TYPE.get(type) : undefined;
     if (Array.isArray(needed) && needed.length === 0 && typeof id === 'string' && id !== '') this.#named.ids.add(id);
@@ -107,7 +107,7 @@ class Reader {
   }
 }
 
-/** Whether it is another spelling of what is not inspected. */
+/** Whether the name is another spelling of a member that is not inspected. */
 function isContent(rules: Members['rules'], name: string): boolean {
   const own = Object.keys(rules).find((each) => foldedName(each) === foldedName(name));
   return own !== undefined && (rules[own] === 'content' || rules[own] === 'model');

@@ -4,20 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What one way of decoding makes of a body: its fields by name, or that it takes the body for broken. */
+/** The fields of a body according to one parser, or the fact that it rejects the body. */
 export interface Reading {
   readonly reader: string;
   readonly error?: string;
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** A program that reads bodies as a server in its language would. */
+/** A program that reads bodies like a server in its language. */
 export interface BodyReader {
   readonly version: string;
-  /** Python does so with Werkzeug only. */
+  /** Python requires Werkzeug for this. */
   readonly readsForms: boolean;
   readJson(body: Buffer): Promise<Reading[]>;
-  /** The field `value` is the whole body, in which each number is 0. */
+  /** The field `value` is the whole body, with each number replaced by 0. */
   readValue(body: Buffer): Promise<Reading[]>;
   readForm(contentType: string, body: Buffer): Promise<Reading[]>;
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export interface BodyReader {
 
 const run = promisify(execFile);
 
-/** Compiles and starts the reader in Go; `null` if there is no Go. */
+/** Compiles and starts the Go parser; `null` without Go. */
 export async function startGoReader(): Promise<BodyReader | null> {
   const directory = await mkdtemp(join(tmpdir(), 'faregate-go-'));
   try {
@@ -40,7 +40,7 @@ export async function startGoReader(): Promise<BodyReader | null> {
   }
 }
 
-/** Starts the reader in Python, of `FAREGATE_TEST_PYTHON` if that is set; `null` if there is no Python. */
+/** Starts the Python parser, with `FAREGATE_TEST_PYTHON` if set; `null` without Python. */
 export async function startPythonReader(): Promise<BodyReader | null> {
   const python = process.env.FAREGATE_TEST_PYTHON ?? 'python3';
   if (!(await succeeds(python, ['--version']))) return null;
@@ -56,7 +56,7 @@ async function succeeds(command: string, args: readonly string[]): Promise<boole
   }
 }
 
-/** A child process that replies to requests in their order. */
+/** A child process that responds to requests in order. */
 class ChildReader implements BodyReader {
   version = '';
   readonly #child: ChildProcessWithoutNullStreams;

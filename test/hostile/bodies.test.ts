@@ -90,7 +90,7 @@ describe('a body that no honest client sends', () => {
         assert.equal(response.status, 400, response.text);
         assert.match(
           response.text,
-          /beyond a limit: the (text has more than 1048576 values|value is nested deeper than 256)/,
+          /exceeds a limit: the (text has more than 1048576 values|value is nested deeper than 256)/,
         );
       }
       assert.equal(await attacker.lastCall(), undefined);

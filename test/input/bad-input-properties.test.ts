@@ -35,9 +35,9 @@ import { compactionResult, responseObject, responsesStream, usageOf } from '../s
 import { propertyRuns } from '../support/scope.ts';
 
 /**
- * Every address of the endpoint table, with a request that is damaged in any way: there is a response, it is one that the
- * contract lists, in the envelope of the address and never a 5xx, and money moves only for a 200 that the provider
- * responded, by exactly its price. A new row of the table is tested here by itself, or fails for want of a valid request.
+ * Sends damaged requests to every address of the endpoint table. The response must be one that the contract lists, in the format of the
+ * address, and never a 5xx. Money may move only for a 200 from the provider, by exactly its price. New rows of the table are tested
+ * automatically, or fail if they lack a valid request.
  */
 
 const BODY_BYTES_MAX = 16 * 1024;
@@ -50,7 +50,7 @@ type Headers = readonly (readonly [name: string, value: string])[];
 let g: TestGateway;
 let account: TestAccount;
 
-/** What the provider's responses cost, in the order in which they were given. */
+/** The cost of the provider's responses, in order. */
 let responded: bigint[] = [];
 const CONTINUED = 'resp_0';
 
@@ -59,7 +59,7 @@ describe('damaged requests', () => {
     g = await startGateway({ server: SERVER });
     g.provider.respond = responseAll;
     account = await g.createAccount({ balanceYuan: '1000000' });
-    // The response that the requests continue: what no response to this account carried could not be.
+    // The response that the requests continue. Requests can only refer to responses to their own account.
     g.provider.respond = json(200, responseObject({ id: CONTINUED }));
     const response = await call(`${g.url}/v1/responses`, account.key, { model: 'test-responses', input: 'Hello' });
     assert.equal(response.status, 200, response.text);
@@ -70,7 +70,7 @@ describe('damaged requests', () => {
   });
   after(() => g?.stop());
 
-  /** A provider that takes whatever a real one would, and so no body that is not what its content type says. */
+  /** A provider that accepts whatever a real one would, and rejects bodies that do not match their content type. */
   const responseAll: Respond = (request, reply) => {
     const { respond, cost } = responseOf(request);
     responded.push(cost);
@@ -120,7 +120,7 @@ describe('damaged requests', () => {
     }
   }
 
-  /** Whether the form's part `stream` says true. */
+  /** Whether the form's `stream` part is true. */
   function isStreamForm({ body, headers }: ReceivedRequest): boolean {
     const boundary = /boundary="?([^";]+)/.exec(headers['content-type'] ?? '')![1]!;
     return body
@@ -138,7 +138,7 @@ describe('damaged requests', () => {
   ];
   const tool = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
 
-  /** Requests that succeed, with as many fields as the gateway reads, by operation. */
+  /** Successful requests with all fields that the gateway reads, by operation. */
   const jsonBodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     chat: {
       model: 'test-chat',
@@ -230,7 +230,7 @@ describe('damaged requests', () => {
     return { contentType: 'application/json', body: Buffer.from(JSON.stringify(jsonBodies[nameOf(endpoint)])) };
   }
 
-  /** A place inside a JSON value: the keys and indices that lead there. */
+  /** A path within a JSON value: keys and indexes. */
   type Place = readonly (string | number)[];
 
   function placesIn(value: unknown, place: Place = []): Place[] {
@@ -238,7 +238,7 @@ describe('damaged requests', () => {
     return [place, ...Object.entries(value).flatMap(([key, inside]) => placesIn(inside, [...place, key]))];
   }
 
-  /** A copy with another value at a place; `undefined` takes the place away. */
+  /** A copy with another value at a path; `undefined` removes the value. */
   function replacedAt(value: unknown, [key, ...rest]: Place, next: unknown): unknown {
     if (key === undefined) return next;
     const copy: Record<string, unknown> = Array.isArray(value)
@@ -248,7 +248,7 @@ describe('damaged requests', () => {
     return copy;
   }
 
-  /** Values that some reader takes for what they are not, and the ends of ranges. */
+  /** Values that some parser misinterprets, and range limits. */
   const oddValues = fc.constantFrom<unknown>(
     null,
     undefined,
@@ -284,7 +284,7 @@ describe('damaged requests', () => {
   );
   const anyValue = fc.oneof(oddValues, fc.jsonValue());
 
-  /** Members as text, which no value can say: numbers and nesting that JSON allows, and some that it does not. */
+  /** Members as text, for numbers and nesting that values cannot express, some of which are invalid JSON. */
   const oddTexts = fc.oneof(
     fc.constantFrom('1e999', '-0', '1E0', '01', '+1', 'NaN', '"\\x"', '"\\ud800"', '{"a":1,"a":2}', "'a'", '1 2', ''),
     fc.constantFrom('"\u0000"', '/**/1', '\ufeff1', '"\u2028"'),
@@ -295,7 +295,7 @@ describe('damaged requests', () => {
 
   const share = fc.double({ min: 0, max: 1, noNaN: true });
 
-  /** Damage to bytes, whatever they mean. */
+  /** Damage to bytes, regardless of their meaning. */
   function damaged(valid: Buffer): fc.Arbitrary<Buffer> {
     const offset = share.map((part) => Math.floor(part * (valid.length - 1)));
     return fc.oneof(
@@ -376,7 +376,7 @@ describe('damaged requests', () => {
     Buffer.from('\r\n--form-4f2c9a71d0\r\n'),
   );
 
-  /** Forms with wrong, missing, doubled, renamed and unknown parts, and damage to the bytes of the form. */
+  /** Forms with wrong, missing, duplicate, renamed and unknown parts, and damaged bytes. */
   const anyForm: fc.Arbitrary<Buffer> = (() => {
     const index = fc.nat(formParts.length - 1);
     const name = fc.constantFrom(
@@ -439,7 +439,7 @@ describe('damaged requests', () => {
     );
   })();
 
-  /** The usual one nine times out of ten, so that most requests are wrong in one way only. */
+  /** The usual value nine times out of ten, so that most requests have only one error. */
   function mostly<Value>(usual: Value, others: fc.Arbitrary<Value>): fc.Arbitrary<Value> {
     return fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
   }
@@ -457,7 +457,7 @@ describe('damaged requests', () => {
   };
   const encodingName = fc.constantFrom(...Object.keys(encoders));
 
-  /** Lines of a head that a proxy, a mistaken client or an attacker may send. */
+  /** Header lines that a proxy, a faulty client or an attacker may send. */
   const oddHeaders: fc.Arbitrary<Headers> = fc.constantFrom<Headers>(
     [['expect', '100-continue']],
     [['expect', 'something-else']],
@@ -487,7 +487,7 @@ describe('damaged requests', () => {
     ),
   );
 
-  /** How the body is framed. `short` and `long` state a length that is not the body's. */
+  /** How the body is framed. `short` and `long` declare a wrong length. */
   const anyFraming = mostly<{ readonly kind: 'true' | 'chunked' | 'short' | 'long'; readonly by: number }>(
     { kind: 'true', by: 0 },
     fc.record({ kind: fc.constantFrom('chunked', 'short', 'long'), by: fc.integer({ min: 1, max: 3_000 }) }),
@@ -496,7 +496,7 @@ describe('damaged requests', () => {
   interface Damaged {
     readonly body: Buffer;
     readonly type: string;
-    /** What is stated and what is done. */
+    /** What is declared and what is sent. */
     readonly encoding: readonly [stated: string, done: string] | null;
     readonly credential: string | null;
     readonly framing: { readonly kind: 'true' | 'chunked' | 'short' | 'long'; readonly by: number };
@@ -535,10 +535,10 @@ describe('damaged requests', () => {
     });
   }
 
-  /** What a refusal of a damaged request may be, by the contract's table of errors. */
+  /** Possible refusals of a damaged request, by the contract's table of errors. */
   const REFUSALS = [400, 401, 404, 413, 415, 426, 431];
 
-  /** What the coding addresses respond to every valid request, as long as no account has a plan. */
+  /** The response of coding endpoints to every valid request of an account without a plan. */
   function moneyStatusOf(endpoint: Endpoint): number | null {
     return 'operation' in endpoint && endpoint.context === 'coding' ? endpoint.moneyStatus : null;
   }
@@ -578,7 +578,7 @@ describe('damaged requests', () => {
     assert.ok(typeof type === 'string' && type !== '', shown);
   }
 
-  /** Money, reservations and calls as they are in the database. */
+  /** Money, reservations and calls in the database. */
   async function storedState() {
     const [sums] = await g.database.query<{
       balance: bigint;
@@ -626,7 +626,7 @@ describe('damaged requests', () => {
     ];
   }
 
-  /** Sends the request as it is described and returns the response, interim responses aside. */
+  /** Sends the request and returns the response, without interim responses. */
   async function send(path: string, damagedRequest: Damaged): Promise<RawResponse> {
     const { encoding, framing } = damagedRequest;
     const body = encoding === null ? damagedRequest.body : encoders[encoding[1]]!(damagedRequest.body);
@@ -644,7 +644,7 @@ describe('damaged requests', () => {
               : { path, headers: [...headers, ['content-length', String(stated)]], body },
         ),
       );
-      // More was announced, and nothing more will come.
+      // More was announced, but nothing more will be sent.
       if (kind === 'long') connection.halfClose();
       for (;;) {
         const response = await connection.response();
@@ -663,7 +663,7 @@ describe('damaged requests', () => {
       const moneyStatus = moneyStatusOf(endpoint);
       const isCharged = 'operation' in endpoint && moneyStatus === null;
 
-      test('takes the request that the others are damaged from', async () => {
+      test('accepts the request from which damaged ones are derived', async () => {
         const { contentType, body } = validBody(endpoint);
         const was = await storedState();
         const response = await send(path, {
@@ -679,7 +679,7 @@ describe('damaged requests', () => {
         else await assertNothingHappened(was, 'the valid request');
       });
 
-      test('responds to any damaged request as the contract says, and charges nothing but a success', async () => {
+      test('responds to any damaged request as the contract specifies, and charges only successes', async () => {
         await fc.assert(
           fc.asyncProperty(requestsLike(endpoint), async (request) => {
             const was = await storedState();
@@ -691,10 +691,10 @@ describe('damaged requests', () => {
               else await assertNothingHappened(was, shown);
               return;
             }
-            // The damage may name another model, of which none can be had here.
+            // The damaged request may name another model, which has no route.
             const isUnrouted = response.headers['x-error-code'] === 'MODEL_ROUTING_NOT_CONFIGURED';
             assert.ok([...REFUSALS, moneyStatus, isUnrouted ? 503 : null].includes(response.status), shown);
-            // Headers that come in several pieces are refused by a parser that has lost sight of their first line.
+            // Headers that arrive in several chunks are rejected by a parser that no longer has the request line.
             assertEnvelope(response, response.status === 431 ? 'chat' : envelope.name);
             if (!isUnrouted) assert.equal(response.headers['x-should-retry'], 'false', shown);
             await assertNothingHappened(was, shown);
@@ -705,14 +705,14 @@ describe('damaged requests', () => {
     });
   }
 
-  describe('bytes behind a request', { timeout: 60_000 }, () => {
+  describe('bytes after a request', { timeout: 60_000 }, () => {
     const valid = Buffer.from(JSON.stringify(jsonBodies.chat));
     for (const [what, behind] of [
       ['noise', Buffer.from([0xff, 0xfe, 0x0d, 0x0a])],
-      ['the rest of a body that is longer than was announced', Buffer.from('  \n}')],
+      ['excess bytes of a body that is longer than announced', Buffer.from('  \n}')],
       ['an unknown method', Buffer.from('BREW / HTTP/1.1\r\n\r\n')],
     ] as const) {
-      test(`such as ${what}, are never responded in its place, and end the connection`, async () => {
+      test(`such as ${what}, never receive a response in its place, and close the connection`, async () => {
         const was = await storedState();
         const connection = await openConnection(g.url);
         const headers = [
@@ -766,12 +766,12 @@ describe('damaged requests', () => {
         ),
       });
 
-    test('is one of the table’s', () => {
+    test('is in the endpoint table', () => {
       assert.ok(readable.length > 15, `${readable.length} addresses`);
     });
 
     for (const endpoint of readable) {
-      test(`GET ${endpoint.path} responds to any request without a call, a charge or a failure of ours`, async () => {
+      test(`GET ${endpoint.path} responds to any request without a call, a charge or an internal error`, async () => {
         await fc.assert(
           fc.asyncProperty(anyRequest(endpoint), async ({ method, path, credential, more, body }) => {
             const was = await storedState();
@@ -789,7 +789,7 @@ describe('damaged requests', () => {
               const shown = `${response.status} ${JSON.stringify(response.headers)} ${response.body.subarray(0, 500)}`;
               assert.ok([200, 304, 400, 401, 404, 405, 426, 431].includes(response.status), shown);
               assert.match(response.headers['request-id'] ?? '', /^req_[0-9a-z]{26}$/, shown);
-              // An address beside the one asked for may have another envelope; that it has one is what matters.
+              // A neighboring address may have another error format; it only matters that it has one.
               if (response.status >= 400 && response.body.length > 0) assertSomeEnvelope(response);
               await assertNothingHappened(was, shown);
             } finally {
@@ -810,7 +810,7 @@ describe('damaged requests', () => {
     }
   });
 
-  test('after all of this the gateway is alive, and passes the audit', async () => {
+  test('afterwards, the gateway works and passes the audit', async () => {
     assert.equal((await fetch(`${g.url}/readyz`)).status, 200);
     const { reserved, reservations } = await storedState();
     assert.deepEqual([reserved, reservations], [0n, 0n]);

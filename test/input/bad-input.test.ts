@@ -8,8 +8,8 @@ import { chatResponse, chatStream, liveResponse, messagesResponse } from '../sup
 import { openConnection, type RawRequest, type RawResponse, requestBytes } from '../support/raw.ts';
 
 /**
- * Whatever arrives, the response is one of the catalogue's, in the envelope of the address, and nothing has happened: the
- * provider was not called, nothing is charged, nothing is reserved, and the connection either serves on or is closed.
+ * For any input, the response is in the catalogue, in the format of the address, and has no other effect: the provider is not called,
+ * nothing is charged or reserved, and the connection continues to work or is closed.
  */
 
 type Family = 'chat' | 'messages';
@@ -21,7 +21,7 @@ const JSON_TYPE = ['content-type', 'application/json'] as const;
 interface Address {
   readonly family: Family;
   readonly path: string;
-  /** A request that succeeds. */
+  /** A successful request. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -69,9 +69,9 @@ const types: Readonly<Record<Family, Readonly<Record<number, string>>>> = {
 interface Refusal {
   readonly status: number;
   readonly code: string;
-  /** `x-should-retry`; `null` if the catalogue says nothing. */
+  /** `x-should-retry`; `null` if the catalogue specifies nothing. */
   readonly retry: 'false' | null;
-  /** The chat envelope's `param`; checked there only, because the messages envelope has none. */
+  /** The chat format's `param`. Checked only there, because the messages format has none. */
   readonly param?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -98,7 +98,7 @@ const bombs = [
 
 const clock = createTestClock('2026-11-20T04:00:00Z');
 let gateway: TestGateway;
-/** As a user's who configured no limits of size. */
+/** Without configured size limits. */
 let roomy: TestGateway;
 let account: TestAccount;
 let roomyAccount: TestAccount;
@@ -123,7 +123,7 @@ describe('bad input', () => {
     await roomy?.stop();
   });
 
-  /** The envelope with its exact keys, and the headers that every refusal carries. */
+  /** Checks the exact keys of the error, and the headers of every refusal. */
   function assertRefusal(
     response: RawResponse,
     family: Family | 'usage' | 'admin',
@@ -166,7 +166,7 @@ describe('bad input', () => {
     }
   }
 
-  /** What a refusal must leave as it was. */
+  /** State that a refusal must not change. */
   async function footprint(on: TestGateway) {
     const [sums] = await on.database.query<{
       balance: string;
@@ -182,7 +182,7 @@ describe('bad input', () => {
     return { ...sums, providerCalls: on.provider.requests.length };
   }
 
-  /** Sends the bytes, expects the refusal, and makes sure that nothing else came of them. */
+  /** Sends the bytes, expects the refusal, and checks that there were no other effects. */
   async function refuses(
     bytes: Buffer,
     family: Family | 'usage' | 'admin',
@@ -238,7 +238,7 @@ describe('bad input', () => {
     const { family, path, body } = address;
     const valid = JSON.stringify(body);
     const replaced = (key: string, value: unknown): string => JSON.stringify({ ...body, [key]: value });
-    /** The valid body with one more member in front. */
+    /** The valid body with an additional first member. */
     const joined = (first: string): string => `{${first},${valid.slice(1)}`;
 
     describe(`${family}: a body`, { timeout: 60_000 }, () => {
@@ -251,8 +251,7 @@ describe('bad input', () => {
         test(`${what} is 400`, () => refuses(post(path, bytes), family, invalid()));
       }
 
-      test('that is missing altogether is 400', () =>
-        refuses(requestBytes({ path, headers: goodHeaders() }), family, invalid()));
+      test('that is missing is 400', () => refuses(requestBytes({ path, headers: goodHeaders() }), family, invalid()));
 
       for (const [what, bytes, param] of [
         [
@@ -314,13 +313,13 @@ describe('bad input', () => {
     describe(`${family}: a model`, { timeout: 60_000 }, () => {
       for (const [what, model, expected] of [
         ['with a name of 10,000 letters', 'm'.repeat(10_000), noModel],
-        ['with a name beyond ASCII', '模型', noModel],
-        ['with controls in its name', `${body.model}\u001b[31m`, invalid('model')],
-        ['with a mark of direction in its name', `${body.model}\u202e`, invalid('model')],
-        ['named like a property of every object', '__proto__', noModel],
-        ['in capitals', String(body.model).toUpperCase(), noModel],
-        ['with a space behind it', `${body.model} `, noModel],
-        ['named as its provider names it', 'upstream-chat', noModel],
+        ['with a non-ASCII name', '模型', noModel],
+        ['with control characters in its name', `${body.model}\u001b[31m`, invalid('model')],
+        ['with a direction mark in its name', `${body.model}\u202e`, invalid('model')],
+        ['named like a prototype property', '__proto__', noModel],
+        ['in upper case', String(body.model).toUpperCase(), noModel],
+        ['followed by a space', `${body.model} `, noModel],
+        ["with its provider's name", 'upstream-chat', noModel],
       ] as const) {
         test(`${what} is ${expected.status} ${expected.code}`, () =>
           refuses(post(path, replaced('model', model)), family, expected));
@@ -328,13 +327,13 @@ describe('bad input', () => {
     });
 
     describe(`${family}: the size of a body`, { timeout: 60_000 }, () => {
-      test('that is announced over the limit is 413 before any of it is sent', () =>
+      test('with an announced length over the limit is 413 before any of it is sent', () =>
         refuses(requestBytes({ path, headers: [...goodHeaders(), ['content-length', String(2 ** 40)]] }), family, {
           ...tooLarge,
           headers: { connection: 'close' },
         }));
 
-      test('without an end is 413 as soon as it passes the limit', async () => {
+      test('of unlimited length is 413 as soon as it exceeds the limit', async () => {
         const before = await footprint(gateway);
         const connection = await openConnection(gateway.url);
         connection.write(requestBytes({ path, headers: [...goodHeaders(), ['transfer-encoding', 'chunked']] }));
@@ -375,23 +374,23 @@ describe('bad input', () => {
       const wrongSum = gzipSync(valid);
       wrongSum[wrongSum.length - 8]! ^= 1;
       const broken: readonly (readonly [what: string, encoding: string, body: Buffer | string])[] = [
-        ['gzip that is plain JSON', 'gzip', valid],
-        ['gzip that is cut off', 'gzip', gzipSync(valid).subarray(0, -12)],
+        ['plain JSON declared as gzip', 'gzip', valid],
+        ['truncated gzip', 'gzip', gzipSync(valid).subarray(0, -12)],
         ['gzip with a wrong checksum', 'gzip', wrongSum],
-        ['gzip of nothing', 'gzip', ''],
+        ['empty gzip', 'gzip', ''],
         ['gzip of malformed JSON', 'gzip', gzipSync(valid.slice(1))],
-        ['deflate without its frame', 'deflate', gzipSync(valid).subarray(10, -8)],
-        ['br that is plain JSON', 'br', valid],
-        ['br that is cut off', 'br', brotliCompressSync(valid).subarray(0, -4)],
-        ['zstd that is plain JSON', 'zstd', valid],
-        ['zstd that is cut off', 'zstd', zstdCompressSync(valid).subarray(0, -4)],
+        ['deflate without a zlib header', 'deflate', gzipSync(valid).subarray(10, -8)],
+        ['plain JSON declared as br', 'br', valid],
+        ['truncated br', 'br', brotliCompressSync(valid).subarray(0, -4)],
+        ['plain JSON declared as zstd', 'zstd', valid],
+        ['truncated zstd', 'zstd', zstdCompressSync(valid).subarray(0, -4)],
       ];
       for (const [what, encoding, bytes] of broken) {
         test(`${what} is 400`, () => refuses(encoded(encoding, bytes), family, invalid()));
       }
 
       for (const [encoding, bytes] of bombs) {
-        test(`of 4 MiB in a few bytes of ${encoding} is 413`, () =>
+        test(`of 4 MiB compressed to a few bytes of ${encoding} is 413`, () =>
           refuses(encoded(encoding, bytes), family, tooLarge));
       }
 
@@ -402,7 +401,7 @@ describe('bad input', () => {
     });
 
     describe(`${family}: an address`, { timeout: 60_000 }, () => {
-      test('takes POST only: every other method is 405 with Allow, without a credential', async () => {
+      test('accepts only POST: every other method is 405 with Allow, without a credential', async () => {
         for (const method of METHODS) {
           if (method === 'POST' || method === 'CONNECT') continue;
           const expected: Refusal = {
@@ -416,7 +415,7 @@ describe('bad input', () => {
         }
       });
 
-      test('forgives a trailing slash, a doubled leading slash and any query', async () => {
+      test('accepts a trailing slash, a doubled leading slash and any query', async () => {
         for (const target of [
           `${path}/`,
           `/${path}`,
@@ -428,7 +427,7 @@ describe('bad input', () => {
         }
       });
 
-      test('refuses a WebSocket at once with 426', () =>
+      test('refuses a WebSocket immediately with 426', () =>
         refuses(
           requestBytes({
             method: 'GET',
@@ -446,7 +445,7 @@ describe('bad input', () => {
           { method: 'GET' },
         ));
 
-      test('ignores an offer to speak another HTTP', async () => {
+      test('ignores an offer to upgrade to another HTTP version', async () => {
         const offer = [
           ['connection', 'Upgrade, HTTP2-Settings'],
           ['upgrade', 'h2c'],
@@ -455,7 +454,7 @@ describe('bad input', () => {
         await accepts(post(path, valid, { headers: [...goodHeaders(), ...offer] }));
       });
 
-      test('gives the earlier error if two would fit: method, credential, type, size, body, model', async () => {
+      test('reports the first of two errors: method, credential, type, size, body, model', async () => {
         const notJson = ['content-type', 'text/plain'] as const;
         const huge = ['content-length', String(2 ** 40)] as const;
         await refuses(requestBytes({ method: 'PUT', path, headers: [['content-type', ';']], body: valid }), family, {
@@ -476,7 +475,7 @@ describe('bad input', () => {
       });
     });
 
-    describe(`${family}: a body that is still under way`, { timeout: 60_000 }, () => {
+    describe(`${family}: an incomplete body`, { timeout: 60_000 }, () => {
       const announced = (headers: Headers, sent = ''): Buffer =>
         Buffer.concat([
           requestBytes({ path, headers: [...headers, ['content-length', String(valid.length)]] }),
@@ -484,7 +483,7 @@ describe('bad input', () => {
         ]);
       const malformed: Refusal = { ...invalid(), headers: { connection: 'close' } };
 
-      test('when the client says that nothing more comes is 400', async () => {
+      test('is 400 when the client closes its side', async () => {
         const before = await footprint(gateway);
         const connection = await openConnection(gateway.url);
         connection.write(announced(goodHeaders(), valid.slice(0, 20)));
@@ -494,7 +493,7 @@ describe('bad input', () => {
         assert.deepEqual(await footprint(gateway), before);
       });
 
-      test('in chunks, when the client says that nothing more comes, is 400', async () => {
+      test('in chunks is 400 when the client closes its side', async () => {
         const before = await footprint(gateway);
         const connection = await openConnection(gateway.url);
         connection.write(post(path, valid, { chunkBytes: 10 }).subarray(0, -5));
@@ -504,7 +503,7 @@ describe('bad input', () => {
         assert.deepEqual(await footprint(gateway), before);
       });
 
-      test('when the client breaks the connection off costs nothing', async () => {
+      test('costs nothing when the client breaks the connection', async () => {
         const before = await footprint(gateway);
         for (const bytes of [announced(goodHeaders()), announced(goodHeaders(), valid.slice(0, 20))]) {
           const connection = await openConnection(gateway.url);
@@ -515,7 +514,7 @@ describe('bad input', () => {
         assert.deepEqual(await footprint(gateway), before);
       });
 
-      test('is read to its end at whatever pace it comes', async () => {
+      test('is read to its end, however slowly it arrives', async () => {
         const connection = await openConnection(gateway.url);
         connection.write(announced(goodHeaders()));
         for (const letter of valid) {
@@ -526,7 +525,7 @@ describe('bad input', () => {
         connection.destroy();
       });
 
-      test('and stands still for too long is 408, and the connection has no future', () =>
+      test('is 408 after a long pause, and the connection is closed', () =>
         refuses(
           requestBytes({ path, headers: [...roomyHeaders(), ['content-length', '100']] }),
           family,
@@ -541,8 +540,8 @@ describe('bad input', () => {
         ['in an unknown encoding', () => [...goodHeaders(), ['content-encoding', 'lzma']], wrongType],
         ['that is too large', () => [...goodHeaders(), ['content-length', '999999']], tooLarge],
       ] as readonly (readonly [string, () => Headers, Refusal])[]) {
-        // Whether the body follows all the same cannot be known, so the connection has no future.
-        test(`${what} is refused before it is asked for`, () => {
+        // Whether the body follows cannot be known, so the connection is closed.
+        test(`${what} is refused before the body is requested`, () => {
           const request = headers().some(([name]) => name === 'content-length')
             ? requestBytes({ path, headers: expecting(headers()) })
             : announced(expecting(headers()));
@@ -550,7 +549,7 @@ describe('bad input', () => {
         });
       }
 
-      test('is asked for if the client waits, and then served', async () => {
+      test('is requested if the client waits, and then served', async () => {
         const connection = await openConnection(gateway.url);
         connection.write(announced(expecting(goodHeaders())));
         assert.equal((await connection.response()).status, 100);
@@ -580,7 +579,7 @@ describe('bad input', () => {
         await accepts(post(path, valid, { headers: [...goodHeaders(), ...padding(60 * 1024)] }));
       });
 
-      test('of 70 KiB are 431, in the envelope of the address that the connection called before', async () => {
+      test('of 70 KiB are 431, in the format of the address that the connection called before', async () => {
         const connection = await openConnection(gateway.url);
         connection.write(post(path, valid));
         assert.equal((await connection.response()).status, 200);
@@ -593,7 +592,7 @@ describe('bad input', () => {
     });
   }
 
-  describe('an address that does not exist', { timeout: 60_000 }, () => {
+  describe('an unknown address', { timeout: 60_000 }, () => {
     for (const [path, family] of [
       ['/v1/nothing', 'chat'],
       ['/v1', 'chat'],
@@ -606,22 +605,22 @@ describe('bad input', () => {
       ['//altproto/v1/nothing?a=b', 'messages'],
       ['/admin/v1/nothing', 'admin'],
     ] as const) {
-      test(`${path} is 404 in the ${family} envelope, whatever the method and the credential`, async () => {
+      test(`${path} is 404 in the ${family} format, whatever the method and the credential`, async () => {
         for (const method of ['GET', 'POST', 'HEAD', 'DELETE', 'OPTIONS', 'PROPFIND']) {
           await refuses(requestBytes({ method, path, headers: [JSON_TYPE], body: '{}' }), family, nowhere, { method });
         }
       });
     }
 
-    test('and cannot even be decoded is 400', () =>
+    test('that cannot be decoded is 400', () =>
       refuses(requestBytes({ method: 'GET', path: `/v1/%zz${'z'.repeat(10_000)}` }), 'chat', invalid(), {
         method: 'GET',
       }));
   });
 
-  describe('an address that is only read', { timeout: 60_000 }, () => {
+  describe('a read-only address', { timeout: 60_000 }, () => {
     for (const path of ['/v1/user/balance', '/user/balance']) {
-      test(`${path} takes GET and HEAD only`, async () => {
+      test(`${path} accepts only GET and HEAD`, async () => {
         for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
           const expected = {
             status: 405,
@@ -642,17 +641,17 @@ describe('bad input', () => {
     const notHttp: Refusal = { ...invalid(), headers: { connection: 'close' } };
     for (const [what, bytes] of [
       ['noise', Buffer.from(Array.from({ length: 400 }, (_, i) => (i * 197 + 31) % 256))],
-      ['a TLS greeting', Buffer.from('16030100f8010000f40303', 'hex')],
+      ['a TLS handshake', Buffer.from('16030100f8010000f40303', 'hex')],
       ['an SSH banner', Buffer.from('SSH-2.0-OpenSSH_9.9\r\n')],
       ['the HTTP/2 preface', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
       ['an unknown method', Buffer.from('BREW /coffee HTTP/1.1\r\nHost: a\r\n\r\n')],
       ['an unknown version', Buffer.from('GET / HTTP/3.0\r\nHost: a\r\n\r\n')],
       ['a request line without an address', Buffer.from('GET\r\n\r\n')],
     ] as const) {
-      test(`${what} is responded to with 400 and the end of the connection`, () => refuses(bytes, 'chat', notHttp));
+      test(`${what} receives a 400, and the connection is closed`, () => refuses(bytes, 'chat', notHttp));
     }
 
-    test('noise in the middle of a stream ends the connection and is no part of the response', async () => {
+    test('noise in the middle of a stream closes the connection and is not part of the response', async () => {
       const streaming = await gateway.createAccount();
       const respond = gateway.provider.respond;
       const live = liveResponse();
@@ -681,7 +680,7 @@ describe('bad input', () => {
         headers: { connection: 'close' },
       }));
 
-    test('a connection on which nothing is sent harms no other', async () => {
+    test('a connection without data does not affect others', async () => {
       const silent = await openConnection(gateway.url);
       await refuses(post('/v1/chat/completions', ''), 'chat', invalid());
       silent.destroy();

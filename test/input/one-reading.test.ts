@@ -21,11 +21,11 @@ import { assertSpent, startGateway, type TestAccount, type TestGateway } from '.
 import { json } from '../support/provider.ts';
 
 /**
- * What the gateway reads of a request, the provider reads too: a request that two readers understand differently is
- * refused, and costs nothing. Otherwise a cheap reading would be paid, and a dear one served.
+ * The gateway and the provider read requests alike: a request that two parsers understand differently is refused and costs nothing.
+ * Otherwise a cheap interpretation could be paid for, and an expensive one served.
  */
 
-/** Members that a reader which ignores case, underscores or what follows a NUL takes for one that decides the cost. */
+/** Members that a parser which ignores case, underscores or text after a NUL treats as ones that affect the cost. */
 const lookalikes: readonly [json: string, param: string][] = [
   ['"Model":"x"', 'model'],
   ['"MODEL":"x"', 'model'],
@@ -46,7 +46,7 @@ const lookalikes: readonly [json: string, param: string][] = [
   ['"Tools":[]', 'tools'],
 ];
 
-describe('one reading of JSON', () => {
+describe('unambiguous JSON', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -69,7 +69,7 @@ describe('one reading of JSON', () => {
 
   const addresses = balanceAddresses.filter(({ path }) => path !== '/v1/images/edits');
   for (const address of addresses) {
-    test(`${address.path} refuses a second spelling of what decides the cost, before and behind it`, async () => {
+    test(`${address.path} refuses another spelling of members that affect the cost, before and after the member`, async () => {
       for (const [json, param] of lookalikes) {
         await assertUntouched(gateway, account, async () => {
           for (const isFirst of [true, false]) {
@@ -81,7 +81,7 @@ describe('one reading of JSON', () => {
     });
   }
 
-  test('/v1/chat/completions refuses a second spelling of the request for usage', async () => {
+  test('/v1/chat/completions refuses another spelling of the request for usage', async () => {
     const body = {
       model: 'test-chat',
       messages: [],
@@ -99,7 +99,7 @@ describe('one reading of JSON', () => {
     'application/json; charset=utf-8; charset=utf-16',
     'application/json; charset*0=utf-16',
   ]) {
-    test(`the content type ${type} is refused`, async () => {
+    test(`content type ${type} is refused`, async () => {
       const [address] = addresses;
       await assertUntouched(gateway, account, async () => {
         const response = await call(gateway.url + address!.path, account.key, requestTo(address!), {
@@ -111,7 +111,7 @@ describe('one reading of JSON', () => {
   }
 });
 
-describe('one reading of forms', () => {
+describe('unambiguous forms', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -130,19 +130,19 @@ describe('one reading of forms', () => {
 
   const forms: readonly [what: string, body: Buffer, status: 400 | 415, type?: string][] = [
     ['a second boundary', Buffer.concat([form(cheap), dear]), 415, `${formType()}; boundary*=UTF-8''c`],
-    ['a boundary in pieces', Buffer.concat([form(cheap), dear]), 415, `${formType()}; boundary*0=c`],
-    ['a second form behind the first', Buffer.concat([form(cheap), form(cheap)]), 400],
-    ['a part behind a bare LF', form([...cheap, text('note', hidden('\n'))]), 400],
-    ['a part behind a bare CR', form([...cheap, text('note', hidden('\r'))]), 400],
+    ['a boundary in several parts', Buffer.concat([form(cheap), dear]), 415, `${formType()}; boundary*0=c`],
+    ['a second form after the first', Buffer.concat([form(cheap), form(cheap)]), 400],
+    ['a part after a bare LF', form([...cheap, text('note', hidden('\n'))]), 400],
+    ['a part after a bare CR', form([...cheap, text('note', hidden('\r'))]), 400],
     ['a part in the middle of a line', form([...cheap, text('note', `x ${hidden('').slice(1)}`)]), 400],
-    ['a quality in a file', form([...cheap.slice(2), file('quality', Buffer.from('low'))]), 400],
-    ['a second spelling of the quality', form([...cheap, text('Quality', 'high')]), 400],
+    ['a quality in a file part', form([...cheap.slice(2), file('quality', Buffer.from('low'))]), 400],
+    ['another spelling of the quality', form([...cheap, text('Quality', 'high')]), 400],
     ['a list of sizes', form([...cheap, text('size[]', '4096x4096')]), 400],
     ['a name with a backslash', withRaw(rawPart('name="qua\\\\lity"', 'high')), 400],
     ['a second name', withRaw(rawPart('name="x"; name*=UTF-8\'\'quality', 'high')), 400],
-    ['a name behind a file name', withRaw(rawPart('name="x"; filename="\\\\"; y="; name=quality; z="', 'high')), 400],
-    ['a form within a part', form([...cheap, { ...file('x', dear), type: 'multipart/mixed; boundary=c' }]), 400],
-    ['spaces behind a boundary', Buffer.concat([padded(text('size', '1024x1024')), form(cheap)]), 400],
+    ['a name after the file name', withRaw(rawPart('name="x"; filename="\\\\"; y="; name=quality; z="', 'high')), 400],
+    ['a nested form', form([...cheap, { ...file('x', dear), type: 'multipart/mixed; boundary=c' }]), 400],
+    ['spaces after a boundary', Buffer.concat([padded(text('size', '1024x1024')), form(cheap)]), 400],
   ];
   for (const [what, body, status, type = formType()] of forms) {
     test(`${what} is refused with ${status}`, async () => {
@@ -158,7 +158,7 @@ describe('one reading of forms', () => {
     ['num_images', 'n'],
     ['image_quality', 'quality'],
   ] as const) {
-    test(`${alias} is refused for new and for changed images, with the name to use`, async () => {
+    test(`${alias} is refused for image generation and editing, with the supported name in the error`, async () => {
       await assertUntouched(gateway, account, async () => {
         const json = { model: PRICED_BY_IMAGE, prompt: 'A boat', [alias]: 'x' };
         const body = form([...cheap, text(alias, 'x')]);
@@ -168,13 +168,13 @@ describe('one reading of forms', () => {
         ]) {
           assert.equal(response.status, 400, response.text);
           assert.equal(response.json.error.param, alias);
-          assert.match(response.json.error.message, new RegExp(`use "${own}"`));
+          assert.match(response.json.error.message, new RegExp(`Use "${own}"`));
         }
       });
     });
   }
 
-  test('names of files pass as they are', async () => {
+  test('file names are forwarded unchanged', async () => {
     gateway.provider.respond = json(200, imagesBody());
     for (const filename of ['C:\\dir\\a.png', 'a%22b;name=x.png', '图.png', "it's = (1).png"]) {
       const body = form([...cheap.slice(0, 3), file('image', png(), filename), text('prompt', 'Add a boat')]);
@@ -186,7 +186,7 @@ describe('one reading of forms', () => {
 });
 
 describe('the price of an image', () => {
-  test(`is chosen by no size that is spelt as a quality`, async () => {
+  test(`cannot be reduced by a size that is named like a quality`, async () => {
     const price = '{ perImage: { low: "0.05", high: "1", 2048x2048: "0.7", default: "0.2" } }';
     const gateway = await startGateway({
       models: `
@@ -197,7 +197,7 @@ describe('the price of an image', () => {
       const account = await gateway.createAccount();
       const edited = (size: string) => form([text('model', 'free-size'), text('size', size), ...editParts]);
       const generated = (size: string) => ({ model: 'free-size', prompt: 'A boat', size });
-      // The response names neither quality nor size.
+      // The response contains neither quality nor size.
       gateway.provider.respond = json(200, imagesBody(1));
       let spentNano = 0n;
       for (const [size, nano] of [

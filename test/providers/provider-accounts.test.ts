@@ -6,7 +6,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { chatResponse, json } from '../support/provider.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
-/** What the operator and the clients learn where a provider does not accept the operator's credential or account. */
+/** What operators and clients see if a provider rejects the operator's credential or account. */
 
 const PRICE = '{ input: "3", output: "13" }';
 
@@ -32,7 +32,7 @@ describe("a provider that refuses the operator's account", () => {
   const send = (model: string): Promise<ClientResponse> =>
     call(gateway.url + chat.path, account.key, requestOf(false, model));
 
-  it('is logged with the provider, the status and its words, also if another route takes the call', async () => {
+  it('is logged with the provider, the status and its message, even if another route accepts the call', async () => {
     gateway.provider.respond = (request, response) => {
       const isFirst = JSON.parse(request.body.toString()).model === 'a';
       const words = 'No credit for provider-secret-key-1 with canary-header-2 at http://vendor.example/pay.';
@@ -57,7 +57,7 @@ describe("a provider that refuses the operator's account", () => {
     assert.doesNotMatch(logs.text(), /provider-secret-key|canary/);
   });
 
-  it('shows no key to clients, logs or the admin API, whatever the provider repeats of it', async () => {
+  it('reveals no key to clients, logs or the admin API, whatever the provider repeats', async () => {
     for (const status of [400, 401, 402, 403, 429, 500, 503]) {
       const echo = 'Bearer provider-secret-key-1, canary-header-2';
       gateway.provider.respond = json(

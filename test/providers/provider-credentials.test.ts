@@ -11,12 +11,12 @@ import { startGateway, type TestAccount, type TestGateway, testConfigText } from
 import { chatResponse, json, type ReceivedRequest, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
-/** Several keys of one provider, keys from files, and routes that rest. */
+/** Several keys of one provider, keys from files, and routes in cooldown. */
 
 const PRICE = '{ input: "3", output: "13" }';
 const TEN_MINUTES_MS = 600_000;
 
-/** Each test has models and providers of its own, so that no rest and no refusal reaches the next one. */
+/** Each test has its own models and providers, so that cooldowns and refusals do not affect other tests. */
 const PROVIDERS_MAX = 24;
 
 describe('the keys of a provider', () => {
@@ -29,7 +29,7 @@ describe('the keys of a provider', () => {
   let second: ScriptedProvider;
   let account: TestAccount;
   let tests = 0;
-  /** The key file of the test, and its models: over three keys, over the file, over two routes. */
+  /** The key file of the test, and its models: with three keys, with the file, with two routes. */
   let file: string;
   let three: string;
   let filed: string;
@@ -101,9 +101,9 @@ describe('the keys of a provider', () => {
   }
 
   const keyOf = ({ headers }: ReceivedRequest): string => headers.authorization!.replace('Bearer ', '');
-  /** The last letters of the keys that the first provider was sent. */
+  /** Last letters of the keys that the first provider received. */
   const letters = (): string => first.requests.map((request) => keyOf(request).at(-1)).join('');
-  /** Responses keys that end like one of these with a status, and others with a success. */
+  /** Rejects keys with one of these endings with a status, and accepts others. */
   const refuse =
     (status: number, records: string, headers: Record<string, string> = {}): ScriptedProvider['respond'] =>
     (request, response) => {
@@ -118,13 +118,13 @@ describe('the keys of a provider', () => {
     return body.data.find((route: { model: string }) => route.model === model).credentials;
   }
 
-  it('are used by turns', async () => {
+  it('are used in rotation', async () => {
     assert.deepEqual(await statusesOf(4, three), [200, 200, 200, 200]);
     assert.equal(letters(), 'abca');
   });
 
   for (const isStream of [false, true]) {
-    it(`that are refused are left out without a failed call, and charged is what was served${isStream ? ', of streams too' : ''}`, async () => {
+    it(`are skipped after a refusal without a failed call, and the successful attempt is charged${isStream ? ', in streams too' : ''}`, async () => {
       const payer = await gateway.createAccount();
       first.respond = refuse(401, 'ab');
       const response = await call(gateway.url + chat.path, payer.key, requestOf(isStream, three));
@@ -137,7 +137,7 @@ describe('the keys of a provider', () => {
     });
   }
 
-  it('that are refused are shown with status and time, without their values', async () => {
+  it('are shown with status and time of a refusal, without their values', async () => {
     first.respond = refuse(401, 'b');
     await statusesOf(2, three);
     const active = { file: null, state: 'active', status: null, triedAgainAt: null };
@@ -160,7 +160,7 @@ describe('the keys of a provider', () => {
     );
   });
 
-  it('that are refused are tried again after ten minutes', async () => {
+  it('are tried again ten minutes after a refusal', async () => {
     first.respond = refuse(401, 'a');
     await statusesOf(1, three);
     first.respond = chatResponse();
@@ -171,7 +171,7 @@ describe('the keys of a provider', () => {
     assert.equal(letters(), 'abcbcabc');
   });
 
-  it('that are refused are tried again after a reload, also of the same configuration', async () => {
+  it('are tried again after a reload, even of the same configuration', async () => {
     for (const reload of [
       () => gateway.gateway.reload(parseConfig(configText(), 'test.yaml', {})),
       () => gateway.gateway.retryCredentials(),
@@ -186,7 +186,7 @@ describe('the keys of a provider', () => {
     }
   });
 
-  it('that are all refused cost one attempt a call, and are used again as soon as one is accepted', async () => {
+  it('cost one attempt per call if all are refused, and are used again as soon as one is accepted', async () => {
     first.respond = refuse(402, 'abc');
     assert.deepEqual(await statusesOf(3, three), [502, 502, 502]);
     assert.equal(first.requests.length, 5);
@@ -195,7 +195,7 @@ describe('the keys of a provider', () => {
     assert.equal((await shownCredentials(three)).filter(({ state }) => state === 'active').length, 1);
   });
 
-  it('that are refused for one call alone stay in use, and the route stays open for the calls of others', async () => {
+  it('stay in use if they are refused for one call only, and the route stays open for other calls', async () => {
     const model = three;
     const others = await gateway.createAccount();
     const error = {
@@ -210,7 +210,7 @@ describe('the keys of a provider', () => {
     assert.equal((await call(gateway.url + chat.path, others.key, requestOf(false, model))).status, 200);
   });
 
-  it('with a limit of rate rest as long as the provider says, for that model only', async () => {
+  it('have a cooldown for the model after a 429, as long as the provider requests', async () => {
     first.respond = refuse(429, 'a', { 'retry-after': '7' });
     assert.deepEqual(await statusesOf(4, three), [200, 200, 200, 200]);
     assert.equal(letters(), 'abcbc');
@@ -229,7 +229,7 @@ describe('the keys of a provider', () => {
     assert.match(letters(), /a/);
   });
 
-  it('that all rest are not all asked: a call asks one, and the client learns when to come back', async () => {
+  it('are not all tried if all have a cooldown: a call tries one, and the client learns when to retry', async () => {
     first.respond = refuse(429, 'abc', { 'retry-after': '7' });
     assert.equal((await send(three)).status, 429);
     assert.equal(first.requests.length, 3);
@@ -238,14 +238,14 @@ describe('the keys of a provider', () => {
     assert.equal(first.requests.length, 4);
   });
 
-  it('of which one is limited and the others are refused: the client gets the limit, for that passes', async () => {
+  it('cause a 429 if one reached its limit and the others are refused, since only the limit is temporary', async () => {
     first.respond = (request, response) =>
       refuse(keyOf(request).endsWith('a') ? 429 : 401, 'abc', { 'retry-after': '7' })(request, response);
     const response = await send(three);
     assert.deepEqual([response.status, response.headers['retry-after'], letters()], [429, '7', 'abc']);
   });
 
-  it('with a limit of rate and no word of how long are not asked at every call: they rest for a second, then longer', async () => {
+  it('have a cooldown of a second, and later longer ones, after a 429 without a requested time', async () => {
     first.respond = refuse(429, 'abc');
     assert.deepEqual(await statusesOf(1, three), [429]);
     assert.equal(letters(), 'abc');
@@ -261,7 +261,7 @@ describe('the keys of a provider', () => {
     assert.ok((await shownCredentials(three)).every(({ state }) => state === 'active'));
   });
 
-  it('exchanged in the configuration are used at once, also by calls that the old one fails', async () => {
+  it('are used as soon as they are replaced in the configuration, even by calls that the old key fails', async () => {
     const i = tests - 1;
     const held = Promise.withResolvers<void>();
     first.respond = async (request, response) => {
@@ -278,7 +278,7 @@ describe('the keys of a provider', () => {
     assert.equal(letters(), 'axxx');
   });
 
-  it('exchanged in a file are used at once, although the configuration was not read again', async () => {
+  it('are used as soon as they are replaced in a file, although the configuration was not reloaded', async () => {
     assert.deepEqual(await statusesOf(1, filed), [200]);
     writeFileSync(`${file}.new`, 'canary-next-x\n');
     renameSync(`${file}.new`, file);
@@ -292,7 +292,7 @@ describe('the keys of a provider', () => {
     assert.equal((await shownCredentials(filed))[0].state, 'active');
   });
 
-  it('exchanged under load, in a file or in the configuration, fail no call, although the old one is refused at once', async () => {
+  it('can be replaced under load, in a file or the configuration, without failed calls, although the old key is refused immediately', async () => {
     const i = tests - 1;
     let valid = `canary-file-${i}`;
     first.respond = (request, response) =>
@@ -315,7 +315,7 @@ describe('the keys of a provider', () => {
     assert.deepEqual([...new Set(statuses)], [200]);
   });
 
-  it('former and present, reach no client and no log, whatever the provider repeats of them', async () => {
+  it('are never revealed to clients or logs, whether current or former, whatever the provider repeats', async () => {
     writeFileSync(file, 'canary-later-x\n');
     first.respond = json(401, { error: { message: 'No.' } });
     assert.equal((await send(filed)).status, 502);
@@ -335,8 +335,8 @@ describe('the keys of a provider', () => {
     assert.doesNotMatch(logs.text(), /canary/);
   });
 
-  describe('a route that responds with 429 with retry-after', () => {
-    it('rests while there is another one, a minute at most', async () => {
+  describe('a route that responds with 429 and retry-after', () => {
+    it('has a cooldown of up to a minute while there is another one', async () => {
       first.respond = json(429, {}, { 'retry-after': '18000' });
       assert.deepEqual(await statusesOf(3, pair), [200, 200, 200]);
       assert.deepEqual([first.requests.length, second.requests.length], [1, 3]);
@@ -349,7 +349,7 @@ describe('the keys of a provider', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 4]);
     });
 
-    it('is asked if the other one fails in another way', async () => {
+    it('is tried if the other one fails in another way', async () => {
       first.respond = json(429, {}, { 'retry-after': '30' });
       await statusesOf(1, pair);
       first.respond = chatResponse();
@@ -358,7 +358,7 @@ describe('the keys of a provider', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
     });
 
-    it('is asked if the other one responds with 429 too: the last one never rests', async () => {
+    it('is tried if the other one responds with 429 too: the last route has no cooldown', async () => {
       first.respond = json(429, {}, { 'retry-after': '30' });
       await statusesOf(1, pair);
       second.respond = json(429, {}, { 'retry-after': '9' });
@@ -367,11 +367,11 @@ describe('the keys of a provider', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
       first.respond = chatResponse();
       assert.deepEqual(await statusesOf(1, pair), [200]);
-      // The one whose rest ends first came first.
+      // The one whose cooldown ends first is tried first.
       assert.deepEqual([first.requests.length, second.requests.length], [3, 3]);
     });
 
-    it('does not rest if it is the only one', async () => {
+    it('has no cooldown if it is the only one', async () => {
       first.respond = json(429, {}, { 'retry-after': '30' });
       assert.deepEqual(await statusesOf(3, filed), [429, 429, 429]);
       assert.equal(first.requests.length, 3);

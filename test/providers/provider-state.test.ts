@@ -6,7 +6,7 @@ import { chatCompletion, event, json, message, sse } from '../support/provider.t
 import { responseObject, responsesStream } from '../support/responses.ts';
 import { until } from '../support/until.ts';
 
-/** State that a provider keeps belongs to the account whose responses carried it (docs/provider-state.md). */
+/** Provider state belongs to the account that received it in a response (docs/provider-state.md). */
 
 const OUTPUT = [
   { type: 'reasoning', id: 'rs_1', summary: [] },
@@ -32,18 +32,18 @@ const OUTPUT = [
 const MODEL = { model: 'test-responses' };
 const input = (...items: object[]) => ({ ...MODEL, input: items });
 
-/** Requests that refer to what the response above carried, and the field that refers. */
+/** Requests that refer to state in the response above, with the member that refers. */
 const references: readonly [what: string, body: object, param: string][] = [
   ['a previous response', { ...MODEL, input: 'x', previous_response_id: 'resp_7' }, 'previous_response_id'],
   ['an item reference', input({ type: 'item_reference', id: 'msg_1' }), 'input[0].id'],
-  ['an id alone', input({ role: 'user', content: 'x' }, { id: 'msg_1' }), 'input[1].id'],
+  ['only an id', input({ role: 'user', content: 'x' }, { id: 'msg_1' }), 'input[1].id'],
   [
     'a message without content',
     input({ type: 'message', id: 'msg_1', status: 'completed', content: [] }),
     'input[0].id',
   ],
   ['reasoning without its content', input({ type: 'reasoning', id: 'rs_1', summary: [{ text: 'x' }] }), 'input[0].id'],
-  ['an image that was generated', input({ type: 'image_generation_call', id: 'ig_1', result: null }), 'input[0].id'],
+  ['a generated image', input({ type: 'image_generation_call', id: 'ig_1', result: null }), 'input[0].id'],
   ['a container', { ...MODEL, tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }, 'tools[0].container'],
   [
     'a container in an item',
@@ -51,7 +51,7 @@ const references: readonly [what: string, body: object, param: string][] = [
     'input[0].container_id',
   ],
   [
-    'a container of a tool that is added in the middle',
+    'a container of a tool added in the middle',
     input({
       type: 'additional_tools',
       role: 'developer',
@@ -60,12 +60,12 @@ const references: readonly [what: string, body: object, param: string][] = [
     'input[0].tools[0].environment.container_id',
   ],
   [
-    'a container of a tool that was found',
+    'a container of a tool from a search',
     input({ type: 'tool_search_output', tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }),
     'input[0].tools[0].container',
   ],
   [
-    'what a relay merges into the top',
+    'a relay extension',
     { ...MODEL, extra_body: { previous_response_id: 'resp_7' } },
     'extra_body.previous_response_id',
   ],
@@ -73,7 +73,7 @@ const references: readonly [what: string, body: object, param: string][] = [
   ['an item of a new type', input({ type: 'new_item', id: 'msg_1' }), 'input[0].id'],
 ];
 
-/** Requests that refer to what no address of the gateway makes. */
+/** Requests that refer to state that no endpoint of the gateway creates. */
 const never: readonly [what: string, body: object, param: string][] = [
   ['a conversation', { ...MODEL, input: 'x', conversation: 'conv_1' }, 'conversation'],
   ['a conversation object', { ...MODEL, input: 'x', conversation: { id: 'conv_1' } }, 'conversation.id'],
@@ -89,7 +89,7 @@ const never: readonly [what: string, body: object, param: string][] = [
     'input[0].content[0].file_id',
   ],
   [
-    'a file of a container',
+    'a file in a container',
     { ...MODEL, input: 'x', tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file-1'] } }] },
     'tools[0].container.file_ids[0]',
   ],
@@ -108,15 +108,15 @@ const never: readonly [what: string, body: object, param: string][] = [
     'tools[0].tunnel_id',
   ],
   [
-    'a conversation that a relay merges into the top',
+    'a conversation in a relay extension',
     { ...MODEL, input: 'x', extra_body: { conversation: 'conv_1' } },
     'extra_body.conversation',
   ],
-  ['a cache of a server', { ...MODEL, input: 'x', kv_transfer_params: { remote_host: 'h' } }, 'kv_transfer_params'],
+  ["a server's cache", { ...MODEL, input: 'x', kv_transfer_params: { remote_host: 'h' } }, 'kv_transfer_params'],
   ['another server', { ...MODEL, input: 'x', bootstrap_host: 'h' }, 'bootstrap_host'],
 ];
 
-/** Items that bring their own content, whatever their ids are. */
+/** Items that contain their content, whatever their ids. */
 const own: readonly object[] = [
   { type: 'message', id: 'msg_9', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] },
   { id: 'msg_9', role: 'assistant', content: 'Hi' },
@@ -126,7 +126,7 @@ const own: readonly object[] = [
   { type: 'function_call_output', call_id: 'c', output: 'x' },
 ];
 
-describe(`state at a provider`, () => {
+describe(`provider state`, () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway({
@@ -151,12 +151,12 @@ describe(`state at a provider`, () => {
     const response = await send(account, body);
     assert.equal(response.status, status, response.text);
     assert.equal(response.json.error.param, param);
-    assert.equal(gateway.provider.requests.length, asked, 'the provider must not hear of it');
+    assert.equal(gateway.provider.requests.length, asked, 'the provider must not receive it');
     assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
   }
 
   for (const isStream of [false, true]) {
-    test(`what ${isStream ? 'a stream' : 'a response'} carried may be referred to by its account, and by no other`, async () => {
+    test(`in ${isStream ? 'a stream' : 'a response'} may be referred to by its account, and by no other`, async () => {
       const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
       for (const [, body, param] of references) await assertUnknown(maker, body, 404, param);
       assert.equal((await send(maker, { ...MODEL, input: 'x', stream: isStream })).status, 200);
@@ -168,7 +168,7 @@ describe(`state at a provider`, () => {
     });
   }
 
-  test('a file that a tool made may come back to the account whose response cited it', async () => {
+  test('includes files that a tool created and a response to the account cited', async () => {
     const account = await gateway.createAccount();
     const body = {
       ...MODEL,
@@ -180,20 +180,20 @@ describe(`state at a provider`, () => {
     assert.equal((await send(account, body)).status, 200);
   });
 
-  test('what no address makes is refused, in the vendor’s words for what is not there', async () => {
+  test('that no endpoint creates is refused, with the vendor’s message for unknown ids', async () => {
     const account = await gateway.createAccount();
     for (const [, body, param] of never) await assertUnknown(account, body, 400, param);
     const response = await send(account, { ...MODEL, input: 'x', previous_response_id: 'resp_of_another' });
     assert.equal(response.json.error.message, "Previous response with id 'resp_of_another' not found.");
   });
 
-  test('an item that brings its own content passes, whatever its id is', async () => {
+  test('is not referred to by an item that contains its content, whatever its id', async () => {
     const account = await gateway.createAccount();
     const response = await send(account, input(...own));
     assert.equal(response.status, 200, response.text);
   });
 
-  test('a reference in another spelling, or twice, is refused', async () => {
+  test('is refused if a reference is duplicated or spelled differently', async () => {
     const account = await gateway.createAccount();
     for (const body of [
       '{"model":"test-responses","input":[{"type":"item_reference","Id":"msg_1"}]}',
@@ -206,7 +206,7 @@ describe(`state at a provider`, () => {
     }
   });
 
-  test('4,096 references are looked up, more are refused', async () => {
+  test('is looked up for 4,096 references; more are refused', async () => {
     const account = await gateway.createAccount();
     assert.equal((await send(account, { ...MODEL, input: 'x' })).status, 200);
     const items = (count: number) =>
@@ -215,7 +215,7 @@ describe(`state at a provider`, () => {
     await assertUnknown(account, items(4_097), 400, 'input[4096].id');
   });
 
-  test('a container of a messages response may be used by its account alone, and files by none', async () => {
+  test('includes a container in a messages response for its account only, and files for none', async () => {
     const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
     const request = { model: 'test-messages', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
     const ask = (account: TestAccount, more: object) =>
@@ -257,7 +257,7 @@ describe(`state at a provider`, () => {
     gateway.provider.respond = respond;
   });
 
-  test('audio of a chat response may be referred to by its account alone, and files by none', async () => {
+  test('includes audio in a chat response for its account only, and files for none', async () => {
     const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
     const request = { model: 'test-audio', audio: { voice: 'alloy', format: 'wav' } };
     const ask = (account: TestAccount, messages: object[], more: object = {}) =>
@@ -287,7 +287,7 @@ describe(`state at a provider`, () => {
     gateway.provider.respond = respond;
   });
 
-  test('what the database does not take goes to the journal with the call, and is known once it is back', async () => {
+  test('is recorded in the journal if the database is down, and known when it is up again', async () => {
     const account = await gateway.createAccount();
     const records = gateway.observed.statement('settlement.end');
     records.fail('before');
@@ -300,7 +300,7 @@ describe(`state at a provider`, () => {
   });
 });
 
-test('an operator with one holder lets requests refer to whatever the provider keeps', async () => {
+test('an operator whose accounts belong to one customer may allow references to all provider state', async () => {
   await using gateway = await startGateway({ providerFields: 'sharedState: pass' });
   const account = await gateway.createAccount();
   gateway.provider.respond = json(200, responseObject());
@@ -310,7 +310,7 @@ test('an operator with one holder lets requests refer to whatever the provider k
   }
 });
 
-test('a thread of messages is refused, and where it is shared its unknown size is reserved', async () => {
+test('a messages thread is refused; if it is shared, its unknown size is reserved', async () => {
   const thread = (previous_message_id: string) => ({ type: 'continue', previous_message_id });
   const request = { model: 'test-messages', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
   for (const more of [{ thread: thread('msg_1') }, { extra_body: { thread: thread('msg_1') } }]) {

@@ -14,7 +14,7 @@ import {
   startProvider,
 } from '../support/provider.ts';
 
-/** An operator calls a provider with each of its credentials, as small as can be: `POST /admin/v1/providers/:id/test`. */
+/** An operator tests a provider with a minimal call for each of its credentials: `POST /admin/v1/providers/:id/test`. */
 
 const GOOD = 'good-secret-key';
 const BAD = 'withdrawn-secret-key';
@@ -36,7 +36,7 @@ describe('a test of a provider', () => {
   tried: { operations: [chat], price: { input: "3", output: "13" }, routes: [{ provider: several, model: x }, { provider: single, model: y }, { provider: away, model: z }] }
   reranked: { operations: [rerank], price: { perSearchUnit: "0.02" }, routes: [{ provider: single, model: r }] }`,
   });
-  /** As vendors do: they repeat the key that they refuse. */
+  /** Repeats the refused key, as vendors do. */
   const byCredential: Respond = (request, response) =>
     String(request.headers.authorization).endsWith(BAD)
       ? json(401, { error: { message: `Incorrect API key provided: ${BAD}`, code: 'invalid_api_key' } })(
@@ -63,7 +63,7 @@ describe('a test of a provider', () => {
   const test = (provider: string, body: object = {}) => gateway.admin('POST', `/providers/${provider}/test`, body);
   const sent = () => tested.requests.map(({ body }) => JSON.parse(body.toString()));
 
-  it('tells credentials apart, and says what was read and what it would have cost', async () => {
+  it('reports each credential separately, with the usage and its cost', async () => {
     const { status, body } = await test('several');
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual(
@@ -82,7 +82,7 @@ describe('a test of a provider', () => {
     assert.deepEqual(sent()[0], { model: 'x', messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 });
   });
 
-  it('charges nobody, counts in no breaker, and leaves the credentials as they are', async () => {
+  it('charges nobody, affects no breaker, and leaves credentials unchanged', async () => {
     tested.respond = json(500, { error: { message: 'Oops.' } });
     const { body } = await test('single');
     assert.deepEqual([body.results[0].status, body.results[0].httpStatus], ['failed', 500]);
@@ -98,7 +98,7 @@ describe('a test of a provider', () => {
     assert.deepEqual((await gateway.admin('GET', '/calls')).body.data, []);
   });
 
-  it('asks in another way if a model refuses the limit of tokens', async () => {
+  it('uses another parameter if a model rejects the token limit', async () => {
     tested.respond = (request, response) =>
       JSON.parse(request.body.toString()).max_tokens === undefined
         ? chatResponse()(request, response)
@@ -107,7 +107,7 @@ describe('a test of a provider', () => {
     assert.equal(sent()[1].max_completion_tokens, 16);
   });
 
-  it('tests what is named: another operation, or a model that the catalog does not have', async () => {
+  it('tests other operations, and models that are not in the catalog', async () => {
     const unknown = await test('bare', { model: 'not-yet' });
     assert.deepEqual(
       [
@@ -125,7 +125,7 @@ describe('a test of a provider', () => {
     const rerank = await test('single', { model: 'reranked' });
     assert.deepEqual([rerank.body.operation, rerank.body.results[0].chargeYuan], ['rerank', '0.02']);
     assert.equal(tested.requests.at(-1)!.path, '/v1/rerank');
-    // A picture costs what a picture costs.
+    // An image has its usual cost.
     const asked = tested.requests.length;
     const picture = await test('single', { model: 'painted' });
     assert.equal(picture.status, 400);
@@ -133,7 +133,7 @@ describe('a test of a provider', () => {
     assert.equal(tested.requests.length, asked);
   });
 
-  it('says what is wrong if nothing is reached, nothing is billed, and nothing is there', async () => {
+  it('reports connection failures, missing usage and unknown names', async () => {
     const away = (await test('away')).body.results[0];
     assert.deepEqual([away.status, away.httpStatus, away.firstByteMs], ['failed', null, null]);
     assert.match(away.message, /ECONNREFUSED/);
@@ -144,7 +144,7 @@ describe('a test of a provider', () => {
     assert.match((await test('single', { operation: 'messages' })).body.error.message, /^This is no operation/);
   });
 
-  it('is a command, through a gateway or without one, and fails if a credential does', async () => {
+  it('is a command, with or without a gateway, and fails if a credential does', async () => {
     const through = await runCommand(['provider', 'test', 'several', 'tried', '--gateway', gateway.url], {
       FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
     });

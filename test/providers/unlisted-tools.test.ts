@@ -5,11 +5,11 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { chatCompletion, json, message } from '../support/provider.ts';
 import { responseObject } from '../support/responses.ts';
 
-/** Tools, and members of tools, that the gateway does not know reach only providers that allow them. */
+/** Unknown tools and tool members are sent only to providers that allow them. */
 
 const hello = [{ role: 'user', content: 'x' }];
 
-/** How each protocol is asked, and where its error has the field. */
+/** How each protocol is called, and where its error contains the field. */
 const protocols = {
   chat: { path: '/v1/chat/completions', body: { model: 'test-chat', messages: hello } },
   messages: { path: '/v1/messages', body: { model: 'test-messages', max_tokens: 9, messages: hello } },
@@ -20,7 +20,7 @@ const protocols = {
 const X_SEARCH = { tools: [{ type: 'x_search' }] };
 const NEW_MEMBER = { tools: [{ type: 'web_search', name: 'web_search', depth: 3 }] };
 
-/** A request of each protocol, what its error names, and the field that it blames. */
+/** A request in each protocol, the name in its error, and the field that is blamed. */
 const unlisted: readonly [protocol: keyof typeof protocols, more: object, name: string, param: string][] = [
   ...(Object.keys(protocols) as (keyof typeof protocols)[]).flatMap(
     (protocol): [keyof typeof protocols, object, string, string][] => [
@@ -86,7 +86,7 @@ function respondsToAll(gateway: TestGateway): void {
 const ask = (gateway: TestGateway, account: TestAccount, protocol: keyof typeof protocols, more: object) =>
   call(`${gateway.url}${protocols[protocol].path}`, account.key, { ...protocols[protocol].body, ...more });
 
-describe('what the gateway does not know of a tool', () => {
+describe('unknown tools and tool members', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway();
@@ -95,7 +95,7 @@ describe('what the gateway does not know of a tool', () => {
   after(() => gateway.stop());
 
   for (const [protocol, more, name, param] of unlisted) {
-    test(`is refused at ${protocol}, with its name and the setting that allows it: ${param}`, async () => {
+    test(`are refused in ${protocol}, with the name and the setting that allows it: ${param}`, async () => {
       const account = await gateway.createAccount();
       const asked = gateway.provider.requests.length;
       const before = await account.money();
@@ -111,7 +111,7 @@ describe('what the gateway does not know of a tool', () => {
     });
   }
 
-  test('does not include functions, custom tools and what their schemas contain', async () => {
+  test('do not include functions, custom tools and the content of their schemas', async () => {
     const account = await gateway.createAccount();
     const schema = { type: 'object', properties: { container_id: { type: 'string' }, tunnel_id: {} } };
     const requests: [keyof typeof protocols, object][] = [
@@ -135,14 +135,14 @@ for (const [providerFields, passes, refused] of [
   ['allows: ["tools.x_*"]', X_SEARCH, NEW_MEMBER],
   ['unknownTools: pass', X_SEARCH, null],
 ] as const) {
-  test(`a provider with "${providerFields}" gets that, and nothing else`, async () => {
+  test(`are sent to a provider with "${providerFields}" only if it allows them`, async () => {
     await using gateway = await startGateway({ providerFields });
     respondsToAll(gateway);
     const account = await gateway.createAccount();
     for (const protocol of ['chat', 'responses'] as const) {
       assert.equal((await ask(gateway, account, protocol, passes)).status, 200);
       if (refused !== null) assert.equal((await ask(gateway, account, protocol, refused)).status, REFUSED);
-      // What such a tool refers to still has to be the account's own.
+      // References in such a tool must still belong to the account.
       const { type } = passes.tools[0]!;
       const foreign = { tools: [{ type, depth: 3, container_id: 'cntr_of_another' }] };
       const response = await ask(gateway, account, protocol, foreign);

@@ -90,7 +90,7 @@ describe('the log', () => {
     const [line] = linesOf('request');
     assert.deepEqual(
       [line!.details.modelAsked, line!.details.reason],
-      ['[key]', 'The model "[key]" does not exist here, or is not open to you.'],
+      ['[key]', 'The model "[key]" does not exist, or you do not have access to it.'],
     );
   });
 

@@ -14,11 +14,11 @@ import {
 } from '../support/gateway.ts';
 import { json, liveResponse, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 
-/** Routes that are taken out of service because they fail, and what brings them back. */
+/** Routes are taken out of service when they fail, and return to service. */
 
 const PRICE = '{ input: "3", output: "13" }';
 
-/** A model's routes of both families to these providers, one after the other. */
+/** Routes of a model in both protocol families to these providers, in order. */
 function inTurn(...names: readonly string[]): string {
   const routes = names.flatMap((name, priority) =>
     ['chat', 'messages'].map((protocol) => `{ provider: ${name}-${protocol}, model: x, priority: ${priority} }`),
@@ -32,7 +32,7 @@ function provider(name: string, url: string, fields = ''): string {
   ${name}-messages: { protocol: messages, baseUrl: "${url}", apiKey: ${name}-secret-key-2, ${fields} }`;
 }
 
-/** A breaker knows a model from the other, so each test has one of its own. */
+/** Breakers are separate for each model, so each test has its own. */
 const MODELS_MAX = 80;
 const models = Array.from({ length: MODELS_MAX }, (_, i) => [
   `pair-${i}: ${inTurn('first', 'second')}`,
@@ -66,7 +66,7 @@ describe('breakers', () => {
       provider('first', first.url),
       provider('second', second.url),
       provider('slow', first.url, 'timeouts: { firstByte: 300ms }'),
-      // Nothing listens on this port of this machine.
+      // Nothing listens on this port.
       provider('away', 'http://127.0.0.1:1'),
     ].join(''),
     models: `
@@ -107,7 +107,7 @@ describe('breakers', () => {
   const send = (model: string, family = chat, isStream = false): Promise<ClientResponse> =>
     call(gateway.url + family.path, account.key, requestOf(isStream, model));
 
-  /** Begins a stream over the single route, and leaves before it has begun, which it never does. */
+  /** Starts a stream over the single route and disconnects before it begins. */
   async function leaveEarly(): Promise<void> {
     const live = liveResponse();
     first.respond = live.respond;
@@ -119,21 +119,21 @@ describe('breakers', () => {
     live.reset();
   }
 
-  /** Sends calls one after the other; returns their statuses. */
+  /** Sends calls in sequence and returns their statuses. */
   async function sendSome(count: number, model: string, family = chat, isStream = false): Promise<number[]> {
     const statuses: number[] = [];
     for (let i = 0; i < count; i++) statuses.push((await send(model, family, isStream)).status);
     return statuses;
   }
 
-  /** Fails as often as opens the breaker of the first provider by default. */
+  /** Fails often enough to open the breaker of the first provider by default. */
   async function open(model: string, family = chat): Promise<void> {
     first.respond = refusal;
     assert.deepEqual(await sendSome(5, model, family), [500, 500, 500, 500, 500]);
     first.requests.length = 0;
   }
 
-  /** What the admin API shows of the routes of a model. */
+  /** The routes of a model in the admin API. */
   async function shown(model: string) {
     const { status, body } = await gateway.admin('GET', '/routes');
     assert.equal(status, 200);
@@ -160,13 +160,13 @@ describe('breakers', () => {
         second.respond = success(family);
       });
 
-      test('four failures leave a route in service, the fifth takes it out, and calls go to the other one', async () => {
+      test('four failures leave a route in service; the fifth takes it out, and calls use the other one', async () => {
         assert.deepEqual(await sendSome(4, pair, family), [500, 500, 500, 500]);
         assert.equal(await stateOf(pair, `first-${family.name}`), 'closed');
         assert.deepEqual(await sendSome(1, pair, family), [500]);
         assert.equal(await stateOf(pair, `first-${family.name}`), 'open');
         assert.equal(second.requests.length, 0);
-        // So that the calls before are older.
+        // Makes the earlier calls older.
         clock.advance(1);
         assert.deepEqual(await sendSome(3, pair, family), [200, 200, 200]);
         assert.deepEqual([first.requests.length, second.requests.length], [5, 3]);
@@ -174,7 +174,7 @@ describe('breakers', () => {
         await assertSpent(account, 3n * family.cost);
       });
 
-      test('a route that failover leads away from is taken out of service all the same', async () => {
+      test('a route is taken out of service even if failover finds another one', async () => {
         first.respond = json(503, {});
         assert.deepEqual(await sendSome(7, pair, family), [200, 200, 200, 200, 200, 200, 200]);
         assert.deepEqual([first.requests.length, second.requests.length], [5, 7]);
@@ -193,7 +193,7 @@ describe('breakers', () => {
         await assertSpent(account, 0n);
       });
 
-      test('after ten seconds one call is let through, and its success puts the route back in service', async () => {
+      test('after ten seconds one call is let through, and its success returns the route to service', async () => {
         await open(single, family);
         first.respond = success(family);
         clock.advance(9_999);
@@ -208,7 +208,7 @@ describe('breakers', () => {
     });
   }
 
-  test('if a part of the routes is out of service, a failure at the last one is responded to as it is', async () => {
+  test('if some routes are out of service, a failure of the last one is sent to the client as it is', async () => {
     await open(pair);
     second.respond = json(429, { error: { message: 'Busy.' } }, { 'retry-after': '17' });
     const response = await send(pair);
@@ -240,10 +240,10 @@ describe('breakers', () => {
       });
     }
 
-    test('no response within the limit', async () => {
+    test('no response before the timeout', async () => {
       const model = `slow-${tests}`;
       first.respond = () => undefined;
-      // Side by side: what takes time is the waiting for the limit.
+      // Concurrently, because waiting for the timeout takes time.
       const responses = await Promise.all(Array.from({ length: 5 }, () => send(model)));
       assert.deepEqual(
         responses.map(({ status }) => status),
@@ -255,10 +255,10 @@ describe('breakers', () => {
     });
   });
 
-  describe('what does not', () => {
+  describe('what does not count', () => {
     const responses: Record<string, Respond> = {
       'a 400': json(400, {}),
-      'a response that cannot be billed': json(200, chat.whole(null)),
+      'an unbillable response': json(200, chat.whole(null)),
     };
     for (const [what, respond] of Object.entries(responses)) {
       test(what, async () => {
@@ -270,7 +270,7 @@ describe('breakers', () => {
       });
     }
 
-    test('a client that leaves', async () => {
+    test('a client disconnect', async () => {
       for (let i = 1; i <= 6; i++) {
         await leaveEarly();
         await account.endedCall(i);
@@ -287,7 +287,7 @@ describe('breakers', () => {
     beforeEach(async () => {
       poisoner = await gateway.createAccount();
       third = await gateway.createAccount();
-      // As some servers do with a text that they cannot decode.
+      // Some servers do this with text that they cannot decode.
       first.respond = (request, response) =>
         (request.body.includes('poison') ? refusal : success(chat))(request, response);
     });
@@ -300,7 +300,7 @@ describe('breakers', () => {
       return statuses;
     }
 
-    test('failing calls of one account keep that account out, and no other', async () => {
+    test('failing calls of one account block that account only', async () => {
       assert.deepEqual(await statusesOf(1, account, single), [200]);
       assert.deepEqual(await statusesOf(5, poisoner, single, 'poison'), [500, 500, 500, 500, 500]);
       const refused = await sendAs(poisoner, single);
@@ -323,7 +323,7 @@ describe('breakers', () => {
       assert.deepEqual((await shown(single))[0].accountBreakers, []);
     });
 
-    test('the account that is kept out takes the other route', async () => {
+    test('a blocked account uses the other route', async () => {
       assert.deepEqual(await statusesOf(1, account, pair), [200]);
       assert.deepEqual(await statusesOf(5, poisoner, pair, 'poison'), [500, 500, 500, 500, 500]);
       first.requests.length = 0;
@@ -333,7 +333,7 @@ describe('breakers', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
     });
 
-    test("refusals of the operator's account take the route out of service for all once a second account met them", async () => {
+    test("refusals of the operator's account take the route out of service for all once they affect a second account", async () => {
       for (const refusedBy of [json(401, {}), json(402, {}), json(429, { error: { type: 'insufficient_quota' } })]) {
         const model = `single-${tests++}`;
         first.respond = success(chat);
@@ -349,7 +349,7 @@ describe('breakers', () => {
   });
 
   describe('a probe', () => {
-    test('is one call: while it is under way the others go elsewhere', async () => {
+    test('is a single call; others use another route while it is in flight', async () => {
       await open(pair);
       clock.advance(10_000);
       const live = liveResponse({ 'content-type': 'application/json' });
@@ -367,7 +367,7 @@ describe('breakers', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 3]);
     });
 
-    test('that is a stream puts the route back in service with its first event', async () => {
+    test('that is a stream returns the route to service with its first event', async () => {
       await open(single);
       clock.advance(10_000);
       const live = liveResponse();
@@ -387,7 +387,7 @@ describe('breakers', () => {
       assert.equal(await response.ended(), true);
     });
 
-    test('that is a stream which begins with an error does not', async () => {
+    test('that is a stream does not if it begins with an error', async () => {
       await open(single);
       clock.advance(10_000);
       first.respond = sse([chat.errorEvent]);
@@ -395,7 +395,7 @@ describe('breakers', () => {
       assertNoRoute(await send(single), '10');
     });
 
-    test('whose client leaves says nothing, and the next call is the probe', async () => {
+    test('has no effect if its client disconnects, and the next call is the probe', async () => {
       await open(single);
       clock.advance(10_000);
       await leaveEarly();
@@ -407,8 +407,8 @@ describe('breakers', () => {
     });
   });
 
-  describe('a route that goes out of service while a call is being admitted', () => {
-    /** Has the fifth failure come between the check of the routes and the sending of another call. */
+  describe('a route that goes out of service while a call is admitted', () => {
+    /** Triggers the fifth failure between the route check and the sending of another call. */
     async function failDuringAdmission(model: string): Promise<ClientResponse> {
       assert.deepEqual(await sendSome(4, model), [500, 500, 500, 500]);
       let refuse = (): void => assert.fail('nothing was asked yet');
@@ -420,7 +420,7 @@ describe('breakers', () => {
       const admission = gateway.observed.statement('reservations.admit');
       const before = admission.asked;
       admission.hold();
-      // So that the call before is the older one.
+      // Makes the earlier call the older one.
       clock.advance(1);
       try {
         const waiting = startCall(gateway.url + chat.path, account.key, requestOf(false, model));
@@ -436,14 +436,14 @@ describe('breakers', () => {
       }
     }
 
-    test('is not asked: the call goes to the other route', async () => {
+    test('is not used: the call uses the other route', async () => {
       const response = await failDuringAdmission(pair);
       assert.equal(response.status, 200, response.text);
       assert.deepEqual([first.requests.length, second.requests.length], [5, 1]);
       await assertSpent(account, chat.cost);
     });
 
-    test('is not asked: if it was the last one, the call is refused and its reservation is released', async () => {
+    test('is not used: if it was the last one, the call is refused and its reservation is released', async () => {
       assertNoRoute(await failDuringAdmission(single), '10');
       assert.equal(first.requests.length, 5);
       await account.endedCall(6);
@@ -464,7 +464,7 @@ describe('breakers', () => {
     };
     const at = (ms: number): string => new Date(ms).toISOString();
 
-    test('lists the routes of every model, with what is configured and what went wrong last', async () => {
+    test('lists the routes of every model, with their configuration and last failure', async () => {
       await open(pair);
       const failedAt = clock.nowMs();
       const route = (provider: string, priority: number) => ({
@@ -493,7 +493,7 @@ describe('breakers', () => {
       ]);
     });
 
-    test('says when a probe is under way, and remembers the last error of a route that is back', async () => {
+    test('shows that a probe is in flight, and keeps the last error of a route that is back in service', async () => {
       await open(single);
       const failedAt = clock.nowMs();
       clock.advance(10_000);
@@ -526,7 +526,7 @@ describe('breakers', () => {
       assert.deepEqual((await shown(single))[0], { ...base, state: 'closed', failuresInARow: 0, ...error, ...none });
     });
 
-    test('says which routes the configuration has switched off', async () => {
+    test('shows which routes the configuration disables', async () => {
       assert.deepEqual(await shown('switched-off'), [
         {
           model: 'switched-off',
@@ -541,7 +541,7 @@ describe('breakers', () => {
       ]);
     });
 
-    test('names neither a key nor a host nor the words of a provider', async () => {
+    test('reveals no key, host or message of a provider', async () => {
       first.respond = json(500, {
         error: { message: `See ${first.url}: first-secret-key-1 is wrong`, code: 'first-secret-key-1' },
       });
@@ -553,7 +553,7 @@ describe('breakers', () => {
       assert.doesNotMatch(text, /secret|127\.0\.0\.1|http|wrong/);
     });
 
-    test('is for administrators only', async () => {
+    test('is only for administrators', async () => {
       for (const headers of [{}, { authorization: `Bearer ${account.key}` }]) {
         const response = await fetch(`${gateway.url}/admin/v1/routes`, { headers });
         await response.text();
@@ -563,7 +563,7 @@ describe('breakers', () => {
   });
 
   describe('a reload', () => {
-    test('keeps the health of the routes that stay, and forgets that of those which are gone', async () => {
+    test('keeps the health of unchanged routes, and forgets removed ones', async () => {
       const gone = `single-${tests++}`;
       await open(single);
       await open(gone);
@@ -579,7 +579,7 @@ describe('breakers', () => {
       assert.deepEqual(await sendSome(1, single), [200]);
     });
 
-    test('puts its own terms of the breaker in force', async () => {
+    test('applies new breaker settings', async () => {
       reload({ routing: '{ breaker: { failures: 2, probeAfter: 3s } }' });
       try {
         assert.deepEqual(await sendSome(2, single), [500, 500]);

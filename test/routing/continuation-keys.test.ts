@@ -18,18 +18,18 @@ import { propertyRuns } from '../support/scope.ts';
 const DAY_MS = 24 * 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 
-/** What the response of a call carried, for later calls of its account. */
+/** What the response of a call contained, for later calls of its account. */
 interface AffinityRecord extends MadeState {
   readonly accountId: string;
 }
 
 let calls = 0;
 
-/** The end of a call that made something. */
+/** The end of a call that created state. */
 const recordWith = ({ accountId, ...made }: AffinityRecord) =>
   recordOf(outcomeOf(accountId, `call_${++calls}`, null), { made });
 
-/** Ends calls that made something, in one transaction. */
+/** Ends calls that created state, in one transaction. */
 async function record(database: Database, records: readonly AffinityRecord[]): Promise<void> {
   await createTestNode(waitingForLocks(database)).stores.settlement.end(records.map(recordWith), TIME);
 }
@@ -51,7 +51,7 @@ describe(`continuation keys`, () => {
   });
   after(() => stored.remove());
 
-  /** An account of which nothing is known yet. */
+  /** A new account. */
   const account = async (): Promise<string> => {
     const id = `acct_${++accounts}`;
     await openAccount(database, id, 0n);
@@ -59,7 +59,7 @@ describe(`continuation keys`, () => {
   };
 
   describe('the store', () => {
-    it('finds those of the keys that are known', async () => {
+    it('finds known keys', async () => {
       const accountId = await account();
       await record(database, [
         { accountId, keys: ['r:1'], ...made('a', 'p1') },
@@ -75,7 +75,7 @@ describe(`continuation keys`, () => {
       assert.deepEqual(await find(), nothing);
     });
 
-    it('returns every lookup of a batch in its place, also if several ask for the same', async () => {
+    it('returns the results of a batch in order, even if several are for the same key', async () => {
       const [mine, other] = [await account(), await account()];
       await record(database, [
         { accountId: mine, keys: ['k'], ...made('a', 'p1') },
@@ -99,13 +99,13 @@ describe(`continuation keys`, () => {
       );
     });
 
-    it('shows an account nothing of another', async () => {
+    it('does not share keys between accounts', async () => {
       const [mine, other] = [await account(), await account()];
       await record(database, [{ accountId: mine, keys: ['k'], ...made('a', 'p1') }]);
       assert.deepEqual(await store.find([{ accountId: other, keys: ['k'] }]), [nothing]);
     });
 
-    it('keeps the newest maker of a key, whichever is recorded last', async () => {
+    it('keeps the newest provider of a key, in whatever order they are recorded', async () => {
       const accountId = await account();
       const find = async () => (await store.find([{ accountId, keys: ['k'] }]))[0];
       await record(database, [{ accountId, keys: ['k'], ...made('a', 'p1', NOW_MS) }]);
@@ -120,7 +120,7 @@ describe(`continuation keys`, () => {
       assert.deepEqual((await find())?.get('k'), continuedState('d', 'p4'));
     });
 
-    it('knows after any batches what a map of newest makers would', async () => {
+    it('equals a map of the newest providers after any batches', async () => {
       const step = fc.record({
         account: fc.nat(1),
         keys: fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 4 }),
@@ -149,7 +149,7 @@ describe(`continuation keys`, () => {
       );
     });
 
-    it('takes keys and names with characters that arrays quote', async () => {
+    it('accepts keys and names with characters that need quoting in arrays', async () => {
       const accountId = await account();
       const odd = ['a,b', '"quoted"', 'back\\slash', '{brace}', 'NULL', '', ' '];
       await record(database, [{ accountId, keys: odd, ...made('m,"\\', 'p{}') }]);
@@ -159,7 +159,7 @@ describe(`continuation keys`, () => {
         ]);
     });
 
-    it('forgets what was made before an instant, and nothing else', async () => {
+    it('deletes keys older than a given time, and no others', async () => {
       const accountId = await account();
       await record(database, [
         { accountId, keys: ['old'], ...made('a', 'p1', NOW_MS - 2) },
@@ -175,7 +175,7 @@ describe(`continuation keys`, () => {
   });
 
   describe('a backlog of old keys', () => {
-    it('is left after a batch if the node is about to end, and forgotten whole by the next round', async () => {
+    it('is interrupted after a batch if the node shuts down, and completed in the next round', async () => {
       const accountId = await account();
       const keys = Array.from({ length: 600 }, (_, i) => `old-${i}`);
       await record(database, [{ accountId, keys, ...made('a', 'p1', NOW_MS - 10 * DAY_MS) }]);
@@ -188,7 +188,7 @@ describe(`continuation keys`, () => {
   });
 
   describe('the end of a call', () => {
-    it('records what it made in the same transaction, so that all of it is there or nothing', async () => {
+    it('records continuation keys in the same transaction', async () => {
       const observed = observeDatabase(database);
       const node = createTestNode(observed.database);
       const continuationKeys = createContinuationKeys(store, patientQuestions());
@@ -203,7 +203,7 @@ describe(`continuation keys`, () => {
       assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
     });
 
-    it('records nothing if the call had ended before, with something else or with nothing', async () => {
+    it('records nothing if the call had already ended, with or without other keys', async () => {
       const continuationKeys = createContinuationKeys(store, patientQuestions());
       const accountId = await account();
       const settled = recordWith({ accountId, keys: ['first'], ...made('m', 'p1') });
@@ -217,7 +217,7 @@ describe(`continuation keys`, () => {
       );
     });
 
-    it('writes nothing of the kind if a call made nothing', async () => {
+    it('records nothing if a call created nothing', async () => {
       const written: string[] = [];
       const watched: Database = {
         ...database,
@@ -239,7 +239,7 @@ describe(`continuation keys`, () => {
       assert.equal(written.filter((name) => name === 'settlement.record-continuation-keys').length, 1);
     });
 
-    it('makes one transaction of all that end at the same time', async () => {
+    it('is combined in one transaction with other calls that end at the same time', async () => {
       const observed = observeDatabase(database);
       const node = createTestNode(observed.database);
       const ids = await Promise.all(Array.from({ length: 30 }, account));
@@ -254,7 +254,7 @@ describe(`continuation keys`, () => {
       );
     });
 
-    it('has made all of it durable when a drain resolves', async () => {
+    it('is durable for all calls when a drain resolves', async () => {
       const observed = observeDatabase(database);
       const node = createTestNode(observed.database);
       const ends = observed.statement('settlement.end');
@@ -287,7 +287,7 @@ describe(`continuation keys`, () => {
       assert.deepEqual(await continuationKeys.find(await account(), ['r:1']), nothing);
     });
 
-    it('asks the database nothing if there are no keys', async () => {
+    it('does not query the database without keys', async () => {
       const observed = observeDatabase(database);
       const continuationKeys = createContinuationKeys(
         createContinuationKeyStore(observed.database),
@@ -297,7 +297,7 @@ describe(`continuation keys`, () => {
       assert.equal(observed.statement('routing.find-affinities').asked, 0);
     });
 
-    it('asks once for all that ask at the same time, and gives each its own response', async () => {
+    it('combines concurrent lookups in one query, and returns each its own result', async () => {
       const observed = observeDatabase(database);
       const continuationKeys = createContinuationKeys(
         createContinuationKeyStore(observed.database),
@@ -316,7 +316,7 @@ describe(`continuation keys`, () => {
       assert.equal(observed.statement('routing.find-affinities').asked, 1);
     });
 
-    it('fails a lookup that the database cannot serve, and serves the next', async () => {
+    it('fails lookups while the database is down, and serves later ones', async () => {
       const observed = observeDatabase(database);
       const continuationKeys = createContinuationKeys(
         createContinuationKeyStore(observed.database),
@@ -330,7 +330,7 @@ describe(`continuation keys`, () => {
       assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
     });
 
-    it('forgets what is older than thirty days', async () => {
+    it('deletes keys that are older than thirty days', async () => {
       const continuationKeys = createContinuationKeys(store, patientQuestions());
       const accountId = await account();
       await record(database, [
@@ -356,7 +356,7 @@ describe('two nodes on one PostgreSQL', () => {
     await stored.remove();
   });
 
-  it('record the same keys at the same time in opposite orders without deadlock, and the newest maker stays', async () => {
+  it('record the same keys concurrently in opposite orders without deadlock, and the newest provider is kept', async () => {
     const ids = Array.from({ length: 8 }, (_, i) => `acct_race_${i}`);
     const keys = Array.from({ length: 12 }, (_, i) => `k${i}`);
     const ROUNDS = 60;
@@ -366,7 +366,7 @@ describe('two nodes on one PostgreSQL', () => {
         for (let round = 0; round < ROUNDS; round++) {
           const records = ids.map((accountId) => ({
             accountId,
-            // The second node takes keys and accounts in the other order, which deadlocks unless the statement sorts them.
+            // The second node uses the opposite order, which deadlocks unless the statement sorts keys and accounts.
             keys: node === 0 ? keys : keys.toReversed(),
             ...made('m', `p${node}-${round}`, NOW_MS + 2 * round + node),
           }));

@@ -34,12 +34,12 @@ import {
 import { json, liveResponse, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 import { RESPONSES_COST, responseObject } from '../support/responses.ts';
 
-/** What happened at a provider, and whether another one is asked. */
+/** What happened at a provider, and whether another one is tried. */
 
 const PRICE = '{ input: "3", output: "13" }';
 const IMAGE_PRICE = '{ input: "3", imageInput: "17", output: "13", imageOutput: "19" }';
 
-/** Fields of a model of both families that tries these providers one after the other. */
+/** Members of a model of both protocol families with routes to these providers in order. */
 function inTurn(...names: readonly string[]): string {
   const routes = names.flatMap((name, priority) =>
     ['chat', 'messages'].map(
@@ -49,7 +49,7 @@ function inTurn(...names: readonly string[]): string {
   return `{ operations: [chat, messages], price: ${PRICE}, routes: [${routes.join(', ')}] }`;
 }
 
-/** A provider of both families at one address. */
+/** A provider for both protocol families at one address. */
 function provider(name: string, url: string, fields = ''): string {
   return `
   ${name}-chat: { protocol: chat, baseUrl: "${url}/v1", apiKey: ${name}-secret-key-1, ${fields} }
@@ -61,12 +61,12 @@ interface Scene {
   readonly first: ScriptedProvider;
   readonly second: ScriptedProvider;
   readonly third: ScriptedProvider;
-  /** Responses 503 to the head of a request, before its body has come, and reads no more of it. */
+  /** Responds with 503 to the head of a request, before its body arrives, and reads no more of it. */
   readonly hasty: Server;
   close(): Promise<void>;
 }
 
-/** A route that responds with 429 with `retry-after` rests a minute at most: so much passes between two tests. */
+/** A route that responds with 429 and `retry-after` has a cooldown of up to a minute. This time passes between tests. */
 const REST_MS = 60_000;
 const clock = createTestClock('2026-11-20T04:00:00Z');
 
@@ -89,7 +89,7 @@ async function setScene(randomSource: () => number, billing = ''): Promise<Scene
       provider('second', second.url),
       provider('third', third.url),
       provider('slow', first.url, 'timeouts: { firstByte: 300ms }'),
-      // Nothing listens on these ports of this machine.
+      // Nothing listens on these ports.
       provider('away', 'http://127.0.0.1:1'),
       provider('gone', 'http://127.0.0.1:2'),
       provider('hasty', `http://127.0.0.1:${(hasty.address() as AddressInfo).port}`),
@@ -166,7 +166,7 @@ describe('failover', () => {
     }
   });
 
-  /** How many requests the three providers were sent. */
+  /** Number of requests that the three providers received. */
   const asked = (): number[] => [first, second, third].map(({ requests }) => requests.length);
 
   for (const family of families) {
@@ -177,19 +177,19 @@ describe('failover', () => {
           return isStream ? sse(family.stream(['Hello']), headers) : json(200, family.whole(), headers);
         };
         const send = (model: string): Promise<ClientResponse> => {
-          // Records are listed by the time at which their calls began.
+          // Records are listed by the start time of their calls.
           clock.advance(1);
           return call(gateway.url + family.path, account.key, requestOf(isStream, model));
         };
 
-        /** The route of a provider that did not take the call, as the call's record names it. */
+        /** A route that did not accept the call, as named in the call record. */
         const failed = (name: string, error = 'upstream_error') => ({
           provider: `${name}-${family.name}`,
           model: `at-${name}`,
           error,
         });
 
-        /** Asserts a success that is charged once and on record with the route that gave it and those before it. */
+        /** Asserts a success that is charged once and recorded with its route and the routes tried before. */
         async function assertServedBy(
           name: string,
           response: ClientResponse,
@@ -219,7 +219,7 @@ describe('failover', () => {
           assert.deepEqual((await gateway.admin('GET', `/calls/${id}`)).body, body.data[0]);
         }
 
-        /** Asserts a failure that costs nothing and is on record with the route that was tried last and those before it. */
+        /** Asserts a failure that costs nothing and is recorded with the last route and the routes tried before. */
         async function assertFailedAt(
           name: string,
           record: { httpStatus: number; errorCode: string },
@@ -286,7 +286,7 @@ describe('failover', () => {
           assert.deepEqual(asked(), [1, 1, 0]);
         });
 
-        test("a 401 of the last route is a 502 in the gateway's words that is not to be repeated", async () => {
+        test("a 401 of the last route is a 502 with the gateway's message and without retry advice", async () => {
           first.respond = json(503, { error: { message: 'The first is busy.' } }, { 'retry-after': '9' });
           second.respond = operatorRefusal;
           const response = await send('pair');
@@ -305,7 +305,7 @@ describe('failover', () => {
           assert.deepEqual(asked(), [1, 1, 0]);
         });
 
-        test("a 403 of the last route keeps its status and the provider's words, without its key and address", async () => {
+        test("a 403 of the last route keeps its status and the provider's message, without key and address", async () => {
           first.respond = json(503, { error: { message: 'The first is busy.' } });
           const message = `The key second-secret-key-${family.name === 'chat' ? 1 : 2} may not at ${second.url}/x.`;
           second.respond = json(403, { error: { message } });
@@ -325,7 +325,7 @@ describe('failover', () => {
           assert.deepEqual(asked(), [1, 1, 0]);
         });
 
-        test("a 404 about the model at the last route is our 404, without the provider's name of the model", async () => {
+        test("a 404 about the model at the last route is a 404 of the gateway, without the provider's name of the model", async () => {
           first.respond = retired('first');
           second.respond = retired('second');
           const response = await send('pair');
@@ -337,7 +337,7 @@ describe('failover', () => {
           ]);
         });
 
-        test('a 404 about something else: no other route is tried, and the words stay', async () => {
+        test('a 404 about something else: no other route is tried, and the message is kept', async () => {
           first.respond = json(404, { error: { message: 'File file-1 was not found.', code: 'not_found' } });
           const response = await send('pair');
           assert.deepEqual([response.status, response.json.error.message], [404, 'File file-1 was not found.']);
@@ -351,11 +351,11 @@ describe('failover', () => {
           ...(isStream
             ? { 'a stream without an event': sse([]) }
             : {
-                'a part of a response': (_request, response) => {
+                'a partial response': (_request, response) => {
                   response.writeHead(200, { 'content-type': 'application/json' });
                   response.write(JSON.stringify(family.whole()).slice(0, 40), () => response.socket!.resetAndDestroy());
                 },
-                'a response that cannot be billed': json(200, family.whole(null)),
+                'an unbillable response': json(200, family.whole(null)),
               }),
         };
         for (const [what, respond] of Object.entries(unknown)) {
@@ -367,7 +367,7 @@ describe('failover', () => {
           });
         }
 
-        test('no response within the limit: no other route is tried', async () => {
+        test('no response before the timeout: no other route is tried', async () => {
           const hungUp = Promise.withResolvers<void>();
           first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
           const response = await send('slow-pair');
@@ -389,7 +389,7 @@ describe('failover', () => {
           await assertFailedAt('gone', { httpStatus: 502, errorCode: 'upstream_error' }, [failed('away')]);
         });
 
-        test('what happened at the last route is what the client sees', async () => {
+        test('the client receives the error of the last route', async () => {
           first.respond = json(503, { error: { message: 'Busy.' } }, { 'retry-after': '9' });
           const refused = await send('then-away');
           assertError(refused, family, { status: 502, code: 'upstream_error', retry: 'true' });
@@ -405,7 +405,7 @@ describe('failover', () => {
           await assertSpent(account, 0n);
         });
 
-        test('routes are tried one after the other until one takes the call', async () => {
+        test('routes are tried in order until one accepts the call', async () => {
           first.respond = json(429, { error: { message: 'Busy, says "first".', code: 'first_busy' } });
           second.respond = json(529, {});
           third.respond = success();
@@ -414,13 +414,13 @@ describe('failover', () => {
           assert.deepEqual(asked(), [1, 1, 1]);
         });
 
-        test('no route is tried after the one that took the call', async () => {
+        test('no route is tried after one has accepted the call', async () => {
           first.respond = success();
           await assertServedBy('first', await send('pair'));
           assert.deepEqual(asked(), [1, 0, 0]);
         });
 
-        test("each provider is sent the call under its own model's name and with its own key only", async () => {
+        test('each provider receives only its own model name and key', async () => {
           first.respond = json(503, {});
           second.respond = success();
           await assertServedBy('second', await send('pair'), [failed('first')]);
@@ -439,7 +439,7 @@ describe('failover', () => {
           assert.deepEqual({ ...one, model: 'at-second' }, other);
         });
 
-        test('the reservation stays while routes are tried, once', async () => {
+        test('the reservation is kept while routes are tried', async () => {
           const held: bigint[] = [];
           const look = async (): Promise<void> => void held.push((await account.money()).heldNano);
           first.respond = async (request, response) => {
@@ -458,7 +458,7 @@ describe('failover', () => {
       });
     }
 
-    test(`${family.name}: a stream that breaks after its first event is never begun again elsewhere`, async () => {
+    test(`${family.name}: a stream that breaks off after its first event is not restarted elsewhere`, async () => {
       const begun = begunStream(family);
       first.respond = (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -492,7 +492,7 @@ describe('failover', () => {
       }
     }
 
-    test(`${family.name}: a stream of the last route that begins with overload comes as the provider sent it`, async () => {
+    test(`${family.name}: a stream of the last route that begins with an overload error is forwarded as sent`, async () => {
       first.respond = json(503, { error: { message: 'Busy.' } });
       second.respond = sse([errorEvent('overloaded_error')]);
       const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
@@ -502,7 +502,7 @@ describe('failover', () => {
       await assertSpent(account, 0n);
     });
 
-    test(`${family.name}: a stream that begins with an error of another kind may have run, and is not begun again elsewhere`, async () => {
+    test(`${family.name}: a stream that begins with another error may have run, and is not restarted elsewhere`, async () => {
       first.respond = sse([errorEvent('api_error')]);
       const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
       assert.equal(response.text, errorEvent('api_error'));
@@ -511,7 +511,7 @@ describe('failover', () => {
       assert.deepEqual(asked(), [1, 0, 0]);
     });
 
-    test(`${family.name}: a stream that says it is overloaded behind its first words is not begun again elsewhere`, async () => {
+    test(`${family.name}: a stream that reports overload after its first words is not restarted elsewhere`, async () => {
       const begun = begunStream(family);
       first.respond = sse([...begun, errorEvent('overloaded_error')]);
       const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
@@ -519,7 +519,7 @@ describe('failover', () => {
       assert.deepEqual(asked(), [1, 0, 0]);
     });
 
-    test(`${family.name}, whole: a client that leaves before the second route is tried pays nothing`, async () => {
+    test(`${family.name}, non-streaming: a client that disconnects before the second route is tried pays nothing`, async () => {
       const live = heldRefusal();
       first.respond = live.respond;
       const left = clientLeaves(gateway);
@@ -532,7 +532,7 @@ describe('failover', () => {
       assert.deepEqual(asked(), [1, 0, 0]);
     });
 
-    test(`${family.name}, stream: a client that leaves before the second route is tried pays nothing`, async () => {
+    test(`${family.name}, streaming: a client that disconnects before the second route is tried pays nothing`, async () => {
       const refusal = heldRefusal();
       first.respond = refusal.respond;
       const left = clientLeaves(gateway);
@@ -546,7 +546,7 @@ describe('failover', () => {
       assert.deepEqual(asked(), [1, 0, 0]);
     });
 
-    test(`${family.name}: a client that leaves while the second route is tried pays what that one did`, async () => {
+    test(`${family.name}: a client that disconnects while the second route is tried pays for that attempt`, async () => {
       const live = liveResponse({ 'content-type': 'application/json' });
       first.respond = json(503, {});
       second.respond = live.respond;
@@ -563,7 +563,7 @@ describe('failover', () => {
     });
   }
 
-  test('among routes of one priority, the one that chance leaves is tried second', async () => {
+  test('of routes with equal priority, the one that was not drawn is tried second', async () => {
     const [chat] = families;
     const send = () => call(gateway.url + chat!.path, account.key, requestOf(false, 'equal'));
     const order: string[] = [];
@@ -584,13 +584,13 @@ describe('failover', () => {
   });
 
   describe('image edits', () => {
-    /** More than is kept in memory anywhere on its way. */
+    /** Larger than any buffer on the way. */
     const picture = file('image', png(64, 64, 3 * 1024 * 1024));
     const send = (form: Buffer): Promise<ClientResponse> =>
       call(`${gateway.url}/v1/images/edits`, account.key, form, { headers: { 'content-type': formType(BOUNDARY) } });
     const formFor = (model: string): Buffer => editForm({ model }, [picture, text('prompt', 'Add a boat')]);
 
-    test('an upload is sent again, byte for byte, to the route that is tried next', async () => {
+    test('an upload is sent again, unchanged, to the next route', async () => {
       first.respond = json(503, {});
       second.respond = json(200, imagesBody());
       const form = formFor('brush');
@@ -608,9 +608,9 @@ describe('failover', () => {
 
     for (const [what, model] of [
       ['refuses the connection', 'away-brush'],
-      ['responds with 503 before the upload has come', 'hasty-brush'],
+      ['responds with 503 before the upload has arrived', 'hasty-brush'],
     ] as const) {
-      test(`an upload that the first provider did not read arrives whole at the second: it ${what}`, async () => {
+      test(`an upload that the first provider did not read is completely sent to the second: it ${what}`, async () => {
         second.respond = json(200, imagesBody());
         const form = formFor(model);
         const response = await send(form);
@@ -620,7 +620,7 @@ describe('failover', () => {
       });
     }
 
-    test('an upload whose provider resets is not sent again', async () => {
+    test('an upload is not sent again after a connection reset', async () => {
       first.respond = (_request, response) => void response.socket!.resetAndDestroy();
       const response = await send(editForm({ model: 'brush' }, editParts));
       assertError(response, families[0]!, { status: 502, code: 'upstream_error', retry: 'false' });
@@ -629,10 +629,10 @@ describe('failover', () => {
     });
   });
 
-  describe('what only its maker can read', () => {
+  describe('a call that continues provider state', () => {
     const send = (body: object): Promise<ClientResponse> => call(`${gateway.url}/v1/responses`, account.key, body);
 
-    /** Has the second provider make a response, because the first does not take the call. */
+    /** Makes the second provider create a response, because the first refuses the call. */
     async function makeAtSecond(id: string): Promise<void> {
       first.respond = json(503, {});
       second.respond = json(200, responseObject({ id }));
@@ -641,7 +641,7 @@ describe('failover', () => {
       first.respond = unexpected;
     }
 
-    test('goes to the route that made it after a failover, before better ones', async () => {
+    test('prefers the route that created it after a failover over better routes', async () => {
       await makeAtSecond('resp_kept');
       const response = await send({ model: 'kept', previous_response_id: 'resp_kept', input: 'And?' });
       assert.equal(response.status, 200);
@@ -649,7 +649,7 @@ describe('failover', () => {
       await assertSpent(account, 2n * RESPONSES_COST);
     });
 
-    test('goes nowhere else if its maker does not take the call', async () => {
+    test('uses no other route if its provider refuses the call', async () => {
       await makeAtSecond('resp_stuck');
       second.respond = json(503, { error: { message: 'Busy.' } }, { 'retry-after': '9' });
       const response = await send({ model: 'kept', previous_response_id: 'resp_stuck', input: 'And?' });
@@ -661,7 +661,7 @@ describe('failover', () => {
     });
   });
 
-  test('many calls at once that all change over are charged once each', async () => {
+  test('many concurrent calls with failover are charged once each', async () => {
     first.respond = json(429, {}, { 'retry-after': '0' });
     second.respond = json(200, families[0]!.whole());
     const body = requestOf(false, 'pair');
@@ -682,7 +682,7 @@ describe('failover, with onClientAbort: drain', () => {
   after(() => scene?.close());
 
   for (const family of families) {
-    test(`${family.name}: a stream is not begun at the second route for a client that has left`, async () => {
+    test(`${family.name}: a stream is not started at the second route if the client has disconnected`, async () => {
       const { gateway, first, second } = scene;
       const account = await gateway.createAccount();
       const live = heldRefusal();
@@ -700,7 +700,7 @@ describe('failover, with onClientAbort: drain', () => {
   }
 });
 
-/** A 503 that comes when a test says so. */
+/** A 503 that is sent when a test requests it. */
 function heldRefusal(): { readonly respond: Respond; refuse(): void } {
   let refuse = (): void => assert.fail('nothing was asked yet');
   return {
@@ -711,7 +711,7 @@ function heldRefusal(): { readonly respond: Respond; refuse(): void } {
   };
 }
 
-/** Asserts the end of a call whose client left before a provider took it. */
+/** Asserts the end of a call whose client disconnected before a provider accepted it. */
 async function assertLeft(account: TestAccount): Promise<void> {
   const { status, chargeYuan } = await account.endedCall();
   assert.deepEqual([status, chargeYuan], ['failed', null]);

@@ -14,7 +14,7 @@ import {
 } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
-/** Operators take routes out of service in the database: all nodes heed it, over restarts, until it is taken back. */
+/** Operators take routes out of service in the database. All nodes apply this, across restarts, until it is revoked. */
 
 const PRICE = '{ input: "3", output: "13" }';
 const PRIVATE = 'resp_of_the_first_provider';
@@ -78,7 +78,7 @@ describe(`drained routes`, () => {
   };
   const asked = () => [first.requests.length, second.requests.length];
 
-  it('take no new calls: other routes do, and after they are resumed it is as before', async () => {
+  it('take no new calls; other routes do, until the drains are revoked', async () => {
     const drained = await drain({ provider: 'first' }, { reason: 'maintenance', by: 'alice' });
     assert.deepEqual(
       [drained.provider, drained.model, drained.providerModel, drained.reason, drained.by],
@@ -95,7 +95,7 @@ describe(`drained routes`, () => {
     assert.deepEqual(asked(), [1, 1]);
   });
 
-  it('are those of a provider, of one model at it, or single ones', async () => {
+  it('are those of a provider, of a model at it, or single routes', async () => {
     await drain({ provider: 'first', model: 'twice', providerModel: 'old' });
     assert.equal((await send('twice')).status, 200);
     assert.equal(JSON.parse(first.requests[0]!.body.toString()).model, 'new');
@@ -107,12 +107,12 @@ describe(`drained routes`, () => {
     assert.deepEqual(asked(), [3, 1]);
   });
 
-  it('refuse calls if none is left, with words that say so and promise no time', async () => {
+  it('cause a refusal if there is no other route, with a message that promises no time', async () => {
     await drain({ provider: 'first', model: 'only' });
     const response = await send('only');
     assert.equal(response.status, 503);
     assert.equal(response.json.error.code, 'MODEL_ROUTING_NO_HEALTHY_ROUTE');
-    assert.match(response.json.error.message, /The operator has taken every route of this model out of service/);
+    assert.match(response.json.error.message, /All routes of this model are temporarily out of service/);
     assert.equal(response.headers['retry-after'], undefined);
     assert.deepEqual(asked(), [0, 0]);
     assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
@@ -137,7 +137,7 @@ describe(`drained routes`, () => {
     assert.equal((await account.endedCall()).status, 'succeeded');
   });
 
-  it('still take what continues a conversation that no other provider can read, and nothing else', async () => {
+  it('still accept calls that continue a conversation only their provider can read', async () => {
     for (const model of ['pair', 'only']) {
       first.respond = json(200, made(`${PRIVATE}-${model}`));
       second.respond = json(200, made('resp_of_the_second_provider'));
@@ -157,10 +157,10 @@ describe(`drained routes`, () => {
     assert.equal(strange.status, 404);
   });
 
-  it('are listed with who drained them, since when and why, also those that the configuration no longer has', async () => {
+  it('are listed with user, time and reason, even if the configuration no longer contains them', async () => {
     await drain({ provider: 'first', model: 'pair' }, { reason: 'maintenance' });
     await drain({ provider: 'second' });
-    // A repeat changes nothing but the reason.
+    // Repeating a drain only changes the reason.
     await drain({ provider: 'second' }, { reason: 'contract ended', by: 'mallory' });
     gateway.gateway.reload(
       parseConfig(
@@ -218,7 +218,7 @@ describe(`drained routes`, () => {
     }
   });
 
-  it('stay drained over a restart', async () => {
+  it('stay drained after a restart', async () => {
     await drain({ provider: 'first' });
     await gateway.gateway.close();
     await gateway.provider.close();
@@ -228,7 +228,7 @@ describe(`drained routes`, () => {
     assert.deepEqual(asked(), [0, 1]);
   });
 
-  it('are not what a misspelt name drains, nor what a wider drain has', async () => {
+  it('are refused for misspelled names, and revoked only by their exact target', async () => {
     const unknown = await gateway.admin('POST', '/routes/drain', { provider: 'frist' });
     assert.equal(unknown.status, 400);
     assert.equal(unknown.body.error.message, 'No route of the configuration goes to provider frist.');
@@ -250,7 +250,7 @@ describe(`drained routes`, () => {
     );
   });
 
-  it('are those of every node of a database, by notification', async () => {
+  it('are applied by every node after a notification', async () => {
     const other = await startGateway({ ...options(), database: stored.openAnother() });
     try {
       assert.equal((await send('only', other)).status, 200);

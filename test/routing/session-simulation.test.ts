@@ -14,14 +14,14 @@ const routes = (Object.entries(WEIGHTS) as [Name, number][]).map(
 const model = { id: 'm', routes: { chat: routes, messages: [] } } as unknown as Model;
 const clock = createTestClock('2026-11-20T04:00:00Z');
 
-/** A node, with what it has seen of the routes. */
+/** A node with its own observations of routes. */
 function createNode() {
   const health = new RouteHealth(clock, () => ({ failuresMax: 3, probeAfterMs: 10_000 }));
   const isDrained = new Set<string>();
   return {
     health,
     isDrained,
-    /** The route that serves a session's next call. */
+    /** The route of a session's next call. */
     routeOf(session: string): Name {
       const drained = { find: (_model: string, { id }: Pick<Route, 'id'>) => (isDrained.has(id) ? {} : null) };
       const ordered = orderRoutes(model, 'chat', bySession(session, health), undefined, drained as never);
@@ -44,7 +44,7 @@ describe('a thousand sessions over three routes', () => {
   const assertAlike = () => assert.deepEqual(placesOf(nodes[0]), placesOf(nodes[1]));
   let start: Name[];
 
-  it('follow the weights, stay where they are, and are placed alike by two nodes', () => {
+  it('follow the weights, keep their routes, and have the same routes on two nodes', () => {
     start = placesOf();
     for (const [name, weight] of Object.entries(WEIGHTS) as [Name, number][])
       assert.ok(Math.abs(shareOf(start, name) - weight / 4) < 0.04, `${name}: ${shareOf(start, name)}`);
@@ -52,7 +52,7 @@ describe('a thousand sessions over three routes', () => {
     assertAlike();
   });
 
-  it('move from a drained route alone, and back when it is resumed', () => {
+  it('only move if their route is drained, and return when it is resumed', () => {
     both(({ isDrained }) => isDrained.add('c'));
     assert.equal(moved(start, placesOf()), start.filter((name) => name === 'c').length);
     assertAlike();
@@ -60,7 +60,7 @@ describe('a thousand sessions over three routes', () => {
     assert.deepEqual(placesOf(), start);
   });
 
-  it('move from a route that fails alone, and come back little by little behind its probe', () => {
+  it('only move if their route fails, and return gradually after its probe', () => {
     both((node) => node.fail('b'));
     const away = placesOf();
     assert.equal(moved(start, away), start.filter((name) => name === 'b').length);
@@ -77,7 +77,7 @@ describe('a thousand sessions over three routes', () => {
     assertAlike();
   });
 
-  it('find the prompt of their last call in nearly all calls, where chance finds it in a third of them', () => {
+  it('find the prompt of their last call cached in nearly all calls, compared with a third of them for random routes', () => {
     let hits = 0;
     let calls = 0;
     const last = new Map<string, Name>();
@@ -90,7 +90,7 @@ describe('a thousand sessions over three routes', () => {
         last.set(session, place);
       }
     }
-    // A failure of the route with half of the sessions costs each of these one miss.
+    // If the route with half of the sessions fails, each of them has one cache miss.
     assert.ok(hits / calls > 0.94, `${hits} of ${calls}`);
   });
 });

@@ -7,7 +7,7 @@ import { chatCompletion, json, type ScriptedProvider, startProvider } from '../s
 const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const ROUTES = '[{ provider: one, model: x }, { provider: two, model: x, weight: 2 }]';
 
-/** The calls of a session stay where its prompt is cached. */
+/** Calls of a session use the route that has its prompt cached. */
 describe('sessions', () => {
   let gateway: TestGateway;
   let account: TestAccount;
@@ -22,7 +22,7 @@ describe('sessions', () => {
   two: { protocol: chat, baseUrl: "${two}/v1", apiKey: key-two }`,
       models: `
   sticky: { operations: [chat], price: { input: "3", output: "13" }, routes: ${ROUTES} }
-  loose: { affinity: off, operations: [chat], price: { input: "3", output: "13" }, routes: ${ROUTES} }
+  unbound: { affinity: off, operations: [chat], price: { input: "3", output: "13" }, routes: ${ROUTES} }
   keyed: { operations: [chat], price: { input: "3", output: "13" }, routes: [{ provider: one, model: x }] }`,
     });
   });
@@ -45,7 +45,7 @@ describe('sessions', () => {
       role: i % 2 === 0 ? 'user' : 'assistant',
       content: i === 0 ? first : `turn ${i}`,
     }));
-  /** Which provider got how many of the calls since the last look. */
+  /** Number of calls per provider since the last check. */
   const counts = (): number[] => providers.map(({ requests }) => requests.splice(0).length);
 
   async function assertOneProvider(calls: readonly (() => Promise<unknown>)[]): Promise<void> {
@@ -55,7 +55,7 @@ describe('sessions', () => {
     assert.equal(one! + two!, calls.length);
   }
 
-  it('are named by a cache key, a header, a user id or the beginning of the conversation, and stay on one route', async () => {
+  it('are identified by a cache key, a header, a user id or the beginning of the conversation, and keep their route', async () => {
     for (let i = 0; i < 6; i++) {
       const growing = [1, 2, 3, 4];
       await assertOneProvider(
@@ -71,17 +71,17 @@ describe('sessions', () => {
     }
   });
 
-  it('share the routes, and the record names what the session was named by and its route', async () => {
+  it('are distributed over routes, and the record contains the source of the session and its route', async () => {
     for (let i = 0; i < 30; i++) await send({ messages: turns(1), prompt_cache_key: `spread ${i}` });
     const [one, two] = counts();
-    // Their weights show in many sessions (`session-simulation.test.ts`): which routes these get depends on the id of the account.
+    // Weights only show with many sessions (`session-simulation.test.ts`): the routes of these depend on the account id.
     assert.ok(one! > 0 && two! > 0, `${one}:${two}`);
     await account.endedCall(30);
     const { session, route } = await account.lastCall();
     assert.deepEqual(session, { source: 'prompt_cache_key', route });
   });
 
-  it('go to their second choice while the first one refuses, and come back', async () => {
+  it('use their second choice while the first one refuses, and return', async () => {
     const first = async (): Promise<number> => {
       await send({ messages: turns(1), prompt_cache_key: 'moves' });
       return counts().indexOf(1);
@@ -97,8 +97,8 @@ describe('sessions', () => {
     assert.equal(await first(), own);
   });
 
-  it('are not kept together by a model without affinity', async () => {
-    for (let i = 0; i < 40; i++) await send({ model: 'loose', messages: turns(1), prompt_cache_key: 'same' });
+  it('are ignored for a model without affinity', async () => {
+    for (let i = 0; i < 40; i++) await send({ model: 'unbound', messages: turns(1), prompt_cache_key: 'same' });
     assert.ok(Math.min(...counts()) > 0);
     await account.endedCall(40);
     assert.equal((await account.lastCall()).session, null);

@@ -8,15 +8,15 @@ import { json, type ScriptedProvider, startProvider } from '../support/provider.
 import { createSigner, type Signer } from '../support/signing-provider.ts';
 
 /**
- * Two vendors serve a model, each signs its thinking and refuses the signatures of the other one. Conversations are those of the official
- * SDKs, which send signed blocks back as they came.
+ * Two vendors serve a model. Each signs its thinking and rejects the other's signatures. Conversations are those of the official SDKs,
+ * which send signed blocks back unchanged.
  */
 
 const NAMES = ['first', 'second'] as const;
 type Name = (typeof NAMES)[number];
 const BUSY = json(503, { error: { type: 'overloaded_error', message: 'Busy.' } });
 
-/** The next turn of a conversation: sends all that came before and a question, and keeps the response. */
+/** The next turn of a conversation: sends the history and a question, and stores the response. */
 type Turn = (at: { readonly url: string; readonly key: string }) => Promise<void>;
 type Converse = (model: string) => Turn;
 
@@ -79,11 +79,11 @@ const chat =
   };
 
 const KINDS: Readonly<Record<string, Converse>> = {
-  'messages, whole': messages(false),
+  'messages, non-streaming': messages(false),
   'messages, streams': messages(true),
-  'responses, whole': responses(false),
+  'responses, non-streaming': responses(false),
   'responses, streams': responses(true),
-  'chat, whole': chat(false),
+  'chat, non-streaming': chat(false),
   'chat, streams': chat(true),
 };
 
@@ -93,7 +93,7 @@ describe(`signed thinking`, () => {
   let account: TestAccount;
   const providers: Partial<Record<Name, ScriptedProvider>> = {};
   const signers: Partial<Record<Name, Signer>> = {};
-  /** Which route chance takes first: 0 the first one, 0.9 the second. */
+  /** The route that is drawn first: 0 for the first, 0.9 for the second. */
   let chance = 0;
 
   const options = () => ({
@@ -152,7 +152,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
 
   for (const [kind, converse] of Object.entries(KINDS)) {
     describe(kind, () => {
-      it('goes to its signer, wherever chance would send it', async () => {
+      it('is sent to its signer, whichever route is drawn', async () => {
         const turn = converse('both');
         for (const drawn of [0, 0.9, 0, 0.9]) {
           chance = drawn;
@@ -168,7 +168,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
         assert.ok(first().accepted.at(-1)!.length >= 3);
       });
 
-      it('goes to another one while its signer is down, and stays with the newest signer', async () => {
+      it('is sent to another provider while its signer is down, and then stays with the newest signer', async () => {
         second().isLenient = true;
         const turn = converse('both');
         await turn(here());
@@ -185,7 +185,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
         );
       });
 
-      it('is not ended while its signer is down: the client may try again', async () => {
+      it('is not aborted while its signer is down: the client may retry', async () => {
         const turn = converse('both');
         await turn(here());
         first().fault = BUSY;
@@ -196,7 +196,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
         assert.deepEqual(accepted(), [2, 0]);
       });
 
-      it('goes to another one if its signer is drained, and back if that refuses the signature', async () => {
+      it('is sent to another provider if its signer is drained, and back if that rejects the signature', async () => {
         const turn = converse('both');
         await turn(here());
         await setDrained('first', true);
@@ -217,7 +217,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
         }
       });
 
-      it('of which nothing is known, since another account has had it, is tried at the next route', async () => {
+      it('of unknown origin, since another account received it, is tried at the next route', async () => {
         const turn = converse('both');
         chance = 0.9;
         await turn(here());
@@ -236,7 +236,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
     });
   }
 
-  it('is known to every node', async () => {
+  it('is known on every node', async () => {
     const turn = messages(false)('both');
     await turn(here());
     const other = await startGateway({
@@ -266,7 +266,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
   });
   const asked = { role: 'user', content: 'Hello' };
 
-  it('that was made elsewhere is tried at each route once, and the vendor has the last word', async () => {
+  it("created elsewhere is tried at each route once, and the client receives the vendor's last error", async () => {
     const send = turnsOf(account.key);
     assert.equal((await send(asked, thought('second-elsewhere'))).stop_reason, 'end_turn');
     assert.deepEqual(
@@ -293,7 +293,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
     assert.deepEqual(await account.money(), money);
   });
 
-  it('of the next call prefers the provider that has accepted it', async () => {
+  it('of the next call prefers the provider that accepted it', async () => {
     const send = turnsOf(account.key);
     const { content } = await send(asked, thought('second-elsewhere'));
     await send(asked, thought('second-elsewhere'), asked, { role: 'assistant', content });
@@ -306,7 +306,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
     );
   });
 
-  it('says nothing of the health of a route, and another invalid request is tried nowhere else', async () => {
+  it('does not affect the health of a route, and other invalid requests are not retried', async () => {
     const send = turnsOf(account.key);
     for (let i = 0; i < 20; i++) await assert.rejects(send(asked, thought('nobody-1')), { status: 400 });
     await send();
@@ -336,7 +336,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
     );
   });
 
-  it('is tried with each credential of a provider, whose accounts may be several', async () => {
+  it('is tried with each credential of a provider, since they may belong to different accounts', async () => {
     const byCredential = createSigner(({ headers }) => String(headers['x-api-key']).slice(0, 3));
     providers.first!.respond = byCredential.respond;
     const turn = messages(false)('keyed');
@@ -345,7 +345,7 @@ ${NAMES.flatMap((name) => ['chat', 'messages'].map((protocol) => `      - { prov
     await assert.rejects(turnsOf(account.key, 'keyed')(asked, thought('nobody-1')), { status: 400 });
   });
 
-  it('is neither recorded nor looked up if a model has one maker', async () => {
+  it('is neither recorded nor looked up if a model has only one provider', async () => {
     const lookups = gateway.observed.statement('routing.find-affinities');
     const before = lookups.asked;
     const turn = messages(true)('keyed');

@@ -17,7 +17,7 @@ import {
 } from '../support/provider.ts';
 import { type Http2Server, startHttp2Server } from '../support/upstream.ts';
 
-/** What is configured of a provider's connections, seen from the gateway's clients. */
+/** Connection settings of a provider, observed by the gateway's clients. */
 
 const PRICE = '{ input: "3", output: "13" }';
 const CHAT = '/v1/chat/completions';
@@ -30,7 +30,7 @@ describe('the connections of a gateway to its providers', () => {
 
   before(async () => {
     [other, modern] = await Promise.all([startProvider(), startHttp2Server()]);
-    // The narrow providers share one server, which the gateway's tests call `other`.
+    // The narrow providers share one server, `other`.
     const narrow = (name: string, queue: number, connections = 1): string =>
       `  ${name}: { protocol: chat, baseUrl: "${other.url}/v1", apiKey: narrow-secret-key-1, connections: ${connections}, queue: { length: ${queue} } }\n`;
     gateway = await startGateway({
@@ -64,7 +64,7 @@ describe('the connections of a gateway to its providers', () => {
 
   const ask = (model: string, isStream = false) => call(gateway.url + CHAT, account.key, requestOf(isStream, model));
 
-  /** Responses with what a chat call over HTTP/2 asks for. */
+  /** The response to a chat call over HTTP/2. */
   function serveModern(stream: ServerHttp2Stream): void {
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -76,7 +76,7 @@ describe('the connections of a gateway to its providers', () => {
     });
   }
 
-  it('over HTTP/2 carry whole responses and streams, paid as always', async () => {
+  it('over HTTP/2 carry non-streaming responses and streams, charged as usual', async () => {
     modern.serve = serveModern;
     const payer = await gateway.createAccount();
     for (const isStream of [false, true]) {
@@ -91,7 +91,7 @@ describe('the connections of a gateway to its providers', () => {
     assert.equal(modern.sessions.length, 1);
   });
 
-  it('over HTTP/2 carry uploads, byte for byte', async () => {
+  it('over HTTP/2 carry uploads unchanged', async () => {
     const received: Buffer[] = [];
     modern.serve = (stream) => {
       stream.on('data', (chunk: Buffer) => received.push(chunk));
@@ -114,7 +114,7 @@ describe('the connections of a gateway to its providers', () => {
     assert.deepEqual(Buffer.concat(received), editForm({ model: 'p' }, parts));
   });
 
-  it('over HTTP/2 do not take half a whole response for one, nor charge it', async () => {
+  it('over HTTP/2 do not accept or charge an incomplete non-streaming response', async () => {
     modern.serve = (stream) => {
       stream.respond({ ':status': 200, 'content-type': 'application/json' });
       stream.write(JSON.stringify(chatCompletion()), () => stream.session!.destroy());
@@ -125,7 +125,7 @@ describe('the connections of a gateway to its providers', () => {
     assert.deepEqual(await payer.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
   });
 
-  it("carry the operator's headers to the provider that they are for, and its responses do not give them away", async () => {
+  it("carry the operator's headers to their provider only, and responses do not reveal them", async () => {
     other.respond = json(400, { error: { message: 'No such project in org-A1b2C3d4E5f6G7h8, shop.' } });
     const response = await ask('equipped-chat');
     assert.equal(response.json.error.message, 'No such project in [provider], shop.');
@@ -140,7 +140,7 @@ describe('the connections of a gateway to its providers', () => {
     assert.equal(gateway.provider.requests.at(-1)!.headers['x-title'], undefined);
   });
 
-  /** Holds the calls that come to the narrow providers until a test releases them. */
+  /** Holds calls to the narrow providers until a test releases them. */
   function holding(): { readonly respond: Respond; release(): void } {
     const held: (() => void)[] = [];
     let isHolding = true;
@@ -156,7 +156,7 @@ describe('the connections of a gateway to its providers', () => {
     };
   }
 
-  it('that are all in use: 502 with the time to come back, nothing sent and nothing charged', async () => {
+  it('are all in use: 502 with a retry time, nothing sent and nothing charged', async () => {
     const { respond, release } = holding();
     other.respond = respond;
     const before = other.requests.length;
@@ -172,7 +172,7 @@ describe('the connections of a gateway to its providers', () => {
     }
     assert.deepEqual(await refused.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
     assert.equal(other.requests.length, before + 1);
-    // Another route takes it.
+    // Another route accepts the call.
     gateway.provider.respond = chatResponse();
     assert.equal((await ask('full-pair')).status, 200);
     assert.equal((await account.lastCall()).route.provider, 'chatty');
@@ -180,7 +180,7 @@ describe('the connections of a gateway to its providers', () => {
     assert.equal((await first.response).status, 200);
   });
 
-  it('are not waited for by clients that have left', async () => {
+  it('are not waited for by clients that have disconnected', async () => {
     const leaver = await gateway.createAccount();
     const begin = () => startCall(gateway.url + CHAT, leaver.key, requestOf(false, 'queued-chat'));
     const { respond, release } = holding();
@@ -192,7 +192,7 @@ describe('the connections of a gateway to its providers', () => {
     const note = (_request: unknown, response: ServerResponse): void => void responses.push(response);
     gateway.gateway.app.server.on('request', note);
     const waiting = [begin(), begin()];
-    // One is refused; so the other one waits.
+    // One is refused, so the other one waits.
     await Promise.race(waiting.map(({ response }) => response));
     gateway.gateway.app.server.off('request', note);
     const left = responses
@@ -200,7 +200,7 @@ describe('the connections of a gateway to its providers', () => {
       .map((response) => new Promise((resolve) => response.once('close', resolve)));
     for (const { drop } of waiting) drop();
     await Promise.all(left);
-    // The place is free again: of two more calls, one waits and one is refused.
+    // The slot is free again: of two more calls, one waits and one is refused.
     const next = [begin().response, begin().response];
     await Promise.race(next);
     release();
@@ -210,7 +210,7 @@ describe('the connections of a gateway to its providers', () => {
     assert.equal(other.requests.length, before + 2);
   });
 
-  it('are not all for one account: others get connections at once, and their turn in the queue', async () => {
+  it('are shared by accounts: others get connections immediately, and slots in the queue', async () => {
     const [greedy, modest] = [await gateway.createAccount({ balanceYuan: '1' }), await gateway.createAccount()];
     const begin = ({ key }: TestAccount) =>
       startCall(gateway.url + CHAT, key, requestOf(false, 'shared-chat')).response;
@@ -219,7 +219,7 @@ describe('the connections of a gateway to its providers', () => {
     const before = other.requests.length;
     const senders = (): number => other.requests.slice(before).length;
     const many = Array.from({ length: 40 }, () => begin(greedy));
-    // Seven of eight connections and of eight places in the queue; the rest is refused.
+    // Seven of eight connections and of eight queue slots; further calls are refused.
     const refused = Promise.withResolvers<void>();
     let refusals = 0;
     for (const response of many) {
@@ -232,7 +232,7 @@ describe('the connections of a gateway to its providers', () => {
     const first = begin(modest);
     await other.received(before + 8);
     const waiting = [begin(modest), begin(modest)];
-    // One of these two waits in the last place of the queue.
+    // One of these two waits in the last queue slot.
     assert.equal((await Promise.race(waiting)).status, 502);
     assert.equal(senders(), 8);
     release();

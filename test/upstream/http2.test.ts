@@ -19,7 +19,7 @@ import {
   startHttp2Server,
 } from '../support/upstream.ts';
 
-/** Providers over HTTP/2: what a call looks like there, and above all what is known of one that fails. */
+/** Providers over HTTP/2: how calls arrive there, and what is known about failed ones. */
 
 const CA = `ca: ${JSON.stringify(CERTIFICATE)}`;
 const NO_TIME = 'timeouts: { connect: 10s, firstByte: 60ms, idle: 60ms }';
@@ -61,7 +61,7 @@ describe('a provider over HTTP/2', () => {
   });
   after(() => server.close());
 
-  it('gets calls side by side on one connection, with their headers and bodies', async () => {
+  it('receives concurrent calls on one connection, with their headers and bodies', async () => {
     const bodies: string[] = [];
     const held: ServerHttp2Stream[] = [];
     const all = Promise.withResolvers<void>();
@@ -97,7 +97,7 @@ describe('a provider over HTTP/2', () => {
     await becomesIdle(shared);
   });
 
-  it('that speaks HTTP/1.1 only, gets that', async () => {
+  it('that only supports HTTP/1.1 is called with that', async () => {
     const versions: string[] = [];
     const old = createServer({ key: CERTIFICATE_KEY, cert: CERTIFICATE }, (request, response) => {
       versions.push(request.httpVersion);
@@ -114,14 +114,14 @@ describe('a provider over HTTP/2', () => {
     await new Promise((resolve) => old.close(resolve));
   });
 
-  it('is not spoken to over HTTP/2 without being asked to, nor with a certificate that no authority has signed', async () => {
+  it('is not called over HTTP/2 without the setting, or with an untrusted certificate', async () => {
     const cautious = provider({ url: server.url, fields: `${CA},` });
     assert.deepEqual((await failureOf(send(cautious)))[0], 'notSent');
     assert.deepEqual(await failureOf(send(provider({ url: server.url, fields: 'http2: true,' }))), NOT_SENT);
     assert.equal(server.streams.length, 0);
   });
 
-  it('gets more calls than a connection may carry on several, and never more than are allowed', async () => {
+  it('receives more calls than one connection allows on several, up to the configured maximum', async () => {
     const narrow = await startHttp2Server({ maxConcurrentStreams: 1 });
     const held: ServerHttp2Stream[] = [];
     let arrived = Promise.withResolvers<void>();
@@ -146,7 +146,7 @@ describe('a provider over HTTP/2', () => {
     await narrow.close();
   });
 
-  it('gets a large body, in parts, and in full', async () => {
+  it('receives a large body completely, in chunks', async () => {
     let bytes = 0;
     server.serve = (stream) => {
       stream.on('data', (chunk: Buffer) => {
@@ -166,7 +166,7 @@ describe('a provider over HTTP/2', () => {
     await becomesIdle(shared);
   });
 
-  it('streams as it comes, is paused if the receiver stops, and may end with trailers', async () => {
+  it('streams immediately, is paused if the receiver stops, and may end with trailers', async () => {
     const HWM = 4 * 2 ** 20;
     let stream!: ServerHttp2Stream;
     server.serve = (given) => {
@@ -183,7 +183,7 @@ describe('a provider over HTTP/2', () => {
     sent.exchange.pause();
     stream.write(Buffer.alloc(HWM, 'x'));
     stream.end();
-    // Another call on the same connection is not held up by it.
+    // Another call on the same connection is not delayed.
     server.serve = responseOk;
     assert.equal(await responseOf(send(shared)), 'ok');
     assert.ok(Buffer.concat(sent.chunks).length < HWM);
@@ -191,7 +191,7 @@ describe('a provider over HTTP/2', () => {
     assert.equal((await responseOf(sent)).length, HWM + 9);
   });
 
-  it('gets a reset when a call is given up, and the others on the connection go on', async () => {
+  it('receives a reset when a call is aborted, and others on the connection continue', async () => {
     const streams: ServerHttp2Stream[] = [];
     server.serve = (stream) => {
       stream.resume();
@@ -215,7 +215,7 @@ describe('a provider over HTTP/2', () => {
   for (const [what, misbehave] of [
     ['never responds', () => undefined],
     [
-      'sends interim responds without end',
+      'sends endless interim responses',
       (stream: ServerHttp2Stream) => {
         const timer = setInterval(() => stream.additionalHeaders({ ':status': 103, link: '</x>' }), 5);
         stream.on('close', () => clearInterval(timer));
@@ -237,7 +237,7 @@ describe('a provider over HTTP/2', () => {
     });
   }
 
-  it('that stops reading a large request: a timeout, after idle', async () => {
+  it('that stops reading a large request: a timeout after idle', async () => {
     server.serve = () => undefined;
     const deaf = provider(server, 'timeouts: { connect: 10s, firstByte: 1h, idle: 60ms }');
     assert.deepEqual(await failureOf(send(deaf, stored)), TIMED_OUT);
@@ -266,13 +266,13 @@ describe('a call that fails over HTTP/2', () => {
   }
 
   for (const code of [0, PROTOCOL_ERROR, CANCEL, 2, 5, 11, 13]) {
-    it(`whose stream is reset with code ${code} before a response: unknown, and sent once`, async () => {
+    it(`whose stream is reset with code ${code} before a response: unknown outcome, sent once`, async () => {
       assert.deepEqual(await failing((connection, stream) => connection.reset(stream, code)), [UNKNOWN, 1]);
     });
   }
 
   for (const code of [PROTOCOL_ERROR, REFUSED_STREAM, CANCEL, 2, 5, 11, 13]) {
-    it(`whose stream is reset with code ${code} in the middle of the response: unknown, and not taken for its end`, async () => {
+    it(`whose stream is reset with code ${code} in the middle of the response: unknown outcome, not a complete response`, async () => {
       const outcome = await failing((connection, stream) => {
         connection.head(stream);
         connection.data(stream, 'half');
@@ -282,7 +282,7 @@ describe('a call that fails over HTTP/2', () => {
     });
   }
 
-  it('whose stream is reset behind the end of the response has not failed', async () => {
+  it('whose stream is reset after the end of the response has not failed', async () => {
     for (const code of [0, CANCEL]) {
       server.serve = (connection, stream) => {
         response(connection, stream);
@@ -292,10 +292,10 @@ describe('a call that fails over HTTP/2', () => {
     }
   });
 
-  it('whose stream is refused surely did not run: it is sent once more, and then given to another', async () => {
+  it('whose stream is refused certainly did not run: it is sent once more, and then to another provider', async () => {
     const refuse: FrameServer['serve'] = (connection, stream) => connection.reset(stream, REFUSED_STREAM);
     assert.deepEqual(await failing(refuse), [NOT_SENT, 2]);
-    // What is read from a disk is not read again here: the next route does that.
+    // A body from disk is not read again here; the next route does that.
     assert.deepEqual(await failing(refuse, stored), [NOT_SENT, 1]);
     const before = server.requests;
     server.serve = (connection, stream, index) =>
@@ -305,7 +305,7 @@ describe('a call that fails over HTTP/2', () => {
   });
 
   for (const code of [0, 11]) {
-    it(`which a GOAWAY with code ${code} leaves out surely did not run`, async () => {
+    it(`that a GOAWAY with code ${code} excludes certainly did not run`, async () => {
       const goAway: FrameServer['serve'] = (connection) => connection.goAway(0, code);
       assert.deepEqual(await failing(goAway), [NOT_SENT, 2]);
       assert.deepEqual(await failing(goAway, stored), [NOT_SENT, 1]);
@@ -317,7 +317,7 @@ describe('a call that fails over HTTP/2', () => {
     });
   }
 
-  it('of which half of a response came is unknown whatever the provider says then', async () => {
+  it('with half a response has an unknown outcome, whatever the provider sends then', async () => {
     const outcome = await failing((connection, stream) => {
       connection.head(stream);
       connection.data(stream, 'half');
@@ -326,7 +326,7 @@ describe('a call that fails over HTTP/2', () => {
     assert.deepEqual(outcome, [UNKNOWN, 1]);
   });
 
-  it('which a GOAWAY covers goes on, and is unknown if the connection then breaks', async () => {
+  it('that a GOAWAY includes continues, with an unknown outcome if the connection breaks', async () => {
     server.serve = (connection, stream) => {
       connection.goAway(stream);
       response(connection, stream);
@@ -341,13 +341,13 @@ describe('a call that fails over HTTP/2', () => {
     assert.deepEqual(outcome, [UNKNOWN, 1]);
   });
 
-  it('whose connection breaks is unknown, and none of those on it is sent again', async () => {
+  it('whose connection breaks has an unknown outcome, and no call on it is sent again', async () => {
     const before = server.requests;
     server.serve = (connection, _stream, index) => {
       if (index === before + 9) connection.destroy();
     };
     const broken = provider(server);
-    // The first one makes the connection; what the others are sent on has to be the same.
+    // The first call opens the connection that the others must use.
     const calls = Array.from({ length: 10 }, () => send(broken));
     for (const sent of calls) assert.deepEqual(await failureOf(sent), UNKNOWN);
     assert.equal(server.requests, before + 10);

@@ -15,7 +15,7 @@ import {
   startRawServer,
 } from '../support/upstream.ts';
 
-/** How long a call waits for a provider, at each of its stages, over HTTP/1.1. */
+/** Timeouts of a call at each stage, over HTTP/1.1. */
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\nok';
 const NO_TIME = 'timeouts: { connect: 10s, firstByte: 60ms, idle: 60ms }';
@@ -23,7 +23,7 @@ const TIMED_OUT = ['unknown', 'upstreamTimeout', 504];
 const NOT_REACHED = ['notSent', 'upstreamNotReached', 502];
 const UNKNOWN = ['unknown', 'upstreamError', 502];
 
-/** Whether a piece of a request is its end: bodies here are JSON. */
+/** Whether a chunk of a request is the last one. Bodies here are JSON. */
 const isWhole = (text: string): boolean => text.endsWith('}');
 
 const opened: { close(): Promise<unknown> }[] = [];
@@ -43,7 +43,7 @@ function provider(url: string, fields?: string): Provider {
   return made;
 }
 
-/** Does something again and again for as long as a connection is open. */
+/** Repeats an action while a connection is open. */
 function repeat(socket: Socket, act: (round: number) => void): void {
   let round = 0;
   const timer = setInterval(() => act(round++), 5);
@@ -66,15 +66,15 @@ function storedBody(sizeBytes: number): StoredBody & { readonly closed: Promise<
   };
 }
 
-describe('the time limits of a provider', () => {
-  it('a provider that takes the connection and never responds to the TLS handshake: not sent, after connect', async () => {
+describe('the timeouts of a provider', () => {
+  it('a provider that accepts the connection and never responds to the TLS handshake: not sent, after connect', async () => {
     const server = await serve(() => undefined);
     const silent = provider(server.url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }');
     assert.deepEqual(await failureOf(send(silent)), NOT_REACHED);
     await becomesIdle(silent);
   });
 
-  it('a provider that never responds: a timeout, after firstByte, and its connection is closed', async () => {
+  it('a provider that never responds: a timeout after firstByte, and its connection is closed', async () => {
     const closed = Promise.withResolvers<void>();
     const server = await serve(
       () => undefined,
@@ -87,16 +87,13 @@ describe('the time limits of a provider', () => {
   });
 
   for (const [what, act] of [
-    [
-      'interim responds without end',
-      (socket: Socket) => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'),
-    ],
+    ['endless interim responses', (socket: Socket) => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')],
     [
       'the head of a response byte by byte',
       (socket: Socket, round: number) => socket.write('HTTP/1.1 200 OK\r\nx-'[round] ?? 'x'),
     ],
   ] as const) {
-    it(`a provider that sends ${what}: a timeout, after firstByte in all`, async () => {
+    it(`a provider that sends ${what}: a timeout after firstByte in total`, async () => {
       const server = await serve((socket) => repeat(socket, (round) => act(socket, round)));
       const slow = provider(server.url, NO_TIME);
       assert.deepEqual(await failureOf(send(slow)), TIMED_OUT);
@@ -104,12 +101,12 @@ describe('the time limits of a provider', () => {
     });
   }
 
-  it('a provider that says 100 Continue unasked: the outcome is unknown', async () => {
+  it('a provider that sends an unexpected 100 Continue: the outcome is unknown', async () => {
     const server = await serve((socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`));
     assert.deepEqual(await failureOf(send(provider(server.url))), UNKNOWN);
   });
 
-  it('a provider that stops in the middle of a response: a timeout, after idle', async () => {
+  it('a provider that stops in the middle of a response: a timeout after idle', async () => {
     const server = await serve((socket) => socket.write(OK.slice(0, -1)));
     const stalling = provider(server.url, NO_TIME);
     const sent = send(stalling);
@@ -118,13 +115,13 @@ describe('the time limits of a provider', () => {
     await becomesIdle(stalling);
   });
 
-  it('a receiver that stops the flow is not taken for a provider that does', async () => {
+  it('a receiver that pauses the response does not cause a timeout', async () => {
     const server = await serve((socket) => socket.write(OK.slice(0, -1)));
     const pausing = provider(server.url, NO_TIME);
     const paused = send(pausing);
     await paused.firstChunk;
     paused.exchange.pause();
-    // A call that began later runs into the same limit, so that it has passed for the first one.
+    // A later call times out, so the timeout has passed for the first one too.
     assert.deepEqual(await failureOf(send(pausing)), TIMED_OUT);
     const state = await Promise.race([paused.outcome, Promise.resolve('under way')]);
     assert.equal(state, 'under way');
@@ -133,7 +130,7 @@ describe('the time limits of a provider', () => {
     await becomesIdle(pausing);
   });
 
-  it('a flow that goes on behind the end of its call has no limit, which would keep the process alive', async () => {
+  it('a response that continues after its call ended has no timeout, which would keep the process alive', async () => {
     const server = await serve((socket) => socket.write(OK.slice(0, -1)));
     const paused = send(provider(server.url));
     await paused.firstChunk;
@@ -146,7 +143,7 @@ describe('the time limits of a provider', () => {
     assert.equal(timeouts(), before);
   });
 
-  it('a provider that stops reading a large request: a timeout, after idle, and the body is let go of', async () => {
+  it('a provider that stops reading a large request: a timeout after idle, and the body is released', async () => {
     const server = await serve(
       () => undefined,
       (socket) => socket.pause(),
@@ -159,7 +156,7 @@ describe('the time limits of a provider', () => {
     await becomesIdle(deaf);
   });
 
-  it('a provider that reads a large request slowly, but does read: no limit in all, and every byte arrives', async () => {
+  it('a provider that reads a large request slowly: no total timeout, and every byte arrives', async () => {
     let bytes = 0;
     const server = await serve((socket, text) => {
       bytes += text.length;
@@ -193,7 +190,7 @@ describe('the time limits of a provider', () => {
 });
 
 describe('connections to a provider', () => {
-  /** Responds when a test says so. */
+  /** Responds when a test requests it. */
   async function startHolding() {
     const held: Socket[] = [];
     let arrived = Promise.withResolvers<void>();
@@ -221,7 +218,7 @@ describe('connections to a provider', () => {
     assert.match(failure.response.message, /^All connections to the provider are in use\. Nothing was sent/);
   }
 
-  it('are never more than configured: some calls wait, the others are refused at once and were not sent', async () => {
+  it('never exceed the configured number: some calls wait, others are refused immediately and not sent', async () => {
     const { server, responseNext } = await startHolding();
     const narrow = provider(server.url, 'connections: 2, queue: { length: 1 }');
     const [first, second, waiting, refused] = [send(narrow), send(narrow), send(narrow), send(narrow)] as const;
@@ -235,7 +232,7 @@ describe('connections to a provider', () => {
     await becomesIdle(narrow);
   });
 
-  it('a call that waits for one in vain was not sent either, and the queue may be of length zero', async () => {
+  it('a call that waits for one in vain is not sent, and the queue may have length zero', async () => {
     const { server, responseNext } = await startHolding();
     const impatient = provider(server.url, 'connections: 1, queue: { length: 5, wait: 20ms }');
     const first = send(impatient);
@@ -250,7 +247,7 @@ describe('connections to a provider', () => {
     await responseOf(only);
   });
 
-  it('a call that is given up while it waits frees its place and is never sent', async () => {
+  it('a call that is aborted while it waits frees its slot and is never sent', async () => {
     const { server, responseNext } = await startHolding();
     const narrow = provider(server.url, 'connections: 1, queue: { length: 2 }');
     const first = send(narrow);
@@ -266,15 +263,15 @@ describe('connections to a provider', () => {
       assert.equal(await responseOf(sent), 'ok');
     }
     assert.equal(server.count('POST /call'), 2);
-    // Once a call is on its way, only abort gives it up.
-    const underWay = send(narrow);
+    // After a call was sent, only abort ends it.
+    const inFlight = send(narrow);
     await responseNext();
-    underWay.exchange.abortUnsent();
-    assert.equal(await responseOf(underWay), 'ok');
+    inFlight.exchange.abortUnsent();
+    assert.equal(await responseOf(inFlight), 'ok');
     await becomesIdle(narrow);
   });
 
-  it('calls that wait are refused when the provider is retired by force', async () => {
+  it('waiting calls are refused when the provider is destroyed', async () => {
     const { server } = await startHolding();
     const narrow = provider(server.url, 'connections: 1');
     const [first, waiting] = [send(narrow), send(narrow)];
@@ -283,7 +280,7 @@ describe('connections to a provider', () => {
     assert.equal(((await waiting.outcome) as UpstreamFailure).certainty, 'notSent');
   });
 
-  it('a provider that is down: not sent, and the route is to blame', async () => {
+  it('a provider that is down: not sent, and it counts against the route', async () => {
     const server = await startRawServer(() => undefined);
     await server.close();
     const failure = (await send(provider(server.url)).outcome) as UpstreamFailure;
@@ -292,10 +289,10 @@ describe('connections to a provider', () => {
   });
 });
 
-describe('connections that are kept', () => {
+describe('reused connections', () => {
   const marked = (mark: string): Buffer => Buffer.from(JSON.stringify({ mark }));
 
-  it('one that the provider closed behind its response, without saying so, is not used again', async () => {
+  it('a connection that the provider silently closed after its response is not reused', async () => {
     const server = await serve((socket, text) => {
       if (isWhole(text)) socket.end(OK);
     });
@@ -305,7 +302,7 @@ describe('connections that are kept', () => {
     assert.equal(server.connections, 20);
   });
 
-  it('one that breaks when the next call is on it: the outcome is unknown, and the call is never sent again', async () => {
+  it('a connection that breaks while the next call is on it: the outcome is unknown, and the call is never sent again', async () => {
     const responded = new Set<Socket>();
     const server = await serve((socket, text) => {
       if (!isWhole(text)) return;
@@ -324,12 +321,12 @@ describe('connections that are kept', () => {
     await becomesIdle(breaking);
   });
 
-  it('whenever the provider closes them: every call is sent once at most, and responded or known to have failed', async () => {
+  it('at whatever time the provider closes them, every call is sent at most once, and has a response or a known failure', async () => {
     const CALLS = 300;
     const server = await serve((socket, text, connection) => {
       if (!isWhole(text)) return;
       socket.write(OK);
-      // The moment of closing moves over everything that the other side may be doing.
+      // The time of closing is varied over everything that the other side may be doing.
       let turns = connection % 7;
       const close = (): void => {
         if (turns-- > 0) setImmediate(close);
@@ -340,19 +337,19 @@ describe('connections that are kept', () => {
     });
     const racing = provider(server.url, 'connections: 4');
     const outcomes = await Promise.all(
-      Array.from({ length: 4 }, async (_, lane) => {
+      Array.from({ length: 4 }, async (_, sender) => {
         const all: unknown[] = [];
         for (let i = 0; i < CALLS / 4; i++) {
-          const sent = send(racing, marked(`call-${lane}-${i}.`));
+          const sent = send(racing, marked(`call-${sender}-${i}.`));
           all.push(await sent.outcome);
           if (i % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
         }
         return all;
       }),
     );
-    for (const [lane, all] of outcomes.entries()) {
+    for (const [sender, all] of outcomes.entries()) {
       for (const [i, outcome] of all.entries()) {
-        const times = server.count(`"call-${lane}-${i}."`);
+        const times = server.count(`"call-${sender}-${i}."`);
         if (outcome instanceof UpstreamFailure) {
           assert.ok(times <= (outcome.certainty === 'notSent' ? 0 : 1), `${outcome.message}: ${times} times`);
         } else assert.equal(times, 1);

@@ -48,7 +48,7 @@ describe('a provider behind a proxy', () => {
 
   const authority = (url: string): string => new URL(url).host;
 
-  it('is reached through a tunnel, over http too, and the tunnel is used again', async () => {
+  it('is reached through a tunnel, including over http, and the tunnel is reused', async () => {
     const provider = through(plain.url, 'connections: 1');
     const before = plain.requests.length;
     assert.equal(await responseOf(send(provider)), '{"ok":true}');
@@ -62,19 +62,19 @@ describe('a provider behind a proxy', () => {
     await becomesIdle(provider);
   });
 
-  it('is reached over https, whose certificate is checked through the tunnel, and over HTTP/2', async () => {
+  it('is reached over https, with its certificate checked through the tunnel, and over HTTP/2', async () => {
     assert.equal(await responseOf(send(through(secure.url, secure.fields))), 'ok');
     assert.equal(secure.sessions.length, 1);
     assert.deepEqual(proxy.asked, [`CONNECT ${authority(secure.url)}`]);
     assert.deepEqual(await failureOf(send(through(secure.url, 'http2: true'))), NOT_REACHED);
     assert.equal(secure.streams.length, 1);
-    // The certificate names 127.0.0.1 and localhost, and nothing else.
+    // The certificate is only for 127.0.0.1 and localhost.
     const other = through(secure.url.replace('127.0.0.1', '127.0.0.2'), `ca: ${JSON.stringify(CERTIFICATE)}`);
     assert.deepEqual(await failureOf(send(other)), NOT_REACHED);
     assert.equal(secure.streams.length, 1);
   });
 
-  it('gets the call and its key, which the proxy does not; the proxy gets its own credential, and no other', async () => {
+  it('receives the call and its key, which the proxy does not; the proxy receives only its own credential', async () => {
     const provider = through(plain.url, '', 'us%40er:p%3Ass%2Fword@');
     await responseOf(send(provider, Buffer.from('{"secret":1}'), { authorization: 'Bearer the-key' }));
     assert.deepEqual(proxy.authorizations, [`Basic ${Buffer.from('us@er:p:ss/word').toString('base64')}`]);
@@ -93,7 +93,7 @@ describe('a provider behind a proxy', () => {
     ['does not speak HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['closes the connection', ''],
   ] as const) {
-    it(`was surely not sent the call if the proxy ${what}`, async () => {
+    it(`was certainly not sent the call if the proxy ${what}`, async () => {
       proxy.response = (client) => client.end(response);
       for (const [url, fields] of [
         [plain.url, ''],
@@ -114,7 +114,7 @@ describe('a provider behind a proxy', () => {
     });
   }
 
-  it('was surely not sent the call if the proxy is silent for as long as connecting may take', async () => {
+  it('was certainly not sent the call if the proxy does not respond within the connect timeout', async () => {
     const closed = Promise.withResolvers<void>();
     proxy.response = (client) => client.resume().on('end', closed.resolve).on('close', closed.resolve);
     const provider = through(plain.url, 'timeouts: { connect: 50ms }');
@@ -123,7 +123,7 @@ describe('a provider behind a proxy', () => {
     await becomesIdle(provider);
   });
 
-  it('was surely not sent the call if the proxy is down', async () => {
+  it('was certainly not sent the call if the proxy is down', async () => {
     const away = await startHttpProxy();
     await away.close();
     const provider = providerAt(plain.url, `proxy: "http://${away.host}"`);
@@ -131,7 +131,7 @@ describe('a provider behind a proxy', () => {
     assert.deepEqual(await failureOf(send(provider)), NOT_REACHED);
   });
 
-  it('is not reached through proxies that the environment names', async () => {
+  it('is not reached through proxies from environment variables', async () => {
     const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy', 'ALL_PROXY'];
     const saved = names.map((name) => [name, process.env[name]] as const);
     for (const name of names) process.env[name] = `http://${proxy.host}`;
@@ -148,7 +148,7 @@ describe('a provider behind a proxy', () => {
     }
   });
 
-  it('closes a tunnel that comes after the provider was retired', async () => {
+  it('closes a tunnel that opens after the provider was closed', async () => {
     let open: (() => void) | null = null;
     const asked = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();

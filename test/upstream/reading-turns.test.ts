@@ -4,14 +4,14 @@ import { after, describe, it } from 'node:test';
 import type { Provider } from '../../src/providers/upstream/provider.ts';
 import { providerAt, type Sent, send, startHttp2Server, startRawServer } from '../support/upstream.ts';
 
-/** Responses that come as fast as they are read, many at a time: how much is read before anything else of the process runs. */
+/** Many responses that arrive as fast as they are read: measures how much is read before other work of the process can run. */
 
 const KIB = 1024;
 const RESPONSES = 12;
-/** Servers keep no more than 10 MiB of all streams of a session. */
+/** Servers buffer at most 10 MiB for all streams of a session. */
 const HTTP2_BYTES = 512 * KIB;
 const BODY = Buffer.alloc(3 * KIB * KIB, 'x');
-/** The budget of an iteration, and a chunk for each response that has not been paused, or has just continued. */
+/** The budget of an iteration, plus a chunk for each response that was not paused or has just resumed. */
 const READ_BYTES_MAX = (512 + 128 * RESPONSES) * KIB;
 
 const opened: { close(): Promise<unknown> }[] = [];
@@ -28,7 +28,7 @@ function provider(url: string, fields?: string): Provider {
 const bytesOf = (sent: readonly Sent[]): number =>
   sent.flatMap(({ chunks }) => chunks).reduce((sum, { length }) => sum + length, 0);
 
-/** The most bytes that came in one iteration of the event loop, until all responses have ended. */
+/** Maximum bytes received in one iteration of the event loop, until all responses have ended. */
 async function mostAtOnce(sent: readonly Sent[]): Promise<number> {
   let isOver = false;
   let most = 0;
@@ -51,8 +51,8 @@ function respond(socket: Socket): void {
   socket.write(BODY);
 }
 
-describe('responses that come faster than they are read', () => {
-  it('HTTP/1.1: an iteration of the event loop reads a part of them, and all of them end whole', async () => {
+describe('responses that arrive faster than they are read', () => {
+  it('HTTP/1.1: an iteration of the event loop reads a share of them, and all complete', async () => {
     const server = await startRawServer(respond);
     opened.push(server);
     const made = provider(server.url);
@@ -62,14 +62,14 @@ describe('responses that come faster than they are read', () => {
     assert.ok(most <= READ_BYTES_MAX, `${most} bytes came at once`);
   });
 
-  it('a receiver that stops the flow meanwhile is not overruled', async () => {
+  it('a receiver that pauses meanwhile stays paused', async () => {
     const server = await startRawServer(respond);
     opened.push(server);
     const made = provider(server.url);
     const stopped = send(made);
     await stopped.firstChunk;
     stopped.exchange.pause();
-    // What is being parsed is given out.
+    // Data that is already being parsed is delivered.
     const bytesMax = bytesOf([stopped]) + 64 * KIB;
     const others = Array.from({ length: RESPONSES }, () => send(made));
     await Promise.all(others.map(({ outcome }) => outcome));
@@ -79,7 +79,7 @@ describe('responses that come faster than they are read', () => {
     assert.equal(bytesOf([stopped]), BODY.length);
   });
 
-  it('HTTP/2: all of them end whole', async () => {
+  it('HTTP/2: all complete', async () => {
     const server = await startHttp2Server();
     opened.push(server);
     server.serve = (stream) => {

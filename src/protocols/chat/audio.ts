@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { stateKey } from '../state-references.ts';
 
-/** The keys of the audio in choices, of a whole response or of one event: a later call may refer to it by its id. */
+/** Later calls may refer to audio by id. */
 export function audioKeys(choices: unknown): string[] {
   if (!Array.isArray(choices)) return [];
   return choices.flatMap((choice: unknown) => {

@@ -8,13 +8,13 @@ const responseOf = (members: object) => captureResponse(embeddingsResponse, JSON
 
 const inputTokens = (members: object) => embeddingsResponse.usage(responseOf(members), 'tokens')?.inputTokens ?? null;
 
-describe('a response with embeddings', () => {
+describe('an embeddings response', () => {
   it('keeps none of the embeddings', () => {
     assert.ok(!embeddingsResponse.keep.includes('data'));
     assert.ok(!embeddingsResponse.keep.includes('embeddings'));
   });
 
-  it('has input and no output', () => {
+  it('has input tokens and no output tokens', () => {
     const usage = embeddingsResponse.usage(responseOf({ usage: { prompt_tokens: 9, total_tokens: 9 } }), 'tokens');
     assert.deepEqual(usage, { ...noUsage, inputTokens: 9 });
   });
@@ -43,7 +43,7 @@ describe('a response with embeddings', () => {
     [{ data: [], embeddings: null }, false],
     [{ results: [{ embeddings: [0.5] }] }, false],
   ] as const) {
-    it(`${holds ? 'has' : 'lacks'} embeddings: ${JSON.stringify(members)}`, () => {
+    it(`${holds ? 'contains' : 'lacks'} embeddings: ${JSON.stringify(members)}`, () => {
       assert.equal(embeddingsResponse.hasResults!(responseOf(members)), holds);
     });
   }

@@ -14,13 +14,12 @@ const reading = responseReading(PASS_THROUGH_MEMBERS, (response) => {
   return inputTokens === null ? null : { ...noUsage, inputTokens };
 });
 
-/** Cohere has an object of lists by type: `{"embeddings":{"float":[[…]]}}`. */
+/** Cohere returns lists by type: `{"embeddings":{"float":[[…]]}}`. */
 const BY_TYPE = { outer: { embeddings: ['embeddings'] }, places: [], items: { embeddings: [] } };
 
 const hasEmbeddings = (response: ReadResponse): boolean =>
   (response.count('data') ?? 0) + response.holding('embeddings') > 0;
 
-/** Responses of embeddings, and of the vendors that count in a shape of their own. */
 export const embeddingsResponse: ResponseReading = {
   ...reading,
   count: ['data'],

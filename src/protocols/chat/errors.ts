@@ -1,7 +1,6 @@
 import type { Envelope, RenderStreamError } from '../../errors/envelopes.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 
-/** Errors of the chat protocol (contract, section 7). */
 export interface ChatErrorBody {
   readonly error: {
     readonly message: string;
@@ -11,15 +10,12 @@ export interface ChatErrorBody {
   };
 }
 
-/**
- * The envelope of the addresses that return what remains of a plan or balance (contract, section 7): that of chat
- * without `param`.
- */
+/** Error format of the endpoints that return remaining plan usage or balance (contract, section 7): the chat format without `param`. */
 interface UsageErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly type: string };
 }
 
-/** What Cohere's own clients show of an error. */
+/** The error members that Cohere's clients display. */
 interface CohereErrorBody {
   readonly id: string;
   readonly message: string;
@@ -47,7 +43,7 @@ export const cohereEnvelope: Envelope<CohereErrorBody> = {
   render: ({ message }, id) => ({ id, message }),
 };
 
-/** An event without a name, as everything in a chat stream. */
+/** Chat streams have no event names, not even for errors. */
 export const chatStreamError: RenderStreamError = (error) => `data: ${JSON.stringify(renderChat(error))}\n\n`;
 
 function chatType(error: GatewayError): string {

@@ -8,13 +8,13 @@ import { WrittenText } from '../metering/written-text.ts';
 import { chatResponse } from './response.ts';
 import { type ChatStreamOptions, readChatStream } from './stream.ts';
 
-/** Ten seconds of 24 kHz, 16 bits, one channel: what OpenAI's documents say of `pcm16`. */
+/** Ten seconds at 24 kHz, 16 bits, one channel, which OpenAI's documentation specifies for `pcm16`. */
 const TEN_SECONDS = Buffer.alloc(480_000, 7);
 
 const chunk = (delta: object, more: object = {}): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
 
-/** Sounds come in pieces, with their transcript. */
+/** Audio arrives in chunks, with a transcript. */
 function spoken(bytes: Buffer, pieces: number, more: object = {}): string[] {
   const size = bytes.length / pieces;
   return [
@@ -44,7 +44,7 @@ const outputOf = (tap: StreamTap) => {
   return { text: outputTokens, audio: audioOutputTokens, image: imageOutputTokens };
 };
 
-/** A whole response, with all that an estimate needs as well. */
+/** A non-streaming response with all members that an estimate needs. */
 const responseOf = (members: object) =>
   captureResponse({ ...chatResponse(), keep: Object.keys(members) }, JSON.stringify(members));
 
@@ -55,13 +55,13 @@ const picture = (more: object = {}) => ({
   ...more,
 });
 
-describe('sounds of a chat stream that is left', () => {
-  it('count 20 tokens a second beside their transcript', () => {
+describe('audio in a chat stream that breaks off', () => {
+  it('counts 20 tokens per second in addition to its transcript', () => {
     assert.deepEqual(outputOf(left(spoken(TEN_SECONDS, 20), speaks)), { text: 1, audio: 200, image: 0 });
     assert.deepEqual(outputOf(left(spoken(TEN_SECONDS, 20).slice(0, 11), speaks)), { text: 1, audio: 100, image: 0 });
   });
 
-  it('count by the bytes of a second of their format, and by the tokens of their model', () => {
+  it('counts by the data rate of its format and the token rate of its model', () => {
     const audioOf = (format: string | null, model: string) =>
       outputOf(left(spoken(TEN_SECONDS, 20, { model }), { ...speaks, audioFormat: format })).audio;
     assert.equal(audioOf('wav', 'gpt-4o-audio-preview'), 200);
@@ -72,7 +72,7 @@ describe('sounds of a chat stream that is left', () => {
     assert.equal(audioOf('wav', 'qwen-omni-turbo-latest'), 250);
   });
 
-  it('count the same wherever the stream is cut, and in one event that is too large to be kept', () => {
+  it('counts the same however the stream is cut, and in an event that is too large to be buffered', () => {
     const bytes = Buffer.from(spoken(TEN_SECONDS, 1).join(''));
     for (const at of [1, 40, 200, 300_001, bytes.length - 3]) {
       assert.deepEqual(outputOf(left([bytes.subarray(0, at), bytes.subarray(at)], speaks)).audio, 200);
@@ -87,16 +87,16 @@ describe('sounds of a chat stream that is left', () => {
     }
   });
 
-  it('are not counted beside figures that have them', () => {
+  it('is not counted in addition to reported audio tokens', () => {
     const usage = (more: object) => ({ usage: { prompt_tokens: 11, completion_tokens: 240, ...more } });
     const events = spoken(TEN_SECONDS, 20);
     const plain = left([...events, chunk({}, usage({}))], speaks);
     assert.deepEqual(outputOf(plain), { text: 40, audio: 200, image: 0 });
-    const told = left([...events, chunk({}, usage({ completion_tokens_details: { audio_tokens: 230 } }))], speaks);
-    assert.deepEqual(outputOf(told), { text: 10, audio: 230, image: 0 });
+    const detailed = left([...events, chunk({}, usage({ completion_tokens_details: { audio_tokens: 230 } }))], speaks);
+    assert.deepEqual(outputOf(detailed), { text: 10, audio: 230, image: 0 });
   });
 
-  it('are not counted behind the end, where nothing is delivered', () => {
+  it('is not counted after the end, where nothing is delivered', () => {
     const [first, second] = spoken(TEN_SECONDS, 2).slice(1);
     const search = chunk({}, { web_search: [{ title: 'x' }] });
     const tap = left([first!, 'data: [DONE]\n\n', second!, chunk({ images: [picture()] }), search], speaks);
@@ -104,15 +104,15 @@ describe('sounds of a chat stream that is left', () => {
     assert.equal(tap.usage.facts(11)!.webSearches, 0);
   });
 
-  it('are charged if an error follows them', () => {
+  it('is charged if an error follows', () => {
     const tap = left([...spoken(TEN_SECONDS, 1).slice(1), 'data: {"error":{"message":"No."}}\n\n'], speaks);
     assert.equal(tap.hasError, true);
     assert.equal(outputOf(tap).audio, 200);
   });
 });
 
-describe('pictures of a chat stream that is left', () => {
-  it('count as many tokens as the fewest that are billed for one', () => {
+describe('images in a chat stream that breaks off', () => {
+  it('count the smallest number of tokens that is billed for an image', () => {
     assert.deepEqual(outputOf(left([chunk({ content: 'Here.', images: [picture()] })])), {
       text: 2,
       audio: 0,
@@ -125,12 +125,12 @@ describe('pictures of a chat stream that is left', () => {
     assert.equal(outputOf(left([chunk({ content: 'a', images: [] }), chunk({ images: [{}] })])).image, 0);
   });
 
-  it('that are repeated with a place count once', () => {
+  it('count once if they are repeated with an index', () => {
     const event = chunk({ images: [picture({ index: 0 })] });
     assert.equal(outputOf(left([event, event])).image, 1_056);
   });
 
-  it('count in an event that is too large to be kept, cut anywhere', () => {
+  it('count in an event that is too large to be buffered, wherever it is cut', () => {
     const url = `data:image/png;base64,${Buffer.alloc(900_000, 9).toString('base64')}`;
     const bytes = Buffer.from(chunk({ images: [{ image_url: { url } }, { image_url: { url } }] }));
     assert.ok(bytes.length > EVENT_BYTES_MAX);
@@ -144,10 +144,10 @@ describe('pictures of a chat stream that is left', () => {
   });
 });
 
-describe('pictures in the text of a chat response', () => {
+describe('images in the text of a chat response', () => {
   const text = `![](data:image/png;base64,${randomBytes(30_000).toString('base64')})`;
 
-  it('count as pictures, in a stream and in a whole response', () => {
+  it('count as images, in streams and in non-streaming responses', () => {
     assert.deepEqual(outputOf(left([chunk({ content: text })])), { text: 7, audio: 0, image: 1_056 });
     const whole = new WrittenText(chatResponse().written!, false);
     whole.add(Buffer.from(JSON.stringify({ choices: [{ index: 0, message: { content: text } }] })));
@@ -155,7 +155,7 @@ describe('pictures in the text of a chat response', () => {
   });
 });
 
-describe('sounds and pictures of a whole response without usage', () => {
+describe('audio and images in a non-streaming response without usage', () => {
   it('count as in a stream', () => {
     const { estimate, usage } = chatResponse({ hasAudio: true, audioFormat: 'wav' });
     const message = {

@@ -5,33 +5,30 @@ import { compilePaths } from '../metering/written-paths.ts';
 import { WrittenText } from '../metering/written-text.ts';
 
 /**
- * Sounds and pictures in chat: `audio` of a message or a delta has base64 as `data` (OpenAI, DashScope), `images` has
- * pictures as `image_url` (OpenRouter, LiteLLM), and so may parts of the content.
+ * Audio and images in chat responses. `audio` of a message or delta contains base64 in `data` (OpenAI, DashScope). `images` contains `image_url`
+ * objects (OpenRouter, LiteLLM), and content parts may too.
  */
 interface ChatMedia {
-  /** Takes the choices of a response, or of one event, in. */
   add(choices: unknown): void;
-  /** Takes the next part of an event in that is too large to be kept. */
   addPart(part: Buffer, isLast: boolean): void;
   tokens(model: string | null): MediaTokens;
 }
 
 const AUDIO = Buffer.from('"audio"');
-/** Base64, as that which is encrypted. */
+/** Base64 is measured by the rules for encrypted content. */
 const SOUND = { paths: compilePaths({ text: [], encrypted: ['choices[].delta.audio.data'] }) };
-/** How an event begins that has pictures: their members, and the address of one that stands in the event itself. */
+/** Byte patterns in events with images. `ADDRESS_OF_DATA` counts the images that are inline. */
 export const PICTURE_MARKS: readonly Buffer[] = ['"images"', '"image_url"'].map((mark) => Buffer.from(mark));
 const ADDRESS_OF_DATA = Buffer.from(';base64,');
 
-/** `format`: that of sounds, as the request asks for it. */
 export function chatMedia(format: string | null): ChatMedia {
   let audioBytes = 0;
   let pictures = 0;
-  /** Pictures that have a place in their choice; some relays repeat them with the last event. */
+  /** Images with an index in their choice. Some relays repeat them in the last event. */
   const placed = new Set<string>();
   let large: LargeEvent | null = null;
 
-  /** The text is measured elsewhere, and its pictures with it. */
+  /** Text content is measured elsewhere. */
   function addMessage(message: unknown, choice: unknown): void {
     if (!isRecord(message)) return;
     const { audio, images, content } = message;
@@ -68,7 +65,6 @@ export function chatMedia(format: string | null): ChatMedia {
   };
 }
 
-/** What the members of an item that is a picture are called. */
 function holdsPicture(item: unknown): item is Readonly<Record<string, unknown>> {
   if (!isRecord(item)) return false;
   const address = isRecord(item.image_url) ? item.image_url.url : item.image_url;
@@ -79,12 +75,11 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** An event of more than a MiB: it is so large only because of what is in it, and says so before that. */
+/** An event of more than 1 MiB. Its kind of media is known from its first chunk. */
 class LargeEvent {
   readonly #audio: WrittenText | null;
   readonly #hasPictures: boolean;
   #pictures = 0;
-  /** The end of the part before, in which the mark of an address may have begun. */
   #rest = Buffer.alloc(0);
 
   constructor(beginning: Buffer) {

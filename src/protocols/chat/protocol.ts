@@ -3,7 +3,6 @@ import { BUDGETS } from '../token-estimate/budgets.ts';
 import { chatEnvelope } from './errors.ts';
 import { chatRateHeaders } from './rate-headers.ts';
 
-/** The chat family: chat completions, responses, embeddings, rerank and images. */
 export const chatProtocol: Protocol<'chat'> = {
   name: 'chat',
   envelope: chatEnvelope,

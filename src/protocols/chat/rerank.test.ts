@@ -8,7 +8,7 @@ const responseOf = (members: object) => captureResponse(rerankResponse, JSON.str
 const usageOf = (members: object, basis: ChargeBasis) => rerankResponse.usage(responseOf(members), basis);
 const results = [{ index: 0, relevance_score: 1 }];
 
-describe('a response of rerank', () => {
+describe('a rerank response', () => {
   it('keeps none of the results, which may contain whole documents', () => {
     assert.ok(!rerankResponse.keep.includes('results') && !rerankResponse.keep.includes('data'));
   });
@@ -28,14 +28,14 @@ describe('a response of rerank', () => {
     });
   }
 
-  it('reports tokens and search units if it has both, whatever it is charged by', () => {
+  it('reports tokens and search units if it has both, whatever the charge is based on', () => {
     const meta = { billed_units: { search_units: 3 }, tokens: { input_tokens: 5 } };
     for (const basis of ['tokens', 'searchUnits', 'calls'] as const) {
       assert.deepEqual(usageOf({ results, meta }, basis), { ...noUsage, inputTokens: 5, searchUnits: 3 });
     }
   });
 
-  it('needs tokens if it is charged by tokens', () => {
+  it('requires tokens if it is charged by tokens', () => {
     for (const facts of [
       {},
       { usage: null },
@@ -49,26 +49,26 @@ describe('a response of rerank', () => {
     }
   });
 
-  it('needs search units if it is charged by them', () => {
+  it('requires search units if it is charged by them', () => {
     for (const facts of [{}, { usage: { total_tokens: 9 } }, { meta: { billed_units: { search_units: 0.5 } } }]) {
       assert.equal(usageOf({ results, ...facts }, 'searchUnits'), null, JSON.stringify(facts));
     }
     assert.equal(usageOf({ results, meta: { billed_units: { search_units: 0 } } }, 'searchUnits')?.searchUnits, 0);
   });
 
-  it('finds search units in the usage as well', () => {
+  it('finds search units within usage too', () => {
     const units = (facts: object) => usageOf({ results, ...facts }, 'searchUnits')?.searchUnits;
     const usage = { search_units: 2, total_tokens: 150, cost: 0.004 };
     assert.deepEqual([units({ usage }), units({ usage, meta: { billed_units: { search_units: 3 } } })], [2, 3]);
   });
 
-  it('needs nothing but results if it is charged by the call', () => {
+  it('requires only results if it is charged per call', () => {
     assert.deepEqual(usageOf({ results }, 'calls'), noUsage);
     assert.deepEqual(usageOf({ results: [] }, 'calls'), noUsage);
     assert.deepEqual(usageOf({ data: results }, 'calls'), noUsage);
   });
 
-  it('is none without a list of results, whatever it is charged by', () => {
+  it('requires a list of results, whatever the charge is based on', () => {
     const facts = { usage: { total_tokens: 9 }, meta: { billed_units: { search_units: 1 } } };
     for (const basis of ['tokens', 'searchUnits', 'calls'] as const) {
       for (const other of [{}, { results: null }, { results: {} }, { data: 'x' }]) {
@@ -77,7 +77,7 @@ describe('a response of rerank', () => {
     }
   });
 
-  it('cannot be referred to by a later call', () => {
+  it('cannot be referred to by later calls', () => {
     assert.deepEqual(rerankResponse.continuationKeys(responseOf({ results })), []);
   });
 });

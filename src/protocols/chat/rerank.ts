@@ -2,10 +2,7 @@ import type { ResponseReading } from '../metering/response.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
-/**
- * Responses of rerank, in every shape in which vendors report usage. What the price needs has to be there: tokens,
- * search units, or nothing but the response itself.
- */
+/** Rerank responses of all vendors. Each must report the quantity that its price is based on: tokens, search units, or just success. */
 export const rerankResponse: ResponseReading = {
   keep: PASS_THROUGH_MEMBERS,
   count: ['results', 'data'],

@@ -8,7 +8,7 @@ const responseOf = (members: object) => captureResponse(chatResponse(), JSON.str
 const usageOf = (usage: unknown) => chatResponse().usage(responseOf({ usage }), 'tokens');
 
 describe('chat response', () => {
-  it('keeps its usage, its tier, what a search found, what shows rounds, and nothing else', () => {
+  it('keeps usage, tier, search results and round counts, and nothing else', () => {
     const found = ['web_search', 'search_info', 'search_results', 'citations', 'references'];
     const rounds = ['usage_breakdown', 'server_side_tool_usage'];
     assert.deepEqual([chatResponse().keep, chatResponse().count], [['usage', 'service_tier', ...found, ...rounds], []]);
@@ -21,23 +21,23 @@ describe('chat response', () => {
     assert.deepEqual(usageOf(usage), { ...noUsage, inputTokens: 7, cachedInputTokens: 4, outputTokens: 7 });
   });
 
-  it('says on which tier it was served', () => {
+  it('reports the tier that was applied', () => {
     const response = responseOf({ usage: { prompt_tokens: 1, completion_tokens: 2 }, service_tier: 'flex' });
     assert.deepEqual(chatResponse().usage(response, 'tokens')?.servedOn, { serviceTier: 'flex' });
   });
 
-  it('shows rounds outside its usage, and output as far as the request allows it', () => {
+  it('counts rounds outside usage, and output up to the limit of the request', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 5_015 };
     const rounds = { server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 3 }, usage };
     assert.equal(chatResponse().usage(responseOf(rounds), 'tokens')?.serverToolUses, 3);
     const limited = chatResponse({ outputTokensMax: 4_000 });
     const { outputTokens, unexplained } = limited.usage(responseOf({ usage }), 'tokens')!;
     assert.deepEqual([outputTokens, unexplained], [5, ['usage.total_tokens']]);
-    // Each round may write as much.
+    // Each round may produce the maximum output.
     assert.equal(limited.usage(responseOf(rounds), 'tokens')?.outputTokens, 5_005);
   });
 
-  it('parses its choices only if they have a mark of a tool', () => {
+  it('parses choices only if they contain a tool marker', () => {
     const parsed = (message: object, offersTools = false): boolean => {
       const members = { usage: { prompt_tokens: 1, completion_tokens: 2 }, choices: [{ message }] };
       const response = captureResponse(chatResponse({ offersTools }), JSON.stringify(members));
@@ -63,7 +63,7 @@ describe('chat response', () => {
     assert.deepEqual([parsed({ executed_tools: [] }), parsed({ executed_tools: [{}] })], [false, true]);
   });
 
-  it('shows searches and tools that ran, also of a request that names no tool', () => {
+  it('counts searches and executed tools, even if the request offers no tool', () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2 };
     const cited = { annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example/' } }] };
     const ran = {
@@ -89,13 +89,13 @@ describe('chat response', () => {
     }
   });
 
-  it('fails closed without the totals', () => {
+  it('fails closed without totals', () => {
     for (const usage of [undefined, null, 'x', {}, { prompt_tokens: 11 }, { completion_tokens: 7 }]) {
       assert.equal(usageOf(usage), null);
     }
   });
 
-  it('cannot be referred to by a later call', () => {
+  it('cannot be referred to by later calls', () => {
     assert.deepEqual(chatResponse().continuationKeys(responseOf({ id: 'chatcmpl-1' })), []);
   });
 });

@@ -12,16 +12,13 @@ import { MARKED_CHOICES, MARKED_CHOICES_WITH_CALLS, RESULT_MEMBERS, shownTools }
 import { readChatUsage } from './usage.ts';
 import { COMPLETION_TEXT } from './written.ts';
 
-/** What the request asks for that its response has to be read by. */
 export interface ChatResponseOptions {
-  /** Audio, which a later call may refer to. */
+  /** Later calls may refer to audio by id. */
   readonly hasAudio?: boolean;
   readonly audioFormat?: string | null;
-  /** A search of the web otherwise than by a tool. */
+  /** The request asks for a web search by other means than a tool. */
   readonly asksForSearch?: boolean;
-  /** It offers tools that the provider runs, of which the response may show calls. */
   readonly offersTools?: boolean;
-  /** The most output that it allows, all choices together. */
   readonly outputTokensMax?: number;
 }
 
@@ -49,11 +46,9 @@ const estimateOf = (audioFormat: string | null): ResponseEstimate => ({
 
 const SILENT = estimateOf(null);
 
-/** Members of a response by which it is charged. */
 const BILLED = ['usage', 'service_tier', ...RESULT_MEMBERS, ...ROUND_MEMBERS];
 const BILLED_WITH_CHOICES = [...BILLED, 'choices'];
 
-/** Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. */
 export function chatResponse({
   hasAudio = false,
   audioFormat = null,
@@ -81,7 +76,7 @@ export function chatResponse({
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
 
-/** The uses of tools that a response shows; hardly any does, so its choices are parsed only if they have a mark of one. */
+/** Tool uses that the response shows. Choices are parsed only if they contain a tool marker, since few responses do. */
 function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
   let members: Record<string, unknown> | null = null;
   for (const name of RESULT_MEMBERS) {

@@ -1,18 +1,18 @@
 import { readCount } from '../metering/usage-facts.ts';
 
-/** Tokens that a provider counts outside of prompt, completion and total, each with a price of its own. */
+/** Tokens with separate prices that prompt, completion and total leave out. */
 interface SeparateTokens {
   readonly citationTokens: number;
   readonly separateReasoningTokens: number;
 }
 
 /**
- * Reads the citations and the reasoning that Perplexity's research counts separately
- * (https://docs.perplexity.ai/getting-started/pricing). A `reasoning_tokens` of other vendors at this place repeats a part of the
- * completion, which is never larger than the completion, or is output that the completion leaves out and the total includes.
+ * Reads the citation and reasoning tokens that Perplexity counts separately for research models (https://docs.perplexity.ai/getting-started/pricing).
+ * Other vendors use this `reasoning_tokens` member for a share of the completion, never larger than the completion, or for output that is in the
+ * total but not in the completion.
  */
 export function readSeparateTokens(usage: Readonly<Record<string, unknown>>): SeparateTokens | null {
-  // Nearly all calls.
+  // Fast path for nearly all calls.
   if (usage.citation_tokens === undefined && usage.reasoning_tokens === undefined) return null;
   const citations = readCount(usage.citation_tokens);
   const reasoning = readCount(usage.reasoning_tokens) ?? 0;

@@ -11,8 +11,8 @@ const message = (of: object) => ({ choices: [{ index: 0, message: of }] });
 const delta = (of: object, index = 0) => ({ choices: [{ index, delta: of }] });
 const called = (call: object) => message({ tool_calls: [call] });
 
-describe('the uses of tools that chat shows', () => {
-  it('are calls that the provider runs, by type or by name', () => {
+describe('tool uses that a chat response shows', () => {
+  it('include calls that the provider runs, identified by type or name', () => {
     assert.deepEqual(usesOf(called({ type: 'builtin_function', function: { name: '$web_search' } })), {
       webSearches: 1,
     });
@@ -24,7 +24,7 @@ describe('the uses of tools that chat shows', () => {
     assert.deepEqual(usesOf(called({ type: 'drawing_tool' })), { otherToolUses: 1 });
   });
 
-  it('are no calls of functions of the caller, whatever they are called', () => {
+  it("exclude calls of the caller's functions, whatever their names", () => {
     for (const name of ['web_search', 'search', 'plugin_web_search_2', 'plugin_search']) {
       for (const type of ['function', 'custom', undefined, null]) {
         assert.deepEqual(usesOf(called({ type, function: { name } })), {}, `${type} ${name}`);
@@ -32,7 +32,7 @@ describe('the uses of tools that chat shows', () => {
     }
   });
 
-  it('are counted once in a stream, whose pieces repeat their place', () => {
+  it('are counted once in a stream, whose chunks repeat the index', () => {
     const call = { index: 0, type: 'builtin_function', function: { name: '$web_search', arguments: '' } };
     const more = { index: 0, function: { arguments: '{}' } };
     const second = { index: 1, id: 'b', type: 'builtin_function', function: { name: '$web_search' } };
@@ -40,7 +40,7 @@ describe('the uses of tools that chat shows', () => {
     assert.deepEqual(usesOf(...events, delta({ tool_calls: [call] }, 1)), { webSearches: 3 });
   });
 
-  it('are one search for lists of what was found, beside its call', () => {
+  it('include one search for lists of results, together with its call', () => {
     const results = [{ title: 'x' }];
     const found = [
       { web_search: results },
@@ -54,14 +54,14 @@ describe('the uses of tools that chat shows', () => {
     assert.deepEqual(usesOf(...found, called({ type: 'web_search' })), { webSearches: 1 });
   });
 
-  it('are no more than are charged, whatever a provider sends', () => {
+  it('are limited to the number that can be charged', () => {
     const executed_tools = Array.from({ length: 2_000 }, (_, index) => ({ index, type: 'search' }));
     assert.deepEqual(usesOf(message({ executed_tools })), { webSearches: 1_000 });
     const calls = ['a', 'a'].map((end) => ({ id: `${'x'.repeat(10_000)}${end}`, type: 'web_search' }));
     assert.deepEqual(usesOf(...calls.map((call) => delta({ tool_calls: [call] }))), { webSearches: 1 });
   });
 
-  it('are tools that ran, by the names of their vendor', () => {
+  it("include executed tools under the vendor's names", () => {
     const ran = (...types: readonly string[]) =>
       usesOf(message({ executed_tools: types.map((type, index) => ({ index, type, arguments: '{}' })) }));
     assert.deepEqual(ran('search', 'browser_search', 'browser.search'), { webSearches: 3 });
@@ -70,7 +70,7 @@ describe('the uses of tools that chat shows', () => {
     assert.deepEqual(usesOf(message({ executed_tools: null }), message({ executed_tools: [null, {}] })), {});
   });
 
-  it('are none if nothing was found', () => {
+  it('exclude empty results', () => {
     for (const none of [
       { web_search: [] },
       { search_info: { search_results: [] } },

@@ -4,59 +4,56 @@ import { MemberNames } from '../../lib/json/member-names.ts';
 import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 
 /**
- * The uses of a provider's tools that chat responses show and their usage does not count: vendors bill these searches, and all
- * that says of one is the call of the tool, or a list of what was found.
+ * Uses of provider tools that a chat response shows but its usage does not count. Vendors bill these searches; the only evidence is the tool call or
+ * a list of results.
  */
 interface ShownTools {
-  /** Takes a response in, or one event of it. */
   add(response: Readonly<Record<string, unknown>>): void;
-  /** A byte test: whether an event that has a mark may show a use that was not seen yet. */
-  isSign(event: Buffer, mark: Buffer): boolean;
+  /** Whether an event that contains the marker can show a new use, judged by its bytes. */
+  isRelevant(event: Buffer, mark: Buffer): boolean;
   uses(): ToolUses;
 }
 
-/** Members that list what a search found: in the response, in a choice, or in its message. */
+/** Members with search results, in the response, a choice or its message. */
 export const RESULT_MEMBERS: readonly string[] = [
   // Zhipu.
   'web_search',
-  // DashScope and Hunyuan, around a list.
+  // DashScope and Hunyuan: an object that contains the list.
   'search_info',
   // Baidu Qianfan, Perplexity.
   'search_results',
   'citations',
-  // Volcengine Ark, of bots that search.
+  // Volcengine Ark: bots that search.
   'references',
 ];
-/** OpenAI, OpenRouter: what in the text is from a page that was found. */
+/** OpenAI, OpenRouter: an annotation that cites a page. */
 const CITATION = 'url_citation';
-/** Groq: the tools that ran, with what they found. */
+/** Groq: the tools that ran, with their results. */
 const EXECUTED = 'executed_tools';
 const CALLS = Buffer.from('"tool_calls"');
 const RUNS = Buffer.from(`"${EXECUTED}"`);
 const NAME = Buffer.from('"name"');
 
-/** What an event has that shows uses of tools. */
 export const TOOL_MARKS: readonly Buffer[] = [
   ...[...RESULT_MEMBERS, CITATION].map((name) => Buffer.from(`"${name}"`)),
   CALLS,
   RUNS,
 ];
 
-/** The members in the choices of a whole response that show a use, if they are not empty. */
+/** Members of choices that show a use unless they are empty. */
 const SHOWN_IN_CHOICES = [...RESULT_MEMBERS, 'annotations', EXECUTED];
 export const MARKED_CHOICES: MarkedMember = { name: 'choices', marks: new MemberNames(...SHOWN_IN_CHOICES) };
-/** ... of a request that offers tools which the provider runs. */
 export const MARKED_CHOICES_WITH_CALLS: MarkedMember = {
   name: 'choices',
   marks: new MemberNames(...SHOWN_IN_CHOICES, 'tool_calls'),
 };
 
-/** Calls of these types are run by the caller, unless their name says that the provider does. */
+/** The caller runs calls of these types, unless the name marks a provider tool. */
 const CLIENT_TYPES: readonly unknown[] = [undefined, null, '', 'function', 'custom'];
-/** No function of a caller may have such a name: Moonshot, MiniMax. */
+/** Names that callers cannot give to functions: Moonshot, MiniMax. */
 const PROVIDER_NAME = /^(?:\$|plugin_(?=web_search$))(.+)$/;
 
-/** `readsCalls`: the request offers tools that the provider runs. What ran, and what was found, counts whatever it offers. */
+/** `readsCalls`: the request offers tools that the provider runs. Executed tools and search results always count. */
 export function shownTools(readsCalls = true): ShownTools {
   const calls = new ShownUses();
   let hasResults = false;
@@ -77,8 +74,8 @@ export function shownTools(readsCalls = true): ShownTools {
     }
   }
 
-  function isSign(event: Buffer, mark: Buffer): boolean {
-    // The pieces of a call that follow its beginning have no name.
+  function isRelevant(event: Buffer, mark: Buffer): boolean {
+    // Later chunks of a call do not repeat its name.
     if (mark === CALLS) return readsCalls && event.includes(NAME);
     return mark === RUNS || !hasResults;
   }
@@ -97,16 +94,16 @@ export function shownTools(readsCalls = true): ShownTools {
         addRuns(message.executed_tools, choice.index ?? place);
       }
     },
-    isSign,
+    isRelevant,
     uses() {
       const counts = calls.counts();
-      // What was found says of one search, which its call may say as well.
+      // Results prove one search, which may be the same as a counted call.
       return hasResults ? { ...counts, webSearches: Math.max(counts.webSearches ?? 0, 1) } : counts;
     },
   };
 }
 
-/** The tool of a call that the provider runs; `null`: the caller runs it. */
+/** `null` if the caller runs the call. */
 function toolOf(call: Readonly<Record<string, unknown>>): string | null {
   const { type } = call;
   const named = isRecord(call.function) ? call.function.name : null;
@@ -115,12 +112,12 @@ function toolOf(call: Readonly<Record<string, unknown>>): string | null {
   return CLIENT_TYPES.includes(type) || type === BUILT_IN ? null : String(type);
 }
 
-/** Moonshot's type of tools that have a name with a dollar. */
+/** Moonshot's type for tools with a `$` name. */
 const BUILT_IN = 'builtin_function';
 
-function listsResults(holder: Readonly<Record<string, unknown>>): boolean {
+function listsResults(container: Readonly<Record<string, unknown>>): boolean {
   for (const name of RESULT_MEMBERS) {
-    const value = holder[name];
+    const value = container[name];
     if (value === undefined) continue;
     if (isRecord(value) ? Object.values(value).some(isFilledList) : isFilledList(value)) return true;
   }

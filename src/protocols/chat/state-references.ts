@@ -3,12 +3,11 @@ import { LINK, listOf, open, openMembers, type Rule, state, stateOrObject } from
 import { skill } from '../skills.ts';
 import { BLOCK_MEMBERS, MEDIA, STORED_PROMPT, topMembers } from '../top-members.ts';
 
-/** A content block. */
 const BLOCK = openMembers({ ...BLOCK_MEMBERS, source: { ...MEDIA, text: 'link' } });
 
 const CONTENT: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
-/** The vendor's voices have names; one that has an id belongs to the operator's account. */
+/** The vendor's voices are strings. An object with an id is a voice in the operator's account. */
 const VOICE: Rule = { text: 'setting', members: openMembers({ id: state('profile') }) };
 
 const MESSAGE = openMembers({
@@ -24,7 +23,7 @@ const MESSAGE = openMembers({
   reasoning_details: 'content',
 });
 
-/** Members at the top in the vendor's documentation, in addition to those of all protocols. */
+/** Top-level members that only this protocol documents. */
 const CONTENT_AT_TOP = [
   ...['frequency_penalty', 'function_call', 'functions', 'logit_bias', 'logprobs', 'max_completion_tokens'],
   ...['max_tokens', 'modalities', 'moderation', 'n', 'parallel_tool_calls', 'prediction', 'presence_penalty'],

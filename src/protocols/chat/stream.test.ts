@@ -16,7 +16,7 @@ function eventOf(chunk: object | string): Buffer {
   return Buffer.from(`data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`);
 }
 
-/** Reads events the way the tap does: only where they matter. Returns what the last one means. */
+/** Reads events like the tap, only if they matter. Returns the meaning of the last one. */
 function read(reading: StreamReading, ...events: readonly [Buffer, ...Buffer[]]): EventMeaning | 'unread' {
   const meanings = events.map((event) => (reading.matters(event) ? reading.read(event) : 'unread'));
   return meanings.at(-1)!;
@@ -28,7 +28,7 @@ const dropping = () => readChatStream({ dropsUsageChunk: true, choices: 1 });
 const keeping = () => readChatStream({ dropsUsageChunk: false, choices: 1 });
 
 describe('chat stream', () => {
-  it('has the text of a message in the place of deltas, and not beside them', () => {
+  it('counts the text of a message only if there are no deltas', () => {
     const size = (...chunks: readonly [object, ...object[]]): number | undefined => {
       const reading = keeping();
       for (const chunk of chunks) read(reading, eventOf({ choices: [{ index: 0, ...chunk }] }));
@@ -42,7 +42,7 @@ describe('chat stream', () => {
     assert.equal(size({ delta: { content: 'the "message" of {' } }), 0);
   });
 
-  it('leaves ordinary chunks unread', () => {
+  it('does not parse ordinary chunks', () => {
     const reading = dropping();
     for (const chunk of [
       { choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: null }], usage: null },
@@ -57,7 +57,7 @@ describe('chat stream', () => {
     assert.equal(reading.canEndHere, false);
   });
 
-  it('takes out the chunk that has only usage if the client did not ask for it', () => {
+  it('removes the chunk with only usage if the client did not request it', () => {
     for (const choices of [{ choices: [] }, { choices: null }, {}]) {
       const reading = dropping();
       assert.equal(read(reading, eventOf({ id: 'c', ...choices, usage })), 'drop');
@@ -65,34 +65,34 @@ describe('chat stream', () => {
     }
   });
 
-  it('passes the usage chunk on if the client asked for it', () => {
+  it('forwards the usage chunk if the client requested it', () => {
     const reading = keeping();
     assert.equal(read(reading, eventOf({ choices: [], usage })), 'pass');
     assert.deepEqual(reading.partialUsage(), facts(10, 5));
   });
 
-  it('passes a usage on that comes with a choice', () => {
+  it('forwards usage in a chunk with a choice', () => {
     const reading = dropping();
     const chunk = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage };
     assert.equal(read(reading, eventOf(chunk)), 'pass');
     assert.deepEqual(reading.usage(), facts(10, 5));
   });
 
-  it('passes a chunk without choices and without usage on', () => {
+  it('forwards a chunk without choices and usage', () => {
     const reading = dropping();
     assert.equal(read(reading, eventOf({ choices: [], prompt_filter_results: [], 'x-"usage"': 1 })), 'unread');
     assert.equal(read(reading, eventOf('{"choices":[],"usage":{"a":1},"usage":null}')), 'pass');
     assert.equal(reading.usage(), null);
   });
 
-  it('reads the usage of Groq, which stands deeper', () => {
+  it('reads the nested usage of Groq', () => {
     const reading = keeping();
     const chunk = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], x_groq: { id: 'r', usage } };
     assert.equal(read(reading, eventOf(chunk)), 'pass');
     assert.deepEqual(reading.usage(), facts(10, 5));
   });
 
-  it('goes by the greatest figure of each field, whatever order they come in', () => {
+  it('uses the maximum of each figure, in any order', () => {
     const details = { prompt_tokens_details: { cached_tokens: 4 } };
     const reports = [
       { prompt_tokens: 10, completion_tokens: 1 },
@@ -107,14 +107,14 @@ describe('chat stream', () => {
     }
   });
 
-  it('keeps the figures that can be read', () => {
+  it('keeps the figures that are readable', () => {
     const reading = keeping();
     read(reading, FINISHED, eventOf({ choices: [], usage }));
     read(reading, eventOf({ choices: [], usage: { prompt_tokens: -1, completion_tokens: 2 } }));
     assert.deepEqual(reading.usage(), facts(10, 5));
   });
 
-  it('takes figures that come with every chunk for final only once the output has ended', () => {
+  it('treats usage in every chunk as final only after the output has ended', () => {
     const reading = keeping();
     read(reading, eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], usage }));
     assert.equal(reading.usage(), null);
@@ -126,7 +126,7 @@ describe('chat stream', () => {
     assert.deepEqual(unfinished.usage(), facts(10, 5));
   });
 
-  it('sees the end of the output when every choice has finished', () => {
+  it('detects the end of the output when all choices have finished', () => {
     const finish = (index: number) => eventOf({ choices: [{ index, delta: {}, finish_reason: 'stop' }] });
     const reading = readChatStream({ dropsUsageChunk: true, choices: 3 });
     for (const index of [0, 2, 2, 0]) {
@@ -141,7 +141,7 @@ describe('chat stream', () => {
     assert.equal(together.hasOutputEnd, true);
   });
 
-  it('ends with [DONE] and with nothing that only mentions it', () => {
+  it('ends with [DONE], but not with text that contains it', () => {
     assert.equal(read(dropping(), eventOf('[DONE]')), 'done');
     assert.equal(read(dropping(), Buffer.from('data:[DONE]')), 'done');
     assert.equal(read(dropping(), Buffer.from(': last\r\ndata: [DONE]\r\n\r\n')), 'done');
@@ -159,7 +159,7 @@ describe('chat stream', () => {
     }
   });
 
-  it('takes a chunk with an error for a failure', () => {
+  it('treats a chunk with an error as a failure', () => {
     for (const chunk of [
       { error: { message: 'overloaded' } },
       { error: 'overloaded', choices: [] },
@@ -179,7 +179,7 @@ describe('chat stream', () => {
     assert.deepEqual(reading.usage(), { ...noUsage, inputTokens: 7, outputTokens: 2 });
   });
 
-  it('takes an event named error for a failure, whatever its data', () => {
+  it('treats an event named error as a failure, whatever its data', () => {
     for (const text of ['event: error\ndata: {"message":"overloaded"}\n\n', 'event:error\r\ndata: x\r\n\r\n']) {
       assert.equal(read(dropping(), Buffer.from(text)), 'error');
     }
@@ -187,7 +187,7 @@ describe('chat stream', () => {
     assert.equal(read(dropping(), eventOf({ choices: [{ delta: { content: 'event: error' } }] })), 'pass');
   });
 
-  it('passes on what it cannot read', () => {
+  it('forwards what it cannot parse', () => {
     for (const text of [
       '{"usage":{',
       '[{"usage":{"prompt_tokens":1,"completion_tokens":1}}]',
@@ -201,21 +201,21 @@ describe('chat stream', () => {
     assert.equal(read(dropping(), Buffer.from('"usage":1\n\n')), 'pass');
   });
 
-  it('may not end behind an event that only had to be looked at', () => {
+  it('cannot end after an event that merely had to be parsed', () => {
     const reading = dropping();
     assert.equal(read(reading, eventOf({ choices: [{ index: 0, delta: { content: '[DONE]' } }] })), 'pass');
     assert.equal(read(reading, eventOf({ error: 'overloaded' })), 'error');
     assert.equal(reading.canEndHere, false);
   });
 
-  it('may not end behind an empty finish reason, which some providers send in every chunk', () => {
+  it('cannot end after an empty finish reason, which some providers send in every chunk', () => {
     const reading = dropping();
     const chunk = eventOf({ choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: '' }] });
     assert.equal(read(reading, chunk), 'unread');
     assert.equal(reading.canEndHere, false);
   });
 
-  it('may end without [DONE] behind a finish reason or a usage', () => {
+  it('can end without [DONE] after a finish reason or usage', () => {
     const finished = dropping();
     assert.equal(read(finished, eventOf({ choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })), 'pass');
     assert.equal(finished.canEndHere, true);
@@ -224,14 +224,14 @@ describe('chat stream', () => {
     assert.equal(measured.canEndHere, true);
   });
 
-  it('has no partial usage: chat reports input and output together', () => {
+  it('has no partial usage, since chat reports input and output together', () => {
     const reading = dropping();
     read(reading, eventOf({ choices: [{}], usage: { prompt_tokens: 10 } }));
     assert.equal(reading.usage(), null);
     assert.equal(reading.partialUsage(), null);
   });
 
-  it('knows the tier that a call was served on from its first chunk on, if the call asks for one', () => {
+  it('reads the applied tier from the first chunk if the call requests a tier', () => {
     const chunk = (tier: string | null) =>
       eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], service_tier: tier });
     const reading = readChatStream({ dropsUsageChunk: true, choices: 1, asksForTier: true });
@@ -243,7 +243,7 @@ describe('chat stream', () => {
     assert.equal(read(keeping(), chunk('priority')), 'unread');
   });
 
-  it('reads no more of an event whose text has what looks like the name of one', () => {
+  it('does not read more of an event whose text contains an event name', () => {
     const reading = dropping();
     const delta = { content: 'a line of it is event: ping' };
     assert.equal(read(reading, eventOf({ choices: [{ index: 0, delta }], service_tier: 'priority' })), 'pass');
@@ -277,7 +277,7 @@ describe('chat stream', () => {
     );
   });
 
-  it('streams text under the keys that providers use, and reasoning under several at once', () => {
+  it('finds text under the names of all providers, and reasoning under several names at once', () => {
     const event = eventOf({
       choices: [
         {
@@ -301,7 +301,7 @@ describe('chat stream', () => {
     assert.equal(text.sizeBytes, 1 + 4 + 5 + 5 + 6 + 3);
   });
 
-  it('streams the text of content in parts', () => {
+  it('finds text in content parts', () => {
     const content = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'aaa' }] },
       { type: 'text', text: 'bb' },
@@ -312,7 +312,7 @@ describe('chat stream', () => {
   });
 });
 
-describe('chat stream: searches of the provider', () => {
+describe('provider searches in a chat stream', () => {
   const call = { index: 0, type: 'builtin_function', function: { name: '$web_search', arguments: '' } };
   const called = eventOf({ choices: [{ index: 0, delta: { tool_calls: [call] } }] });
   const results = eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], web_search: [{ title: 'x' }] });
@@ -320,7 +320,7 @@ describe('chat stream: searches of the provider', () => {
   const searching = (more: object = {}) =>
     readChatStream({ dropsUsageChunk: true, choices: 1, offersTools: true, ...more });
 
-  it('count by their calls and results, before and behind the usage', () => {
+  it('count by calls and results, before and after the usage', () => {
     for (const shown of [called, results]) {
       const before = searching();
       read(before, shown, FINISHED, last);
@@ -330,14 +330,14 @@ describe('chat stream: searches of the provider', () => {
     }
   });
 
-  it('count in a stream that is left before its usage', () => {
+  it('count in a stream that breaks off before its usage', () => {
     const reading = searching();
     read(reading, called);
     assert.deepEqual(reading.partialUsage(), { ...noUsage, webSearches: 1, serverToolUses: 1 });
     assert.equal(searching({ asksForSearch: true }).partialUsage()?.webSearches, 1);
   });
 
-  it('count as the usage says, if it does', () => {
+  it('count as reported in the usage, if they are', () => {
     const reading = searching({ asksForSearch: true });
     const counted = { ...usage, plugins: { search: { count: 2 } } };
     read(reading, called, results, FINISHED, eventOf({ choices: [], usage: counted }));
@@ -351,7 +351,7 @@ describe('chat stream: searches of the provider', () => {
     assert.equal(read(dropping(), called), 'unread');
   });
 
-  it('raise the bounds as rounds, also as the runs that Groq lists', () => {
+  it('raise the bounds as rounds, including the runs that Groq lists', () => {
     const models = [{ model: 'a' }, { model: 'b' }, { model: 'a' }];
     const ofGroq = { usage, usage_breakdown: { models } };
     for (const chunk of [{ x_groq: ofGroq }, { usage, usage_breakdown: { models } }, ofGroq]) {
@@ -361,7 +361,7 @@ describe('chat stream: searches of the provider', () => {
     }
   });
 
-  it('are not more output than the request allows, if the total alone has it', () => {
+  it('do not raise output above the limit of the request if only the total implies it', () => {
     const report = eventOf({ choices: [], usage: { ...usage, total_tokens: 90_000 } });
     const outputOf = (more: object) => {
       const reading = readChatStream({ dropsUsageChunk: true, choices: 1, ...more });
@@ -374,7 +374,7 @@ describe('chat stream: searches of the provider', () => {
     );
   });
 
-  it('count in tools that ran, each once, if no usage counts them', () => {
+  it('count executed tools once if no usage counts them', () => {
     const run = (more: object) => eventOf({ choices: [{ index: 0, delta: { executed_tools: [more] } }] });
     const reading = dropping();
     read(reading, run({ index: 0, type: 'search', arguments: '{}' }), run({ index: 0, type: 'search', output: 'a' }));
@@ -391,7 +391,7 @@ describe('chat stream: searches of the provider', () => {
     assert.deepEqual({ webSearches, webFetches, codeExecutions, otherToolUses }, uses);
   });
 
-  it('count by the pages that are cited, also if the request names no tool', () => {
+  it('count by cited pages, even if the request offers no tool', () => {
     const annotations = [{ type: 'url_citation', url_citation: { url: 'https://a.example/' } }];
     const reading = dropping();
     read(reading, eventOf({ choices: [{ index: 0, delta: { content: '', annotations } }] }));
@@ -400,13 +400,13 @@ describe('chat stream: searches of the provider', () => {
     assert.equal(reading.usage()?.webSearches, 1);
   });
 
-  it('count as a report says that has no totals yet', () => {
+  it('count as reported even without totals', () => {
     const reading = searching();
     read(reading, eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { num_search_queries: 3 } }));
     assert.equal(reading.partialUsage()?.webSearches, 3);
   });
 
-  it('leave calls of functions unread behind their beginning', () => {
+  it('do not require parsing chunks of function calls after the first', () => {
     const more = eventOf({
       choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: 'a' } }] } }],
     });

@@ -18,16 +18,16 @@ import { chatToolUses, readChatUsage } from './usage.ts';
 import { COMPLETION_TEXT, streamedChatText } from './written.ts';
 
 /**
- * Streams of the chat protocol: `data:` lines without event names; with `include_usage` every chunk has `usage: null`
- * but the last, which has no choices; then `[DONE]`. An error is a chunk with an `error`, an event of that name, an object that
- * is an `error` (vLLM), or a choice that finishes with `error` (Mistral, OpenRouter); some servers send `[DONE]` behind it.
+ * Chat streams have `data:` lines without event names and end with `[DONE]`. With `include_usage`, every chunk has `usage: null` except the last,
+ * which has no choices. An error is a chunk with an `error` member, an event named `error`, an object of type `error` (vLLM), or a choice with finish
+ * reason `error` (Mistral, OpenRouter). Some servers still send `[DONE]` after it.
  */
 export interface ChatStreamOptions extends ChatResponseOptions {
-  /** The gateway asked for usage, not the client: the chunk that has nothing else is taken out. */
+  /** The gateway asked for usage, but the client did not: a chunk with only usage is removed. */
   readonly dropsUsageChunk: boolean;
-  /** The number of choices that were asked for (`n`); the output has ended when each of them has. */
+  /** Number of choices requested (`n`). The output has ended when all of them have finished. */
   readonly choices: number;
-  /** The call asks for a tier of service: which one it was served on is read before the end, since the stream may not reach it. */
+  /** The request asks for a service tier. The tier is then read early, since the stream may break off. */
   readonly asksForTier?: boolean;
   readonly restate?: RestateUsage | undefined;
 }
@@ -40,50 +40,49 @@ const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 const TIER = Buffer.from('"service_tier"');
 const MESSAGE = Buffer.from('"message"');
-/** What an event may have that is read. */
-const SIGNS = [MESSAGE, USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
-const SIGN_PATTERNS = new BytePatterns(SIGNS);
+/** Events with none of these patterns are not parsed. */
+const MARKERS = [MESSAGE, USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
+const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const MESSAGE_PATTERN = new BytePatterns([MESSAGE]);
 
 export function readChatStream(options: ChatStreamOptions): StreamReading {
   let reported: unknown = null;
   const reports = new OutputReports();
   let usage: Usage | null = null;
-  /** As the last chunk that was read reports it; each chunk has it. */
   let serviceTier: unknown;
   let isUsageFinal = false;
   let hasEnded = false;
   let hasUsageChunk = false;
-  /** The text of a message in the place of a delta, which has all that came before; not measured where a delta had some. */
+  /**
+   * Size of the text in a `message`, which some servers send in place of a `delta` and which repeats all earlier text. Not measured once a delta has
+   * text.
+   */
   let repeatedTextBytes = 0;
   let hasDeltas = false;
-  /** The choices that have finished. */
   const finished = new Set<number>();
   const audio = new Set<string>();
   const shown = shownTools(options.offersTools === true);
-  /** The rounds that events show elsewhere. */
   let shownRounds = 0;
   const { asksForSearch = false, outputTokensMax } = options;
   const media = chatMedia(options.audioFormat ?? null);
-  /** The model as the provider calls it. */
   let model: string | null = null;
 
   const holdsMedia = (bytes: Buffer): boolean =>
     (options.hasAudio === true && bytes.includes(AUDIO)) || PICTURE_MARKS.some((mark) => bytes.includes(mark));
 
-  /** Whether what stands at its end makes a sign one of what is read. What comes behind the end is not delivered, but for its usage. */
-  function isSign(bytes: Buffer, sign: Buffer, end: number): boolean {
+  /** Whether an event with this pattern must be parsed, given the value after the pattern. After the end of the output only usage matters. */
+  function isRelevant(bytes: Buffer, marker: Buffer, end: number): boolean {
     const value = valueStart(bytes, end);
-    // Null stands for nothing, also until there is something.
+    // Some providers send null until the value is known.
     const hasValue = value !== -1 && bytes[value] !== LETTER_N;
-    switch (sign) {
+    switch (marker) {
       case USAGE:
         return hasValue;
       case FINISH:
-        // Some providers send an empty reason until there is one.
+        // Some providers send an empty reason until the choice finishes.
         return finished.size < options.choices && bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
       case ERROR:
-        // As a key, or as the value of another one.
+        // `"error"` may be a key or a value.
         return value === -1 || hasValue;
       case TIER:
         return options.asksForTier === true && serviceTier === undefined && hasValue;
@@ -95,14 +94,15 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       case NAMED:
         return true;
       default:
-        return PICTURE_MARKS.includes(sign) ? !hasEnded : shown.isSign(bytes, sign);
+        return PICTURE_MARKS.includes(marker) ? !hasEnded : shown.isRelevant(bytes, marker);
     }
   }
 
-  const matters = (run: Buffer): boolean => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end));
-  /** Whether an event has more than the name of a field, which may also be a part of its text. */
+  const matters = (run: Buffer): boolean =>
+    MARKER_PATTERNS.some(run, (marker, end) => isRelevant(run, MARKERS[marker]!, end));
+  /** Whether an event contains a pattern other than `event:`, which may also be part of its text. */
   const hasMore = (event: Buffer): boolean =>
-    SIGN_PATTERNS.some(event, (sign, end) => SIGNS[sign] !== NAMED && isSign(event, SIGNS[sign]!, end));
+    MARKER_PATTERNS.some(event, (marker, end) => MARKERS[marker] !== NAMED && isRelevant(event, MARKERS[marker]!, end));
 
   function read(event: Buffer): EventMeaning {
     if (!matters(event)) return 'pass';
@@ -115,7 +115,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       return 'done';
     }
     const mayHoldMedia = !hasEnded && holdsMedia(event);
-    const mayHoldMessage = MESSAGE_PATTERN.some(event, (_, end) => isSign(event, MESSAGE, end));
+    const mayHoldMessage = MESSAGE_PATTERN.some(event, (_, end) => isRelevant(event, MESSAGE, end));
     const chunk = parseJson(data.toString('utf8'));
     if (!isRecord(chunk)) return 'pass';
     if (chunk.error || chunk.object === 'error') return 'error';
@@ -137,7 +137,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const used = chunk.usage ?? (ofGroq === chunk ? usageOfChoices(choices) : ofGroq.usage);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) {
-      // Uses of tools may be shown behind the usage.
+      // Tool uses may appear after the usage.
       if (usage !== null) usage = readUsage();
       return meaning;
     }
@@ -146,8 +146,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     usage = readUsage();
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
-    // Some providers report figures with every chunk; those before the end are not final. Some ignore `n`.
-    // Zeros stand for figures that are still to come.
+    // Some providers report usage with every chunk, and zeros before figures are known. Usage is final only at the end. Some ignore `n`.
     const hasFigures = usage !== null && totalTokens(usage) > 0;
     isUsageFinal ||= hasFigures && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
@@ -168,7 +167,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     finished.add(typeof choice.index === 'number' ? choice.index : place);
   }
 
-  /** Some relays send a whole response as the only event of a stream. */
+  /** Some relays send a non-streaming response as the only event of a stream. */
   function noteMessages(choices: readonly unknown[], data: Buffer): void {
     hasDeltas = choices.some((choice) => isRecord(choice) && isRecord(choice.delta) && holdsText(choice.delta));
     if (hasDeltas) return;
@@ -201,19 +200,18 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     notePart: (part, isLast) => media.addPart(part, isLast),
     continuationKeys: () => [...audio],
     get canEndHere() {
-      // Some compatible providers leave `[DONE]` out; a finish reason or the final usage says as much.
+      // Some compatible providers omit `[DONE]`. A finish reason or final usage is then sufficient.
       return finished.size > 0 || hasUsageChunk;
     },
   };
 }
 
-/** Dialect: Moonshot states the usage in the choice that finishes, and only if it is asked for once more beside it. */
+/** Moonshot: the usage is in the choice that finishes, and is repeated elsewhere only on request. */
 function usageOfChoices(choices: readonly unknown[]): unknown {
   const choice = choices.find((each) => isRecord(each) && isRecord(each.usage));
   return isRecord(choice) ? choice.usage : undefined;
 }
 
-/** Whether a delta has a text of its own. */
 function holdsText(delta: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(delta).some(([name, value]) => name !== 'role' && typeof value === 'string' && value !== '');
 }

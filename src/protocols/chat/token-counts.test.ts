@@ -13,7 +13,7 @@ const responseOf = (members: Record<string, unknown>): ReadResponse => ({
 });
 
 describe('the first count of a response', () => {
-  it('is taken from the first place that has one', () => {
+  it('is taken from the first place that has a count', () => {
     const response = responseOf({ usage: { total_tokens: 3, prompt_tokens: 2 }, tokens: { input_tokens: 1 } });
     const total = [['usage', 'total_tokens']] as const;
     const prompt = [['usage', 'prompt_tokens']] as const;
@@ -26,18 +26,18 @@ describe('the first count of a response', () => {
     );
   });
 
-  it('goes past null, and past what is no object on the way', () => {
+  it('skips null, and paths through values that are not objects', () => {
     for (const usage of [null, undefined, 7, 'text', [], [{ total_tokens: 4 }], {}, { total_tokens: null }]) {
       const response = responseOf({ usage, tokens: { input_tokens: 1 } });
       assert.equal(firstCount(response, [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]]), 1);
     }
   });
 
-  it('may be a member of the outermost object itself', () => {
+  it('may be a top-level member', () => {
     assert.equal(firstCount(responseOf({ total: 5 }), [[['total']]]), 5);
   });
 
-  it('is that of a later place where the first is zero, and zero where all are', () => {
+  it('is taken from a later place if the first is zero, and is zero if all are', () => {
     const places = [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]] as const;
     const count = (tokens: object) => firstCount(responseOf({ usage: { total_tokens: 0 }, tokens }), places);
     assert.equal(count({ input_tokens: 5 }), 5);
@@ -45,19 +45,19 @@ describe('the first count of a response', () => {
     assert.equal(count({}), 0);
   });
 
-  it('is none if no place has one', () => {
+  it('is null if no place has a count', () => {
     assert.equal(firstCount(responseOf({}), [[['usage', 'total_tokens']]]), null);
     assert.equal(firstCount(responseOf({ usage: { total_tokens: 1 } }), []), null);
   });
 
-  it('is none if the first that is there is no count: looking further would bill by another one', () => {
+  it('is null if the first value is invalid, since a later one would be the wrong figure to bill', () => {
     for (const broken of [-1, 0.5, 'five', true, [], {}, TOKEN_COUNT_MAX + 1, Number.NaN]) {
       const response = responseOf({ usage: { total_tokens: broken }, tokens: { input_tokens: 1 } });
       assert.equal(firstCount(response, [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]]), null);
     }
   });
 
-  it('adds up the members of a place, of which the first has to be there', () => {
+  it('adds the members of a place, of which the first is required', () => {
     const place = [
       ['tokens', 'input_tokens'],
       ['tokens', 'output_tokens'],
@@ -72,7 +72,7 @@ describe('the first count of a response', () => {
     assert.equal(count({ input_tokens: 3, output_tokens: 4, other_tokens: 'five' }), null);
   });
 
-  it('is a whole number that is not negative, or none, whatever the response', () => {
+  it('is a nonnegative integer or null for any response', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (first, second) => {
         const response = responseOf({ usage: first, tokens: { input_tokens: second } });

@@ -2,16 +2,14 @@ import { isRecord } from '../../lib/json/json.ts';
 import type { ReadResponse } from '../metering/response.ts';
 import { readCount } from '../metering/usage-facts.ts';
 
-/** Where vendors of embeddings and rerank put their usage facts. */
 export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
 
-/** The way to a member inside a response, such as `meta`, `billed_units`, `search_units`. */
+/** Path to a nested member, such as `meta`, `billed_units`, `search_units`. */
 type MemberPath = readonly [string, ...string[]];
 
 /**
- * The first count of a response that is not zero; zero if all are, since a relay may report zeros in addition to the real count. A place is
- * one member, or several that are added up, of which the first has to be there. If a value is there but is no count, the facts are
- * unusable; other places are not tried.
+ * The first nonzero count in a response; zero if all are, since a relay may report zeros in addition to the real count. Each place is one member or a
+ * sum of several, of which the first is required. A value that is not a valid count makes the usage unusable; other places are not tried.
  */
 export function firstCount(
   response: ReadResponse,
@@ -34,7 +32,6 @@ export function firstCount(
   return found;
 }
 
-/** As `readCount`, of a member somewhere inside the response. */
 function countAt(response: ReadResponse, [top, ...path]: MemberPath): number | null | undefined {
   let value = response.member(top);
   for (const name of path) value = isRecord(value) ? value[name] : undefined;

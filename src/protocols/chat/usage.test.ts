@@ -10,19 +10,19 @@ const counted: Usage = { ...noUsage, inputTokens: 100, outputTokens: 20 };
 
 describe('chat usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
-    ['takes the totals if there are no details', totals, counted],
+    ['uses the totals if there are no details', totals, counted],
     [
-      'takes for output what the input leaves of the total, if reasoning counts in the total alone',
+      'counts the rest of the total as output if only the total includes reasoning',
       { ...totals, total_tokens: 150, completion_tokens_details: { reasoning_tokens: 30 } },
       { ...noUsage, inputTokens: 100, outputTokens: 50, reasoningTokens: 30 },
     ],
     [
-      'takes no tokens of the cache for output if they count in the total alone',
+      'does not count cache tokens as output if only the total includes them',
       { prompt_tokens: 368, completion_tokens: 19, total_tokens: 10_923, cache_read_input_tokens: 10_536 },
       { ...noUsage, inputTokens: 368, cachedInputTokens: 10_536, outputTokens: 19 },
     ],
     [
-      'takes no written tokens of the cache for output if only they count in the total alone',
+      'does not count cache writes as output if only the total includes them',
       {
         prompt_tokens: 130,
         completion_tokens: 20,
@@ -33,12 +33,12 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 100, cachedInputTokens: 30, cacheWriteTokens: 50, outputTokens: 20 },
     ],
     [
-      'takes the stated output if the total is less, missing or no count',
+      'uses the reported output if the total is lower, missing or invalid',
       { prompt_tokens: 100, completion_tokens: 20, total_tokens: -1 },
       counted,
     ],
     [
-      'takes cached and written tokens out of the input and leaves reasoning inside the output',
+      'subtracts cached and written tokens from input, and keeps reasoning within output',
       {
         ...totals,
         prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 10, audio_tokens: 5 },
@@ -55,7 +55,7 @@ describe('chat usage', () => {
       },
     ],
     [
-      'takes audio, images and frames of videos out of the totals',
+      'subtracts audio, images and video frames from the totals',
       {
         ...totals,
         prompt_tokens_details: { audio_tokens: 10, image_tokens: 20, video_tokens: 5, text_tokens: 65 },
@@ -72,12 +72,12 @@ describe('chat usage', () => {
       },
     ],
     [
-      'counts tools by kind, the dialect of OpenRouter',
+      'counts tools by kind (OpenRouter)',
       { ...totals, server_tool_use: { web_search_requests: 2, tool_calls_executed: 3, tool_calls_requested: 4 } },
       { ...counted, webSearches: 2, otherToolUses: 1, serverToolUses: 9 },
     ],
     [
-      'counts tools by kind, the dialect of xAI',
+      'counts tools by kind (xAI)',
       {
         ...totals,
         server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 1, code_interpreter_calls: 3 },
@@ -85,37 +85,37 @@ describe('chat usage', () => {
       { ...counted, webSearches: 2, otherToolUses: 1, codeExecutions: 3, serverToolUses: 6 },
     ],
     [
-      'counts searches, the dialect of Perplexity',
+      'counts searches (Perplexity)',
       { ...totals, num_search_queries: 3 },
       { ...counted, webSearches: 3, serverToolUses: 3 },
     ],
     [
-      'counts searches, the dialect of DashScope',
+      'counts searches (DashScope)',
       { ...totals, plugins: { search: { count: 1, strategy: 'turbo' } } },
       { ...counted, webSearches: 1, serverToolUses: 1 },
     ],
     [
-      'reads hits at the top, the dialect of DeepSeek',
+      'reads top-level cache hits (DeepSeek)',
       { ...totals, prompt_cache_hit_tokens: 40, prompt_cache_miss_tokens: 60 },
       { ...noUsage, inputTokens: 60, cachedInputTokens: 40, outputTokens: 20 },
     ],
     [
-      'reads cached tokens at the top, the dialect of Moonshot',
+      'reads top-level cached tokens (Moonshot)',
       { ...totals, cached_tokens: 25 },
       { ...noUsage, inputTokens: 75, cachedInputTokens: 25, outputTokens: 20 },
     ],
     [
-      'counts cached tokens once if they stand in several places',
+      'counts cached tokens once if they are reported in several places',
       { ...totals, prompt_tokens_details: { cached_tokens: 40 }, prompt_cache_hit_tokens: 40, cached_tokens: 40 },
       { ...noUsage, inputTokens: 60, cachedInputTokens: 40, outputTokens: 20 },
     ],
     [
-      'goes on to the next place if a detail is null',
+      'tries the next place if a detail is null',
       { ...totals, prompt_tokens_details: { cached_tokens: null }, prompt_cache_hit_tokens: null, cached_tokens: 25 },
       { ...noUsage, inputTokens: 75, cachedInputTokens: 25, outputTokens: 20 },
     ],
     [
-      'counts details that are null as 0',
+      'counts null details as 0',
       {
         ...totals,
         prompt_tokens_details: { cached_tokens: null, cache_write_tokens: null },
@@ -124,39 +124,39 @@ describe('chat usage', () => {
       counted,
     ],
     [
-      'takes null details for no details',
+      'treats null details as absent',
       { ...totals, prompt_tokens_details: null, completion_tokens_details: null },
       counted,
     ],
     [
-      'takes details that are no objects for no details',
+      'ignores details that are not objects',
       { ...totals, prompt_tokens_details: [40], completion_tokens_details: 'none' },
       counted,
     ],
     [
-      'cuts a cached count above the total to the total',
+      'limits cached tokens to the total',
       { ...totals, prompt_tokens_details: { cached_tokens: 101 } },
       { ...noUsage, cachedInputTokens: 100, outputTokens: 20 },
     ],
     [
-      'cuts a written count to what the cached count leaves of the total',
+      'limits written tokens to the total minus cached tokens',
       { ...totals, prompt_tokens_details: { cached_tokens: 70, cache_write_tokens: 70 } },
       { ...noUsage, cachedInputTokens: 70, cacheWriteTokens: 30, outputTokens: 20 },
     ],
     [
-      'cuts a reasoning count above the total to the total',
+      'limits reasoning tokens to the total',
       { ...totals, completion_tokens_details: { reasoning_tokens: 21 } },
       { ...counted, reasoningTokens: 20 },
     ],
-    ['does not need the sum of the totals', { prompt_tokens: 100, completion_tokens: 20 }, counted],
-    ['takes totals of zero for what they are', { prompt_tokens: 0, completion_tokens: 0 }, noUsage],
+    ['does not require total_tokens', { prompt_tokens: 100, completion_tokens: 20 }, counted],
+    ['accepts totals of zero', { prompt_tokens: 0, completion_tokens: 0 }, noUsage],
     [
-      'reads counts that are text',
+      'reads counts in strings',
       { prompt_tokens: '100', completion_tokens: '20', prompt_tokens_details: { cached_tokens: '30' } },
       { ...noUsage, inputTokens: 70, cachedInputTokens: 30, outputTokens: 20 },
     ],
     [
-      'takes writes by their time to live out of the input, the dialect of DashScope',
+      'subtracts writes by lifetime from input (DashScope)',
       {
         ...totals,
         prompt_tokens_details: {
@@ -169,7 +169,7 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 30, cacheWriteTokens: 40, cacheWrite1hTokens: 30, outputTokens: 20 },
     ],
     [
-      'counts each token of the cache once, in however many spellings a relay states it',
+      'counts each cache token once, even if a relay reports it under several names',
       {
         ...totals,
         prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 10, cache_creation_tokens: 10 },
@@ -180,7 +180,7 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 30, cachedInputTokens: 60, cacheWrite1hTokens: 10, outputTokens: 20 },
     ],
     [
-      'takes tokens of the cache for beside the prompt if it is too small to have them',
+      'adds cache tokens to a prompt that is too small to include them',
       {
         prompt_tokens: 31,
         completion_tokens: 467,
@@ -191,7 +191,7 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 31, cacheWriteTokens: 1_253, outputTokens: 467 },
     ],
     [
-      'takes them for beside it in any spelling, if one count is larger than the prompt',
+      'adds them under any name if one count exceeds the prompt',
       {
         prompt_tokens: 31,
         completion_tokens: 467,
@@ -201,7 +201,7 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 31, cachedInputTokens: 1_253, cacheWriteTokens: 20, outputTokens: 467 },
     ],
     [
-      'takes counts of a cache in no known spelling for no output, but for reads of it',
+      'counts cache tokens under unknown names as reads, not as output',
       { prompt_tokens: 31, completion_tokens: 20, total_tokens: 1_304, cacheReadInputTokens: 1_253 },
       {
         ...noUsage,
@@ -212,7 +212,7 @@ describe('chat usage', () => {
       },
     ],
     [
-      'takes them for beside the prompt, if that is too small to have them',
+      'adds these to a prompt that is too small to include them',
       {
         prompt_tokens: 31,
         completion_tokens: 20,
@@ -228,7 +228,7 @@ describe('chat usage', () => {
       },
     ],
     [
-      'takes nothing else that is named after a cache for tokens of it',
+      'does not count other members with "cache" in their name as cache tokens',
       { ...totals, prompt_tokens_details: { cached_tokens: 30, cached_tokens_again: 30 }, cache_age: 3_600 },
       {
         ...noUsage,
@@ -239,12 +239,12 @@ describe('chat usage', () => {
       },
     ],
     [
-      'has the reasoning beside the totals, which include it, the dialect of SGLang',
+      'reads reasoning next to the totals, which include it (SGLang)',
       { ...totals, reasoning_tokens: 8 },
       { ...noUsage, inputTokens: 100, outputTokens: 20, reasoningTokens: 8 },
     ],
     [
-      'tells reasoning from a cache of the same size, the dialect of xAI',
+      'distinguishes reasoning from an equal number of cache tokens (xAI)',
       {
         prompt_tokens: 1_000,
         completion_tokens: 300,
@@ -255,7 +255,7 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 800, cachedInputTokens: 200, outputTokens: 500, reasoningTokens: 200 },
     ],
     [
-      'has both beside the totals, if both are what the total has in addition',
+      'adds both reasoning and cache if their sum is the excess of the total',
       {
         prompt_tokens: 100,
         completion_tokens: 10,
@@ -266,7 +266,7 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 100, cachedInputTokens: 1_000, outputTokens: 60, reasoningTokens: 50 },
     ],
     [
-      'reads totals by their names in responses, the dialect of mlx-vlm',
+      'reads totals under the names of the responses protocol (mlx-vlm)',
       {
         input_tokens: 100,
         output_tokens: 20,
@@ -277,12 +277,12 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 70, cachedInputTokens: 30, outputTokens: 20, reasoningTokens: 8 },
     ],
     [
-      'takes the greater figure if a relay states both names',
+      'uses the greater figure if a relay reports both names',
       { ...totals, input_tokens: 0, output_tokens: 0, input_tokens_details: null },
       counted,
     ],
     [
-      'names counts of a cache in a spelling that is not known, and no figure that follows from others',
+      'records cache counts with unknown names, but no derived figures',
       {
         ...totals,
         prompt_cache_miss_tokens: 70,
@@ -315,7 +315,7 @@ describe('chat usage', () => {
     });
   }
 
-  it('cannot be billed without two totals that are counts', () => {
+  it('is unusable without two valid totals', () => {
     for (const [total, wrong] of [
       ['prompt_tokens', undefined],
       ['completion_tokens', undefined],
@@ -330,7 +330,7 @@ describe('chat usage', () => {
     for (const usage of [null, [100, 20]]) assert.equal(readChatUsage(usage), null);
   });
 
-  it('never bills a token twice, whatever the details say', () => {
+  it('never counts a token twice, whatever the details', () => {
     const anything = fc.oneof(
       fc.nat({ max: 300 }),
       fc.integer(),
@@ -352,7 +352,7 @@ describe('chat usage', () => {
       fc.property(usage, (reported) => {
         const facts = readChatUsage(reported)!;
         const cached = facts.cachedInputTokens + facts.cacheWriteTokens;
-        // A prompt that is too small for its cache leaves all of it out.
+        // A prompt that is too small for its cache excludes the cache completely.
         const isOutside = cached > reported.prompt_tokens;
         assert.equal(facts.inputTokens + (isOutside ? 0 : cached), reported.prompt_tokens);
         assert.equal(facts.outputTokens, reported.completion_tokens);
@@ -365,12 +365,12 @@ describe('chat usage', () => {
     );
   });
 
-  it('counts a search for a call that asks for one, if the provider counts none', () => {
+  it('counts one search if the request asks for one and the provider reports none', () => {
     const asked = (usage: object) => readChatUsage({ ...totals, ...usage }, { asksForSearch: true })?.webSearches;
     assert.deepEqual([asked({}), asked({ num_search_queries: 3 }), asked({ server_tool_use: {} })], [1, 3, 0]);
   });
 
-  it('has the tier of the response, if that is a name', () => {
+  it('has the tier of the response if it is a valid name', () => {
     const served = (serviceTier: unknown) => readChatUsage(totals, { serviceTier })?.servedOn;
     assert.deepEqual([served('flex'), served('default')], [{ serviceTier: 'flex' }, { serviceTier: 'default' }]);
     for (const tier of [null, undefined, '', 7, 'x'.repeat(65), 'a\u0000b']) assert.equal(served(tier), undefined);

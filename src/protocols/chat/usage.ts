@@ -8,24 +8,19 @@ import { unreadCounts } from '../metering/unread-counts.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 import { readSeparateTokens } from './separate-tokens.ts';
 
-/** What else than the usage says what a call costs. */
 interface ChatUsageContext {
-  /** The `service_tier` of the response. */
   readonly serviceTier?: unknown;
-  /** Whether the request asks for a search of the web otherwise than by a tool. */
   readonly asksForSearch?: boolean;
-  /** The uses of tools that the response shows. */
   readonly shown?: ToolUses;
-  /** The rounds at the provider that it shows elsewhere. */
+  /** Provider-side rounds that the response shows outside of usage. */
   readonly shownRounds?: number;
-  /** The most output that the request allows for all its choices. */
   readonly outputTokensMax?: number | undefined;
 }
 
 /**
- * Usage facts of the chat protocol. `prompt_tokens` and `completion_tokens` are totals: cached, written and reasoning
- * tokens are inside them, but for providers that count reasoning or a cache in `total_tokens` alone. Details that are missing
- * count 0; totals that are missing make the facts unusable. Some servers name them as responses do (mlx-vlm).
+ * Reads the usage of the chat protocol. `prompt_tokens` and `completion_tokens` are totals that include cached, written and reasoning tokens, except
+ * for providers that include reasoning or cache only in `total_tokens`. Missing details count as 0; missing totals make the usage unusable. Some
+ * servers use the names of the responses protocol (mlx-vlm).
  */
 export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): Usage | null {
   if (!isRecord(usage)) return null;
@@ -41,8 +36,9 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const toolUses = chatToolUses(usage, context);
   const separate = readSeparateTokens(usage);
   // SGLang reports it next to the totals, which include it.
-  const beside = separate === null || separate.separateReasoningTokens > 0 ? 0 : readCount(usage.reasoning_tokens);
-  const reasoning = Math.max(readCount(completionDetails.reasoning_tokens) ?? 0, beside ?? 0);
+  const nextToTotals =
+    separate === null || separate.separateReasoningTokens > 0 ? 0 : readCount(usage.reasoning_tokens);
+  const reasoning = Math.max(readCount(completionDetails.reasoning_tokens) ?? 0, nextToTotals ?? 0);
   const serverToolUses = Math.max(roundsShown(usage), shownRounds, sumCounts(shown), sumCounts(toolUses));
   const unstated = unstatedTokens(
     usage,
@@ -52,17 +48,16 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const promptTokens = statedPrompt + unstated.cacheTokens;
   const outputTokens = completionTokens + unstated.outputTokens;
   const marked = [...cache.unexplained, ...unreadCounts(usage), ...(unstated.isDoubtful ? [DOUBTFUL_TOTAL] : [])];
-  // Mistral states the tier inside the usage.
+  // Mistral reports the tier within the usage.
   const servedOn = readTerms({ service_tier: serviceTier ?? usage.service_tier }, ['serviceTier']);
 
-  // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
-  // twice.
+  // Details that exceed their total are limited to it, so that no token counts twice.
   const input = new Remainder(promptTokens);
   const cachedInputTokens = input.take(cache.read + unstated.unknownTokens);
   const cacheWrite1hTokens = input.take(cache.written1h);
   const cacheWriteTokens = input.take(cache.written - cache.written1h);
   const audioInputTokens = input.take(readCount(promptDetails.audio_tokens));
-  // DashScope counts frames of videos apart, and bills them as images.
+  // DashScope counts video frames separately but bills them as images.
   const imageInputTokens =
     input.take(readCount(promptDetails.image_tokens)) + input.take(readCount(promptDetails.video_tokens));
   const output = new Remainder(outputTokens);
@@ -82,14 +77,14 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     reasoningTokens: Math.min(reasoning, output.left),
     ...separate,
     ...toolUses,
-    // OpenRouter counts a use again in its totals; the bounds that follow from these rounds are only the wider for it.
+    // OpenRouter also counts a use in its totals. This only widens the bounds derived from rounds.
     serverToolUses,
     ...(servedOn && { servedOn }),
     ...(marked.length > 0 && { unexplained: marked }),
   };
 }
 
-/** A count under its own name, or under that of another protocol if that is more; a relay may state both, one of them as zero. */
+/** The greater of a count under this protocol's name and under another protocol's name. A relay may report both, one of them as zero. */
 function greaterCount(own: unknown, other: unknown): number | null | undefined {
   const [count, otherCount] = [readCount(own), readCount(other)];
   if (count === null) return otherCount;
@@ -100,7 +95,6 @@ function detailsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
 }
 
-/** What details leave of the total that they are part of. */
 class Remainder {
   left: number;
 
@@ -116,8 +110,8 @@ class Remainder {
 }
 
 /**
- * The provider's own counts go before what the response shows, tool by tool. Models that search whenever `web_search_options`
- * ask for it report nothing; their vendors bill a search a call.
+ * Counts in the usage take precedence over uses in the response, tool by tool. Models that always search when `web_search_options` is set report
+ * nothing; their vendors bill one search per call.
  */
 export function chatToolUses(
   usage: Readonly<Record<string, unknown>>,

@@ -1,9 +1,8 @@
 import { type CompiledPaths, compilePaths, pathsUnder, type WrittenRules } from '../metering/written-paths.ts';
 
-/** What a model writes in a message, or in a piece of one. */
 const TEXT = ['content', 'content[].text', 'refusal', 'tool_calls[].custom.input', 'audio.transcript'];
 const JSON_TEXT = ['tool_calls[].function.arguments', 'function_call.arguments'];
-/** Providers use different names, and some send two at once. OpenRouter sends the details in addition, Mistral sends parts of the content. */
+/** Providers use different names, and some send two at once. OpenRouter adds `reasoning_details`, Mistral uses content parts. */
 const REASONING = [
   ['reasoning_content'],
   ['reasoning'],
@@ -15,10 +14,10 @@ const REASONING = [
 ];
 const ENCRYPTED = ['reasoning_details[].data'];
 
-/** Roles of messages that the model did not write, such as the results of a tool that some providers stream with the rest. */
+/** Roles of messages that the model did not write, such as tool results that some providers include in the stream. */
 const OTHERS: readonly (string | null)[] = ['tool', 'function', 'user', 'system', 'developer'];
 
-/** ... and texts in the place of a role that say nothing. */
+/** Values that some providers send in place of a role. */
 const NO_ROLE: readonly (string | null)[] = [null, '', 'null'];
 
 function pathsIn(message: string): CompiledPaths {
@@ -28,15 +27,15 @@ function pathsIn(message: string): CompiledPaths {
     reasoning: REASONING.map((names) => pathsUnder(message, names)),
     encrypted: pathsUnder(message, ENCRYPTED),
     judged: 'choices[]',
-    tells: [`${message}.role`],
+    selectors: [`${message}.role`],
   });
 }
 
 const CHUNK_PATHS = pathsIn('choices[].delta');
 
 /**
- * Where the model writes in the chunks of one stream. A `message` next to the `delta` repeats the text of all chunks before. A chunk without a
- * role has the role of the chunk before.
+ * Text by the model in the chunks of one stream. A `message` next to the `delta` repeats all earlier text and does not count. A chunk without a role
+ * has the role of the previous chunk.
  */
 export function streamedChatText(): WrittenRules {
   let last: string | null = null;
@@ -49,7 +48,6 @@ export function streamedChatText(): WrittenRules {
   };
 }
 
-/** Where it writes in a whole response. */
 export const COMPLETION_TEXT: WrittenRules = {
   paths: pathsIn('choices[].message'),
   judge: ([role = null]) => (OTHERS.includes(role) ? 'none' : 'written'),

@@ -15,10 +15,10 @@ function membersOf(body: Record<string, unknown>): ImageMembers {
 }
 
 function assertRefused(work: () => unknown, param: string, own: string): void {
-  assert.throws(work, { kind: 'invalidRequest', param, message: new RegExp(`use "${own}"`) });
+  assert.throws(work, { kind: 'invalidRequest', param, message: new RegExp(`Use "${own}"`) });
 }
 
-describe('other names of what decides the price of images', () => {
+describe('alternative names of image parameters that determine the price', () => {
   const cases = [
     ['image_size', 'size'],
     ['resolution', 'size'],
@@ -32,7 +32,7 @@ describe('other names of what decides the price of images', () => {
     ['enable_sequential', 'n'],
   ] as const;
   for (const [alias, own] of cases) {
-    it(`${alias} is refused, and ${own} named instead`, () => {
+    it(`${alias} is refused in favor of ${own}`, () => {
       assertRefused(() => refuseAliases(membersOf({ prompt: 'p', [alias]: 1 })), alias, own);
       assertRefused(() => refuseAliases(membersOf({ parameters: { [alias]: 1 } })), `parameters.${alias}`, own);
       assertRefused(() => refuseAliasPart(alias), alias, own);
@@ -41,7 +41,7 @@ describe('other names of what decides the price of images', () => {
     });
   }
 
-  it('are refused in members that some servers take apart', () => {
+  it('are refused in objects that some servers treat as top-level parameters', () => {
     for (const own of ['size', 'quality', 'n']) {
       assertRefused(() => refuseAliases(membersOf({ extra_body: { [own]: 1 } })), `extra_body.${own}`, own);
     }
@@ -59,7 +59,7 @@ describe('other names of what decides the price of images', () => {
     assert.throws(() => refuseAliasPart('parameters'), GatewayError);
   });
 
-  it('pass if they are null or false, and so does what changes no price', () => {
+  it('are accepted if they are null or false; so are parameters that do not affect the price', () => {
     const body = {
       prompt: 'p',
       n: 2,

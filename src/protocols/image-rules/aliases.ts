@@ -2,9 +2,8 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { foldedName } from '../../lib/folded-name.ts';
 
 /**
- * The other names under which relays and vendors accept what decides the price of images. The gateway prices `size`,
- * `quality` and `n`; images asked for by another name would be made and not charged. A ratio of the edges alone changes
- * no price.
+ * Alternative names of parameters that determine the price of images. The gateway prices `size`, `quality` and `n`; images requested with other names
+ * would be generated but not charged. The aspect ratio alone does not affect the price.
  */
 const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   size: [
@@ -21,27 +20,22 @@ const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   ],
 };
 
-/** What the gateway reads, at the top of a JSON body and nowhere else: see `sequence.ts` for those of Ark. */
+/** Read only at the top level of a JSON body. `sequence.ts` reads the parameters of Ark. */
 const OWN = [...Object.keys(aliases), 'sequential_image_generation', 'sequential_image_generation_options'];
-/** Of these a form has no spelling that a vendor documents. */
+/** No vendor documents a spelling of these for forms. */
 const SEQUENCE = OWN.slice(Object.keys(aliases).length);
 
-/** Members that some servers take apart, as if their members stood beside them. */
+/** Objects whose members some servers treat as top-level parameters. */
 const CONTAINERS = ['extra_body', 'parameters', 'image_config', 'image_generation_config', 'generation_config'];
 
 const byAlias = new Map(Object.entries(aliases).flatMap(([own, names]) => names.map((name) => [name, own] as const)));
 
-/** The members of an object. */
 export interface ImageMembers {
-  /** Whether a member is there, and neither null nor false. */
   has(name: string): boolean;
-  /** The members of an object that stands there; `null` if none does. */
   inside(name: string): ImageMembers | null;
 }
 
-/**
- * @throws GatewayError `invalidRequest` if a member states the number, size or quality of images by another name.
- */
+/** @throws GatewayError `invalidRequest` if a member specifies the number, size or quality of images by another name. */
 export function refuseAliases(members: ImageMembers): void {
   for (const [alias, own] of byAlias) if (members.has(alias)) throw misnamed(alias, own);
   for (const container of CONTAINERS) {
@@ -57,17 +51,17 @@ const byFoldedAlias = new Map(
 );
 const foldedContainers = new Set(CONTAINERS.map((container) => foldedName(container)));
 
-/** The same for a part of a form, which has no members: what a container says there is not looked at. */
+/** Like `refuseAliases`, for a part of a form. Parts have no members, so a container is refused without being read. */
 export function refuseAliasPart(name: string): void {
   const [first = ''] = name.trim().split(/[[.]/, 1);
   const folded = foldedName(first);
   const own = byFoldedAlias.get(folded);
   if (own !== undefined) throw misnamed(first, own);
   if (foldedContainers.has(folded)) {
-    throw invalidRequest(`The parameter "${first}" is not taken here; send what is in it by itself.`, first);
+    throw invalidRequest(`The parameter "${first}" is not supported. Send its members as separate parameters.`, first);
   }
 }
 
 function misnamed(alias: string, own: string): Error {
-  return invalidRequest(`The parameter "${alias}" is not taken here; use "${own}".`, alias);
+  return invalidRequest(`The parameter "${alias}" is not supported. Use "${own}" instead.`, alias);
 }

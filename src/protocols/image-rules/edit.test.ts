@@ -21,7 +21,7 @@ function form(texts: Texts = {}, files: Partial<EditForm> = {}): EditForm {
   };
 }
 
-/** What is to blame for the refusal of a form; `null` if it is taken. */
+/** The part that a refusal blames; `null` if the form is accepted. */
 function blame(edit: EditForm, model: string | null = null): string | null {
   try {
     checkEdit(readEdit(edit), edit, model === null ? null : familyOf(model)!);
@@ -38,7 +38,7 @@ const gptImage = ['gpt-image-1', 'gpt-image-1-mini', 'gpt-image-1.5', 'gpt-image
 const all = ['dall-e-2', ...gptImage];
 
 describe('the parts of an edit', () => {
-  it('are what their names say', () => {
+  it('are classified by name', () => {
     assert.equal(partKind('image'), 'image');
     assert.equal(partKind('image[]'), 'image');
     assert.equal(partKind('mask'), 'mask');
@@ -63,15 +63,15 @@ describe('the parts of an edit', () => {
   });
 });
 
-describe('the text of an edit', () => {
-  it('needs nothing but a prompt', () => {
+describe('the text parts of an edit', () => {
+  it('require only a prompt', () => {
     const fields = readEdit(form());
     assert.equal(fields.prompt, 'Add a boat');
     for (const [name, value] of Object.entries(fields)) if (name !== 'prompt') assert.equal(value, null, name);
     assert.equal(DEFAULT_EDIT_MODEL, 'gpt-image-1.5');
   });
 
-  it('is read into values', () => {
+  it('are converted to values', () => {
     const fields = readEdit(
       form({
         model: 'm',
@@ -107,7 +107,7 @@ describe('the text of an edit', () => {
     });
   });
 
-  it('keeps the white space of the prompt, and refuses one that is nothing else', () => {
+  it('keep white space in the prompt, but refuse a blank one', () => {
     for (const prompt of [' a', 'a\n', '\r\n\ta b \n\n', '\ufeffa', '.']) {
       assert.equal(readEdit(form({ prompt })).prompt, prompt);
     }
@@ -115,7 +115,7 @@ describe('the text of an edit', () => {
     assert.equal(blame({ ...form(), texts: new Map() }), 'prompt');
   });
 
-  it('takes the text null for a model id like any other', () => {
+  it('accept the text null as a model id', () => {
     assert.equal(readEdit(form({ model: 'null' })).model, 'null');
     assert.equal(blame(form({ model: '' })), 'model');
   });
@@ -137,20 +137,20 @@ describe('the text of an edit', () => {
     ['user', ['u', '你好'], ['', ' u', 'u\t']],
   ];
   for (const [name, taken, refused] of rules) {
-    it(`takes ${name} within its limits and nothing beyond`, () => {
+    it(`accept ${name} only within its limits`, () => {
       for (const value of taken) assert.equal(blame(form({ [name]: value })), null, JSON.stringify(value));
       for (const value of refused) assert.equal(blame(form({ [name]: value })), name, JSON.stringify(value));
     });
   }
 
-  it('has rules about two parts at once', () => {
+  it('are validated in combination', () => {
     assert.equal(blame(form({ stream: 'true', partial_images: '3' })), null);
     assert.equal(blame(form({ stream: 'false', partial_images: '3' })), 'partial_images');
     assert.equal(blame(form({ output_compression: '50' })), 'output_compression');
     assert.equal(blame(form({ background: 'transparent', output_format: 'jpeg' })), 'background');
   });
 
-  it('is UTF-8 in every part that is read', () => {
+  it('must be UTF-8', () => {
     for (const name of ['prompt', 'model', 'quality', 'n', 'user']) {
       for (const bytes of [[0xff], [0x61, 0xc3], [0xed, 0xa0, 0x80]]) {
         assert.equal(blame(form({ [name]: Buffer.from(bytes) })), name);
@@ -160,7 +160,7 @@ describe('the text of an edit', () => {
 });
 
 describe('the files of an edit', () => {
-  it('are 1 to 16 images', () => {
+  it('must be 1 to 16 images', () => {
     for (const [count, param] of [
       [0, 'image'],
       [1, null],
@@ -173,19 +173,19 @@ describe('the files of an edit', () => {
     }
   });
 
-  it('is one image for dall-e-2', () => {
+  it('must be one image for dall-e-2', () => {
     assert.equal(blame(form(), 'dall-e-2'), null);
     assert.equal(blame(form({}, { images: [image, image] }), 'dall-e-2'), 'image');
   });
 
-  it('may not be empty', () => {
+  it('must not be empty', () => {
     assert.equal(blame(form({}, { images: [image, { ...image, sizeBytes: 0 }] })), 'image[1]');
     const empty: FormFile = { sizeBytes: 0, format: 'other', width: null, height: null };
     assert.equal(blame(form({}, { images: [empty] })), 'image[0]');
     assert.equal(blame(form({}, { mask: empty })), 'mask');
   });
 
-  it('are PNG, WebP or JPEG under 50 MB for GPT Image, of any shape', () => {
+  it('must be PNG, WebP or JPEG under 50 MB for GPT Image, with any aspect ratio', () => {
     for (const model of gptImage) {
       for (const format of ['png', 'webp', 'jpeg'] as const) {
         const largest: FormFile = { format, sizeBytes: 50 * MIB - 1, width: 10, height: 4000 };
@@ -197,7 +197,7 @@ describe('the files of an edit', () => {
     }
   });
 
-  it('is a square PNG under 4 MB for dall-e-2', () => {
+  it('must be a square PNG under 4 MB for dall-e-2', () => {
     const cases: readonly [change: Partial<FormFile>, param: string | null][] = [
       [{ sizeBytes: 4 * MIB - 1 }, null],
       [{ sizeBytes: 4 * MIB }, 'image[0]'],
@@ -211,11 +211,11 @@ describe('the files of an edit', () => {
     }
   });
 
-  it('are checked by the provider if the model is unknown', () => {
+  it('are validated by the provider if the model is unknown', () => {
     assert.equal(blame(form({}, { images: [{ ...image, format: 'other', sizeBytes: 100 * MIB }] })), null);
   });
 
-  it('may have a mask, a PNG under 4 MB as large as the first image', () => {
+  it('may include a mask, a PNG under 4 MB with the size of the first image', () => {
     const other: FormFile = { ...image, width: 300, height: 200 };
     const cases: readonly [mask: FormFile, param: string | null, first?: FormFile][] = [
       [image, null],
@@ -241,8 +241,8 @@ describe('the files of an edit', () => {
     }
   });
 
-  // A phone stores an upright photograph lying on its side, and the mask is drawn on what is seen.
-  it('may have a mask that lies across a JPEG or WebP', () => {
+  // Phones store portrait photos rotated, while the mask is drawn on the displayed photo.
+  it('may include a mask rotated relative to a JPEG or WebP', () => {
     for (const format of ['jpeg', 'webp'] as const) {
       const photograph: FormFile = { ...image, format, width: 300, height: 200 };
       const mask = (width: number, height: number): FormFile => ({ ...image, width, height });
@@ -253,7 +253,7 @@ describe('the files of an edit', () => {
     }
   });
 
-  it('have a mask of any size if the size of the image is not known', () => {
+  it('may include a mask of any size if the size of the image is unknown', () => {
     for (const change of [{ width: null }, { height: null }]) {
       assert.equal(blame(form({}, { images: [{ ...image, ...change }], mask: image })), null);
     }
@@ -261,7 +261,7 @@ describe('the files of an edit', () => {
 });
 
 describe('an edit with a known model', () => {
-  it('is refused if the model cannot edit, as a model without this operation', () => {
+  it('is refused if the model cannot edit images', () => {
     const edit = form();
     assert.throws(() => checkEdit(readEdit(edit), edit, familyOf('dall-e-3')), {
       code: 'model_not_found',
@@ -279,7 +279,7 @@ describe('an edit with a known model', () => {
     ['size', ['1536x865', '64K'], []],
   ];
   for (const [name, values, models, rest] of table) {
-    it(`takes ${name} ${values.join(', ')} where the model does: ${models.join(', ') || 'nowhere'}`, () => {
+    it(`accepts ${name} ${values.join(', ')} for these models only: ${models.join(', ') || 'none'}`, () => {
       for (const model of all) {
         for (const value of values) {
           const param = blame(form({ ...rest, [name]: value }), model);
@@ -292,7 +292,7 @@ describe('an edit with a known model', () => {
 });
 
 describe('any form', () => {
-  it('is read, or refused with 400 and a part to blame', () => {
+  it('is accepted, or refused with 400 and the part that is wrong', () => {
     const names = fc.constantFrom(
       'prompt',
       'model',

@@ -6,22 +6,16 @@ import { type EditRules, type ImageFamily, MEGABYTE } from './families.ts';
 import { checkFamily } from './family-rules.ts';
 import { editParameters, type ImageParameters, readFormParameters } from './parameters.ts';
 
-/**
- * The form of an edit (contract 4.6) without the bytes of its images: what the reader kept of each part while it was
- * stored.
- */
+/** The form of an image edit (contract 4.6), without most of the image bytes. */
 export interface EditForm {
-  /** The text parts that the gateway reads, by their names. */
   readonly texts: ReadonlyMap<string, Buffer>;
-  /** Parts named `image` or `image[]`, in the order of the form. */
   readonly images: readonly FormFile[];
-  /** The part named `mask`. */
   readonly mask: FormFile | null;
 }
 
 /**
- * A file of the form, by its own bytes: clients without an SDK declare every file `application/octet-stream`. Width and
- * height are in pixels, `null` where the beginning of the file does not say.
+ * A file of a form. Its format is detected from its bytes, since clients without an SDK often send `application/octet-stream`. Width and height are
+ * in pixels; `null` if the beginning of the file does not contain them.
  */
 export interface FormFile {
   readonly sizeBytes: number;
@@ -30,23 +24,19 @@ export interface FormFile {
   readonly height: number | null;
 }
 
-/** The model of an edit whose form has no `model` part. */
+/** Default if the form has no `model` part. */
 export const DEFAULT_EDIT_MODEL = 'gpt-image-1.5';
 
-/** The most `image` parts of any model. */
 export const EDIT_IMAGES_MAX = 16;
 
 const MASK_BYTES_BELOW = 4 * MEGABYTE;
 
-/**
- * The most that is kept of a text part that is read. The longest prompt of any known model, 32,000 characters, takes
- * 128,000 bytes in UTF-8.
- */
+/** The longest prompt of any known model, 32,000 characters, takes 128,000 bytes in UTF-8. */
 export const TEXT_PART_BYTES_MAX = 131_072;
 
 type PartKind = 'image' | 'mask' | 'text' | 'listedCount' | 'other';
 
-/** What a part is, by its name alone. Other parts pass untouched, whatever they contain. */
+/** Classifies a part by its name. `other` parts are forwarded unread. */
 export function partKind(name: string): PartKind {
   if (name === 'image' || name === 'image[]') return 'image';
   if (name === 'mask') return 'mask';
@@ -54,27 +44,26 @@ export function partKind(name: string): PartKind {
   return name === 'prompt' || Object.hasOwn(editParameters, name) ? 'text' : 'other';
 }
 
-/** What an edit is read from, by folded name. */
 const readNames = new Map(
   ['prompt', 'image', 'mask', ...Object.keys(editParameters)].map((name) => [foldedName(name), name]),
 );
 
 /**
- * For the reader of the form: refuses a part that the gateway does not read and that another server could read as one
- * of these. Servers take a name without regard to case, drop white space, or make a list of `size[]` and `size.0`.
+ * Refuses a part name that another server could mistake for one that the gateway reads: some servers ignore case or white space, or read `size[]` and
+ * `size.0` as lists.
  */
 export function requireOtherName(name: string): void {
   const lax = foldedName(percentDecoded(name).replace(BLANK, '').split(/[[.]/, 1)[0]!);
   const readAs = readNames.get(lax);
   if (readAs !== undefined) {
     const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
-    throw invalidRequest(`A part is read as "${readAs}" by some, but is not named so; name it ${names}.`, readAs);
+    throw invalidRequest(`The name of a part can be mistaken for "${readAs}". Name it ${names}.`, readAs);
   }
-  // In HTML forms this part names the charset of all texts.
-  if (name === '_charset_') throw invalidRequest('The form is expected in UTF-8, without a part "_charset_".', name);
+  // In HTML forms, this part specifies the charset of all text parts.
+  if (name === '_charset_') throw invalidRequest('The form must be in UTF-8, without a part "_charset_".', name);
 }
 
-/** White space and control characters, which some readers drop. */
+/** White space and control characters, which some parsers remove. */
 const BLANK = /[\p{C}\p{Z}]+/gu;
 
 function percentDecoded(text: string): string {
@@ -85,12 +74,12 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** ASCII is the same in them, and of what the gateway reads all but the prompt is ASCII. */
+/** These charsets agree on ASCII, and everything the gateway reads except the prompt is ASCII. */
 const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1']);
 
 /**
- * For the reader of the form: some servers look for fields among texts only, others among files too, and some decode a
- * text by the charset of its part.
+ * Refuses a text part with a file name or an unexpected charset. Some servers look for fields only among text parts, others also among files, and
+ * some decode text by the charset of its part.
  */
 export function requirePlainText({ name, filename, contentType }: PartHead): void {
   if (filename !== null) throw invalidRequest(`The part "${name}" must not have a file name.`, name);
@@ -103,29 +92,28 @@ export function requirePlainText({ name, filename, contentType }: PartHead): voi
 }
 
 /**
- * The number of images that a part `n[]` asks for at servers that read a list of one item as the item; other servers
- * ignore it. The reservation and the bound of the charge assume that it counts.
+ * The number of images that `n[]` requests at servers that read a list of one item as that item; other servers ignore it. The reservation and the
+ * maximum charge assume that it counts.
  */
 export function readListedCount(bytes: Buffer): number {
   const text = bytes.toString('latin1');
   const isCount = /^[1-9][0-9]?$/.test(text) && Number(text) <= IMAGES_MAX;
-  if (!isCount) throw invalidRequest(`The part "n[]" must be a whole number from 1 to ${IMAGES_MAX}; use "n".`, 'n');
+  if (!isCount)
+    throw invalidRequest(`The part "n[]" must be a whole number from 1 to ${IMAGES_MAX}. Use "n" instead.`, 'n');
   return Number(text);
 }
 
 const IMAGES_MAX = 10;
 
-/** For the reader of the form: an image beyond `EDIT_IMAGES_MAX` refuses the form at once. */
 export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
   const most = imagesMax === 1 ? 'one image' : `${imagesMax} images`;
-  return invalidRequest(`The form has more than ${most}.`, 'image');
+  return invalidRequest(`The form contains more than ${most}.`, 'image');
 }
 
 /**
- * Reads an edit as far as its rules are the same for all models; `model` is `null` if the form leaves it to
- * `DEFAULT_EDIT_MODEL`.
+ * Validates an edit by the rules that apply to all models. `model` is `null` if the form has none (`DEFAULT_EDIT_MODEL`).
  *
- * @throws GatewayError `invalidRequest` with the part to blame, such as `image[2]` for the third image
+ * @throws GatewayError `invalidRequest` with the part that is wrong, such as `image[2]` for the third image.
  */
 export function readEdit(form: EditForm): ImageParameters {
   const fields = readFormParameters(editParameters, form.texts);
@@ -138,9 +126,9 @@ export function readEdit(form: EditForm): ImageParameters {
 }
 
 /**
- * Checks an edit against what its model takes; a model of no known family is the provider's to check.
+ * Validates an edit by the rules of its model family. `null`: the family is unknown, and the provider validates.
  *
- * @throws GatewayError `modelLacksOperation` if the model cannot edit, `invalidRequest` with the part to blame
+ * @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the part that is wrong.
  */
 export function checkEdit(fields: ImageParameters, form: EditForm, family: ImageFamily | null): void {
   if (family === null) return;
@@ -170,12 +158,12 @@ function checkMask({ images, mask }: EditForm): void {
   if (mask === null) return;
   if (mask.format !== 'png' || mask.width === null || mask.height === null) throw blamed('mask', 'is not a PNG');
   if (mask.sizeBytes >= MASK_BYTES_BELOW) throw tooLarge('mask', MASK_BYTES_BELOW);
-  if (!isSizeOf(mask, images[0]!)) throw blamed('mask', 'is not of the same size as the first image');
+  if (!isSizeOf(mask, images[0]!)) throw blamed('mask', 'must have the same size as the first image');
 }
 
 /**
- * Whether a mask is as large as the image, or may be. A camera stores an upright photograph lying on its side and says so
- * in its metadata; only PNG is always stored as it is shown.
+ * Whether the mask can have the same size as the image. Cameras store portrait photos rotated and record this in metadata; only PNG is always stored
+ * as displayed.
  */
 function isSizeOf(mask: FormFile, image: FormFile): boolean {
   if (image.width === null || image.height === null) return true;
@@ -188,7 +176,7 @@ function imageParam(index: number): string {
 }
 
 function tooLarge(param: string, bytesBelow: number): GatewayError {
-  return blamed(param, `is not under ${bytesBelow / MEGABYTE} MB`);
+  return blamed(param, `must be smaller than ${bytesBelow / MEGABYTE} MB`);
 }
 
 function blamed(param: string, problem: string): GatewayError {

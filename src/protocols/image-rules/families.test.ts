@@ -32,7 +32,7 @@ describe('familyOf', () => {
     it(`does not know ${JSON.stringify(id)}`, () => assert.equal(familyOf(id), null));
   }
 
-  it('matches every id with one family only', () => {
+  it('matches every id with only one family', () => {
     for (const [id] of known) assert.equal(imageFamilies.filter(({ ids }) => ids.test(id)).length, 1, id);
   });
 

@@ -1,50 +1,44 @@
 import type { ImageParameters } from './parameters.ts';
 import type { SizeLimits } from './sizes.ts';
 
-/** The parameters whose value is one of a list, and of which a model may take some. */
 export type ChoiceName = Extract<
   keyof ImageParameters,
   'background' | 'input_fidelity' | 'moderation' | 'output_format' | 'quality' | 'response_format' | 'style'
 >;
 
-/** What a family of image models accepts. It only narrows what the contract says of all models. */
+/** What a family of image models supports. It only narrows the rules of the contract. */
 export interface ImageFamily {
   readonly name: string;
   readonly ids: RegExp;
   /** In Unicode code points. */
   readonly promptCharactersMax: number;
-  /** The highest `n`. */
   readonly imagesMax: number;
-  /** The values taken of each parameter: none if the list is empty, any that the contract knows where it is `null`. */
+  /** Supported values per parameter. Empty: the parameter is not supported. `null`: all values in the contract. */
   readonly values: Readonly<Record<ChoiceName, readonly string[] | null>>;
-  /** Sizes by name, and whatever keeps to the limits; `null` if nothing is known. */
+  /** Supported sizes: `named` ones and any size within `limits`. `null`: unknown. */
   readonly sizes: { readonly named: readonly string[]; readonly limits: SizeLimits | null } | null;
-  /** Whether `stream` may be true, and so whether there are partial images. */
   readonly canStream: boolean;
   readonly canCompress: boolean;
-  /** What an edit takes; `null` if the model cannot edit. */
+  /** `null`: the model cannot edit images. */
   readonly edit: EditRules | null;
 }
 
 export interface EditRules {
-  /** The most `image` parts. */
   readonly imagesMax: number;
-  /** A file has to be smaller than this. */
   readonly imageBytesBelow: number;
   readonly imageFormats: readonly ('png' | 'jpeg' | 'webp')[];
-  /** Whether the image has to be as wide as it is high. */
   readonly isSquareOnly: boolean;
 }
 
 /**
- * One MB of a file limit. The contract's gate of 805 MiB for a body (section 8) is 16 images of 50 MiB, a mask of 4 MiB
- * and 1 MiB for the rest, so its MB is 2^20 bytes.
+ * 1 MB in the contract's file limits. Its body limit of 805 MiB (section 8) is the sum of 16 images of 50 MiB, a mask of 4 MiB, and 1 MiB for the
+ * rest, so 1 MB is 2^20 bytes.
  */
 export const MEGABYTE = 2 ** 20;
 
 /**
- * The limits of gpt-image-2, as the vendor documents them. Of gpt-image-2.5 the same are known but for the fewest
- * pixels, which are left to the provider.
+ * Limits of gpt-image-2 from the vendor's documentation. For gpt-image-2.5 the minimum number of pixels is not documented, so the provider validates
+ * it.
  */
 const limitsOf2: SizeLimits = {
   edgeMultiple: 16,
@@ -57,7 +51,7 @@ const limitsOf25: SizeLimits = { ...limitsOf2, pixelsMin: 1 };
 
 const standardSizes = ['1024x1024', '1536x1024', '1024x1536', 'auto'];
 
-/** What all GPT Image models have in common (contract 4.5, 4.6). They always return base64. */
+/** Common to all GPT Image models (contract 4.5, 4.6). They always return base64. */
 const gptImage = {
   promptCharactersMax: 32_000,
   imagesMax: 10,
@@ -81,7 +75,7 @@ const gptImage = {
   },
 } satisfies Omit<ImageFamily, 'name' | 'ids'>;
 
-/** What DALL·E models have in common. `auto` is the quality that they choose by themselves, so it is always there. */
+/** Common to all DALL·E models. `auto` selects their default quality, so it is always accepted. */
 const dallE = {
   imagesMax: 10,
   values: {
@@ -97,7 +91,7 @@ const dallE = {
   canCompress: false,
 } satisfies Partial<ImageFamily>;
 
-/** What differs between image models stands here and nowhere else. Sources: contract 4.5, 4.6. */
+/** The only place that defines differences between image models. Sources: contract 4.5, 4.6. */
 export const imageFamilies: readonly ImageFamily[] = [
   {
     ...dallE,
@@ -153,7 +147,7 @@ export const imageFamilies: readonly ImageFamily[] = [
     sizes: { named: standardSizes, limits: limitsOf25 },
   },
   {
-    // The vendor lists these models without values; the rules of all GPT Image models apply to them.
+    // The vendor lists these models without values, so the rules of all GPT Image models apply.
     ...gptImage,
     name: 'newer GPT Image models',
     ids: idsOf('(?:gpt-image-2\\.6-[a-z]+|chatgpt-image-latest)'),
@@ -162,12 +156,12 @@ export const imageFamilies: readonly ImageFamily[] = [
   },
 ];
 
-/** An id with or without the date of a snapshot, and with or without a vendor's name in front. */
+/** Matches a model id with an optional snapshot date and an optional vendor prefix. */
 function idsOf(pattern: string): RegExp {
   return new RegExp(`^(?:[^/]+/)?${pattern}(?:-[0-9]{4}-[0-9]{2}-[0-9]{2})?$`);
 }
 
-/** The family of a model; `null` if it is unknown, so that only what the contract says of all models applies. */
+/** The family of a model; `null` if unknown, so that only the general rules of the contract apply. */
 export function familyOf(modelId: string): ImageFamily | null {
   return imageFamilies.find(({ ids }) => ids.test(modelId)) ?? null;
 }

@@ -3,20 +3,19 @@ import type { ChoiceName, ImageFamily } from './families.ts';
 import type { ImageParameters } from './parameters.ts';
 import { parseSize, sizeBreach } from './sizes.ts';
 
-/** A parameter that a family does not take, or not with this value. */
 interface Breach {
   readonly param: keyof ImageParameters;
   readonly message: string;
 }
 
 /**
- * The parameters that a family of models refuses, in a fixed order. A new kind of difference between models is a column
- * of the table in `families.ts` and a line here.
+ * Parameters that a family does not support, in a fixed order. A new kind of difference between models needs a member in `families.ts` and a check
+ * here.
  */
 export function breachesOf(parameters: ImageParameters, family: ImageFamily): Breach[] {
   const breaches: Breach[] = [];
   if (isLongerThan(parameters.prompt, family.promptCharactersMax)) {
-    const problem = `is longer than the ${family.promptCharactersMax} characters that ${family.name} takes`;
+    const problem = `is longer than the ${family.promptCharactersMax} characters that ${family.name} accepts`;
     breaches.push(breach('prompt', problem));
   }
   for (const name of Object.keys(family.values) as ChoiceName[]) {
@@ -39,16 +38,16 @@ export function breachesOf(parameters: ImageParameters, family: ImageFamily): Br
 }
 
 /**
- * Checks parameters against what a model takes; a model of no known family (`null`) is the provider's to check.
+ * Validates parameters by the rules of a model family. `null`: the family is unknown, and the provider validates.
  *
- * @throws GatewayError `invalidRequest` for the first parameter that the family does not take
+ * @throws GatewayError `invalidRequest` for the first unsupported parameter.
  */
 export function checkFamily(parameters: ImageParameters, family: ImageFamily | null): void {
   const first = family === null ? undefined : breachesOf(parameters, family)[0];
   if (first !== undefined) throw invalidRequest(first.message, first.param);
 }
 
-/** What the size should have been; `null` if the family takes it. */
+/** The end of an error message that lists supported sizes; `null` if the size is supported. */
 function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   if (sizes === null || sizes.named.includes(text)) return null;
   const named = `one of ${sizes.named.join(', ')}`;
@@ -56,10 +55,10 @@ function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   const size = parseSize(text);
   if (size === null) return `${named}, or WIDTHxHEIGHT in pixels`;
   const problem = sizeBreach(size, sizes.limits);
-  return problem === null ? null : `WIDTHxHEIGHT such that ${problem}`;
+  return problem === null ? null : `WIDTHxHEIGHT with ${problem}`;
 }
 
-/** Whether a text has more Unicode code points than this. If its length alone decides, nothing is counted. */
+/** Whether a text has more Unicode code points than this. Counts only if the length in UTF-16 is inconclusive. */
 function isLongerThan(text: string, charactersMax: number): boolean {
   if (text.length <= charactersMax) return false;
   if (text.length > 2 * charactersMax) return true;
@@ -78,7 +77,7 @@ function notTaken(
   expected: string,
   { name: family }: ImageFamily,
 ): Breach {
-  return breach(name, `must be ${expected} for ${family}; this is ${JSON.stringify(value)}`);
+  return breach(name, `must be ${expected} for ${family}; received ${JSON.stringify(value)}`);
 }
 
 function breach(param: keyof ImageParameters, problem: string): Breach {

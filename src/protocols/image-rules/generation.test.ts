@@ -14,7 +14,7 @@ function read(body: Body): ImageParameters {
   return readGeneration((name) => (Object.hasOwn(body, name) ? body[name] : undefined));
 }
 
-/** What is to blame for the refusal of a body; `null` if it is taken. */
+/** The parameter that a refusal blames; `null` if the body is accepted. */
 function blame(body: Body, model: string | null = null): string | null {
   try {
     checkFamily(read(body), model === null ? null : familyOf(model)!);
@@ -31,13 +31,13 @@ function blame(body: Body, model: string | null = null): string | null {
 const prompt = 'A lighthouse';
 
 describe('a generation', () => {
-  it('needs nothing but a prompt', () => {
+  it('requires only a prompt', () => {
     const fields = read({ prompt });
     assert.equal(fields.prompt, prompt);
     for (const [name, value] of Object.entries(fields)) if (name !== 'prompt') assert.equal(value, null, name);
   });
 
-  it('reads every parameter as it is', () => {
+  it('reads every parameter', () => {
     const body = {
       prompt: ' \n',
       model: 'm',
@@ -57,12 +57,12 @@ describe('a generation', () => {
     assert.deepEqual(read(body), { ...body, input_fidelity: null });
   });
 
-  it('takes null for absent', () => {
+  it('treats null as absent', () => {
     const names = Object.keys(read({ prompt })).filter((name) => name !== 'prompt');
     assert.deepEqual(read({ prompt, ...Object.fromEntries(names.map((name) => [name, null])) }), read({ prompt }));
   });
 
-  it('leaves what it does not list to the provider', () => {
+  it('leaves unlisted members to the provider', () => {
     const body = { prompt, input_fidelity: 7, safety_identifier: {}, frame_count: 'x', svg: { model: 'm' } };
     assert.deepEqual(read(body), read({ prompt }));
     assert.equal(blame(body, 'gpt-image-2'), null);
@@ -87,13 +87,13 @@ describe('a generation', () => {
     ['user', ['u', '', 'u'.repeat(1000)], [1, true, {}, ['u']]],
   ];
   for (const [name, taken, refused] of rules) {
-    it(`takes ${name} within its limits and nothing beyond`, () => {
+    it(`accepts ${name} only within its limits`, () => {
       for (const value of taken) assert.equal(blame({ prompt, [name]: value }), null, JSON.stringify(value));
       for (const value of refused) assert.equal(blame({ prompt, [name]: value }), name, JSON.stringify(value));
     });
   }
 
-  it('takes partial_images from 0 to 3 while it streams', () => {
+  it('accepts partial_images from 0 to 3 when streaming', () => {
     for (const value of [0, 3]) {
       assert.equal(blame({ prompt, stream: true, partial_images: value }), null);
       for (const stream of [false, null, undefined]) {
@@ -106,7 +106,7 @@ describe('a generation', () => {
     assert.equal(blame({ prompt, partial_images: null }), null);
   });
 
-  it('takes output_compression from 0 to 100 of JPEG and WebP', () => {
+  it('accepts output_compression from 0 to 100 for JPEG and WebP', () => {
     for (const output_compression of [0, 100]) {
       for (const output_format of ['jpeg', 'webp']) {
         assert.equal(blame({ prompt, output_format, output_compression }), null);
@@ -120,7 +120,7 @@ describe('a generation', () => {
     }
   });
 
-  it('takes a transparent background of PNG, which is the default, and WebP', () => {
+  it('accepts a transparent background for PNG (the default) and WebP', () => {
     for (const output_format of ['png', 'webp', null, undefined]) {
       assert.equal(blame({ prompt, background: 'transparent', output_format }), null);
     }
@@ -130,7 +130,7 @@ describe('a generation', () => {
     }
   });
 
-  it('is read, or refused with 400 and a parameter to blame, whatever its values are', () => {
+  it('is accepted, or refused with 400 and the parameter that is wrong, for any values', () => {
     const values = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
       fc.constantFrom(undefined, 1, 3, true, 'auto', 'webp', 'high', '1024x1024', 'transparent', '💡'.repeat(20_000)),
@@ -149,7 +149,7 @@ describe('a generation', () => {
   });
 });
 
-describe('a generation of a known model', () => {
+describe('a generation with a known model', () => {
   const dallE = ['dall-e-2', 'dall-e-3'];
   const first = ['gpt-image-1', 'gpt-image-1-mini', 'gpt-image-1.5'];
   const sized = ['gpt-image-2', 'gpt-image-2-2026-04-21', 'gpt-image-2.5-sunburst', 'gpt-image-2.5-flare'];
@@ -157,7 +157,7 @@ describe('a generation of a known model', () => {
   const gptImage = [...first, ...sized, ...newest];
   const all = [...dallE, ...gptImage];
 
-  /** A parameter with values, and the models that take them; every other model refuses them. */
+  /** Parameter values, and the models that support them; all other models refuse them. */
   const table: readonly [name: string, values: readonly unknown[], models: readonly string[], rest?: Body][] = [
     ['background', ['transparent', 'opaque', 'auto'], gptImage],
     ['moderation', ['low', 'auto'], gptImage],
@@ -172,7 +172,7 @@ describe('a generation of a known model', () => {
     ['quality', ['xhigh', 'max'], ['gpt-image-2.5-sunburst', 'gpt-image-2.5-flare', ...newest]],
     ['response_format', ['url', 'b64_json'], dallE],
     ['size', ['1024x1024'], all],
-    // Which pixels are too few for gpt-image-2.5 is not documented, so that its provider has to say so.
+    // The minimum number of pixels of gpt-image-2.5 is not documented, so its provider validates it.
     ['size', ['256x256', '512x512'], ['dall-e-2', 'gpt-image-2.5-sunburst', 'gpt-image-2.5-flare', ...newest]],
     ['size', ['1792x1024', '1024x1792'], ['dall-e-3', ...sized, ...newest]],
     ['size', ['1536x1024', '1024x1536', 'auto'], gptImage],
@@ -185,7 +185,7 @@ describe('a generation of a known model', () => {
     ['user', ['u'], all],
   ];
   for (const [name, values, models, rest] of table) {
-    it(`takes ${name} ${values.join(', ')} where the model does: ${models === all ? 'all' : models.join(', ')}`, () => {
+    it(`accepts ${name} ${values.join(', ')} for these models only: ${models === all ? 'all' : models.join(', ')}`, () => {
       for (const model of all) {
         for (const value of values) {
           const param = blame({ prompt, ...rest, [name]: value }, model);
@@ -203,7 +203,7 @@ describe('a generation of a known model', () => {
     ...gptImage.map((model): [string, number] => [model, 32_000]),
   ];
   for (const [model, charactersMax] of promptLimits) {
-    it(`takes a prompt of ${charactersMax} characters for ${model} and none longer`, () => {
+    it(`accepts prompts of up to ${charactersMax} characters for ${model}`, () => {
       for (const character of ['a', '你', '😀']) {
         assert.equal(blame({ prompt: character.repeat(charactersMax) }, model), null);
         assert.equal(blame({ prompt: character.repeat(charactersMax + 1) }, model), 'prompt');
@@ -212,24 +212,24 @@ describe('a generation of a known model', () => {
     });
   }
 
-  it('says what the model takes instead', () => {
+  it('lists the supported values in the error', () => {
     assert.throws(() => checkFamily(read({ prompt, size: '64x64' }), familyOf('dall-e-3')), {
-      message: 'The parameter "size" must be one of 1024x1024, 1792x1024, 1024x1792 for dall-e-3; this is "64x64".',
+      message: 'The parameter "size" must be one of 1024x1024, 1792x1024, 1024x1792 for dall-e-3; received "64x64".',
     });
     assert.throws(() => checkFamily(read({ prompt, size: '64x64' }), familyOf('gpt-image-2')), {
       message:
-        'The parameter "size" must be WIDTHxHEIGHT such that there are at least 655360 pixels for gpt-image-2; this is "64x64".',
+        'The parameter "size" must be WIDTHxHEIGHT with at least 655360 pixels for gpt-image-2; received "64x64".',
     });
     assert.throws(() => checkFamily(read({ prompt, style: 'vivid' }), familyOf('gpt-image-1')), {
       message: 'The parameter "style" is not supported by gpt-image-1.',
     });
     assert.throws(() => read({ prompt, n: 11 }), {
-      message: 'The parameter "n" must be a whole number from 1 to 10; this is 11.',
+      message: 'The parameter "n" must be a whole number from 1 to 10; received 11.',
     });
   });
 });
 
-describe('the model of a generation that names none', () => {
+describe('the default model of a generation', () => {
   const plain: readonly Body[] = [
     {},
     { model: null, background: null, stream: null },
@@ -262,7 +262,7 @@ describe('the model of a generation that names none', () => {
     { background: 'opaque', style: 'vivid', prompt: 'a'.repeat(5000) },
   ];
   for (const body of forGptImage) {
-    it(`is gpt-image-2 with a parameter that only GPT Image takes: ${JSON.stringify(body).slice(0, 80)}`, () => {
+    it(`is gpt-image-2 with a parameter that only GPT Image supports: ${JSON.stringify(body).slice(0, 80)}`, () => {
       assert.equal(defaultGenerationModel(read({ prompt, ...body })), 'gpt-image-2');
     });
   }

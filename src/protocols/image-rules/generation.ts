@@ -2,12 +2,7 @@ import { imageFamilies } from './families.ts';
 import { breachesOf } from './family-rules.ts';
 import { generationParameters, type ImageParameters, readJsonParameters } from './parameters.ts';
 
-/**
- * Reads a generation as far as its rules are the same for all models.
- *
- * @param get the value of a key of the body, `undefined` if it has no such key
- * @throws GatewayError `invalidRequest` with the parameter to blame
- */
+/** @throws GatewayError `invalidRequest` with the parameter that is wrong. */
 export function readGeneration(get: (name: string) => unknown): ImageParameters {
   return readJsonParameters(generationParameters, get);
 }
@@ -15,12 +10,11 @@ export function readGeneration(get: (name: string) => unknown): ImageParameters 
 const DEFAULT_PLAIN_MODEL = 'dall-e-2';
 const DEFAULT_GPT_IMAGE_MODEL = 'gpt-image-2';
 
-/** Neither takes any parameter that only GPT Image models have. */
 const plainFamilies = imageFamilies.filter(({ name }) => name === 'dall-e-2' || name === 'dall-e-3');
 
 /**
- * The model of a generation that names none (contract 4.5). A parameter is one of GPT Image alone if neither of the
- * older models takes its value; the prompt says nothing about the model, however long it is.
+ * The default model of a generation (contract 4.5). It is a GPT Image model if neither of the older models supports some parameter value. The length
+ * of the prompt does not count.
  */
 export function defaultGenerationModel(fields: ImageParameters): string {
   const [refused, ...others] = plainFamilies.map((family) => breachesOf(fields, family).map(({ param }) => param));

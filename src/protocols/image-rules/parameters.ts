@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
 /**
- * The parameters of image calls that the gateway reads, by their names on the wire (contract 4.5, 4.6). `null` is
- * absent. A parameter that an address does not list is `null` there: its value is between the client and the provider.
+ * Parameters of image calls that the gateway reads, by wire name (contract 4.5, 4.6). `null`: absent, or not read at this endpoint, so that the
+ * provider validates it.
  */
 export interface ImageParameters {
   readonly prompt: string;
@@ -23,7 +23,6 @@ export interface ImageParameters {
   readonly user: string | null;
 }
 
-/** Every parameter but the prompt, which has rules of its own at each address. */
 type ParameterName = Exclude<keyof ImageParameters, 'prompt'>;
 
 type Value = string | number | boolean | null;
@@ -36,7 +35,6 @@ type Rule =
 
 type ParameterTable = Readonly<Partial<Record<ParameterName, Rule>>>;
 
-/** What both addresses take. */
 const common = {
   model: { kind: 'text', charactersMin: 1, charactersMax: Number.MAX_SAFE_INTEGER },
   background: { kind: 'choice', values: ['transparent', 'opaque', 'auto'] },
@@ -44,17 +42,13 @@ const common = {
   output_compression: { kind: 'whole', min: 0, max: 100 },
   partial_images: { kind: 'whole', min: 0, max: 3 },
   response_format: { kind: 'choice', values: ['url', 'b64_json'] },
-  // Which sizes there are depends on the model, and so does their spelling: some know "2K" or "1024*1024". The limit
-  // keeps call records small, since they contain the size.
+  // Sizes and their spelling depend on the model: some accept "2K" or "1024*1024". The length is limited because call records contain the size.
   size: { kind: 'text', charactersMin: 1, charactersMax: 32 },
   stream: { kind: 'boolean' },
   user: { kind: 'text', charactersMin: 0, charactersMax: Number.MAX_SAFE_INTEGER },
 } satisfies ParameterTable;
 
-/**
- * Parameters of contract 4.5, with newer values that the vendor documents; which of them a model takes is in its
- * family.
- */
+/** Parameters of contract 4.5 and newer values that the vendor documents. `families.ts` defines what each model supports. */
 export const generationParameters: ParameterTable = {
   ...common,
   moderation: { kind: 'choice', values: ['low', 'auto'] },
@@ -63,7 +57,7 @@ export const generationParameters: ParameterTable = {
   style: { kind: 'choice', values: ['vivid', 'natural'] },
 };
 
-/** Parameters of contract 4.6, likewise. SVG is made from a prompt only, and `hd` by a model that cannot edit. */
+/** Parameters of contract 4.6. SVG can only be generated from a prompt, and `hd` is supported only by a model that cannot edit. */
 export const editParameters: ParameterTable = {
   ...common,
   input_fidelity: { kind: 'choice', values: ['high', 'low'] },
@@ -71,12 +65,7 @@ export const editParameters: ParameterTable = {
   quality: { kind: 'choice', values: ['standard', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] },
 };
 
-/**
- * Reads the parameters of a JSON body. Absent and null are the same.
- *
- * @param get the value of a key, `undefined` if the body has no such key
- * @throws GatewayError `invalidRequest` with the parameter to blame
- */
+/** @throws GatewayError `invalidRequest` with the parameter that is wrong. */
 export function readJsonParameters(table: ParameterTable, get: (name: string) => unknown): ImageParameters {
   const prompt = get('prompt') ?? null;
   if (prompt === null) throw missing('prompt');
@@ -106,10 +95,10 @@ function readJsonValue(name: string, rule: Rule, value: unknown): Value {
 }
 
 /**
- * Reads the parameters of a form's text parts, of which every name occurs once. A part must not be empty: a form has no
- * null, and the text `null` is a text like any other (contract 4.6).
+ * Reads the parameters of a form's text parts, whose names are unique. Empty parts are refused: forms have no null, and `null` is ordinary text
+ * (contract 4.6).
  *
- * @throws GatewayError `invalidRequest` with the part to blame
+ * @throws GatewayError `invalidRequest` with the part that is wrong.
  */
 export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<string, Buffer>): ImageParameters {
   const prompt = parts.get('prompt');
@@ -124,7 +113,7 @@ export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<str
   return parameters;
 }
 
-/** Plain decimal: no sign, no fraction, no exponent, and no leading zeros, which some read as octal. */
+/** Decimal without sign, fraction, exponent, or leading zeros, which some parsers read as octal. */
 const DECIMAL = /^(?:0|[1-9][0-9]{0,14})$/;
 
 function readFormValue(name: string, rule: Rule, text: string): Value {
@@ -157,7 +146,7 @@ function readTable(
 ): ImageParameters {
   const names = Object.keys(table) as ParameterName[];
   const values = Object.fromEntries(names.map((name) => [name, read(name, table[name]!)]));
-  // The kinds in the table decide what `read` returns; a test checks that they fit the interface.
+  // The rules in the table determine the types that `read` returns; a test compares them with the interface.
   return { ...noParameters, ...values, prompt } as ImageParameters;
 }
 
@@ -184,8 +173,8 @@ function readText(name: string, rule: Extract<Rule, { kind: 'text' | 'choice' }>
     return text;
   }
   if (text.length < rule.charactersMin) throw empty(name);
-  // Python keeps half a surrogate pair, Go reads U+FFFD.
-  if (!text.isWellFormed()) throw wrong(name, 'consist of whole characters', text);
+  // Python keeps an unpaired surrogate; Go replaces it with U+FFFD.
+  if (!text.isWellFormed()) throw wrong(name, 'consist of complete Unicode characters', text);
   if (text.length > rule.charactersMax) throw wrong(name, `not exceed ${rule.charactersMax} characters`, text);
   return text;
 }
@@ -199,20 +188,20 @@ function wholeNumber({ min, max }: Extract<Rule, { kind: 'whole' }>): string {
   return `be a whole number from ${min} to ${max}`;
 }
 
-/** Rules about two parameters at once, the same for every model. An output format that is not named is PNG. */
+/** Validates rules about combinations of parameters, which apply to all models. The default output format is PNG. */
 function checkTogether(parameters: ImageParameters): void {
   const { background, output_compression, output_format, partial_images, stream } = parameters;
   if (partial_images !== null && stream !== true) {
-    throw invalidRequest('The parameter "partial_images" needs "stream" to be true.', 'partial_images');
+    throw invalidRequest('The parameter "partial_images" requires "stream" to be true.', 'partial_images');
   }
   if (output_compression !== null && output_format !== 'jpeg' && output_format !== 'webp') {
     throw invalidRequest(
-      'The parameter "output_compression" needs "output_format" jpeg or webp.',
+      'The parameter "output_compression" requires "output_format" jpeg or webp.',
       'output_compression',
     );
   }
   if (background === 'transparent' && !['png', 'webp', null].includes(output_format)) {
-    throw invalidRequest('A transparent "background" needs "output_format" png or webp.', 'background');
+    throw invalidRequest('A transparent "background" requires "output_format" png or webp.', 'background');
   }
 }
 
@@ -225,10 +214,9 @@ function empty(name: string): Error {
 }
 
 function wrong(name: string, expected: string, value: unknown): Error {
-  return invalidRequest(`The parameter "${name}" must ${expected}; this is ${describe(value)}.`, name);
+  return invalidRequest(`The parameter "${name}" must ${expected}; received ${describe(value)}.`, name);
 }
 
-/** A value in a few words: it came from outside, and may be as long or as deep as the body. */
 function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';

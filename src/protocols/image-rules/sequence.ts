@@ -1,13 +1,12 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** The most images of a sequence, and how many a model may make if the request does not limit them (Volcengine Ark). */
+/** Maximum images in a sequence, and the default limit (Volcengine Ark). */
 const SEQUENCE_IMAGES_MAX = 15;
 
 const SWITCH = 'sequential_image_generation';
 const OPTIONS = 'sequential_image_generation_options';
 const LIMIT = 'max_images';
 
-/** How the members of a body are read. */
 interface SequenceFields {
   optionalWord<const Word extends string>(name: string, words: readonly Word[]): Word | null;
   optionalObject(name: string): Pick<SequenceLimit, 'optionalWhole'> | null;
@@ -18,18 +17,18 @@ interface SequenceLimit {
 }
 
 /**
- * The most images of each result that a request allows: one, unless it lets the model make a sequence of them
- * (`sequential_image_generation`). The number is the model's to choose, so that as many are reserved as it may make, and as
- * many are charged as come. A limit counts also if the switch is off: a relay may read it alone.
+ * Maximum images per result: 1, unless the request lets the model generate a sequence (`sequential_image_generation`). The model chooses the number,
+ * so the maximum is reserved and the delivered images are charged. A limit counts even if sequences are disabled, because a relay may read only the
+ * limit.
  *
- * @throws GatewayError `invalidRequest` if a vendor could read the members in another way
+ * @throws GatewayError `invalidRequest` if vendors could interpret the members differently.
  */
 export function sequenceImages(fields: SequenceFields): number {
   const isOn = fields.optionalWord(SWITCH, ['auto', 'disabled']) === 'auto';
   const limit = fields.optionalObject(OPTIONS)?.optionalWhole(LIMIT, 1) ?? null;
   if (limit !== null && limit > SEQUENCE_IMAGES_MAX) {
     const param = `${OPTIONS}.${LIMIT}`;
-    throw invalidRequest(`The field "${param}" must be at most ${SEQUENCE_IMAGES_MAX}; this is ${limit}.`, param);
+    throw invalidRequest(`The field "${param}" must be at most ${SEQUENCE_IMAGES_MAX}; received ${limit}.`, param);
   }
   return limit ?? (isOn ? SEQUENCE_IMAGES_MAX : 1);
 }

@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { parseSize, type SizeLimits, sizeBreach } from './sizes.ts';
 
-/** Those of gpt-image-2, written out again: the table is what these tests are about. */
+/** The limits of gpt-image-2, repeated here because the table itself is under test. */
 const limits: SizeLimits = { edgeMultiple: 16, edgeMax: 3840, ratioMax: 3, pixelsMin: 655_360, pixelsMax: 8_294_400 };
 
 const isTaken = (width: number, height: number): boolean => sizeBreach({ width, height }, limits) === null;
 
 describe('parseSize', () => {
-  it('reads digits, a lower-case x and digits', () => {
+  it('reads digits, a lowercase x and digits', () => {
     assert.deepEqual(parseSize('1024x1536'), { width: 1024, height: 1536 });
     assert.deepEqual(parseSize('1x99999'), { width: 1, height: 99_999 });
   });
@@ -19,10 +19,10 @@ describe('parseSize', () => {
     ...['', 'auto', '1024', '1024x', 'x1024', '1024X1024', '1024*1024', '1024×1024', ' 1024x1024', '1024x1024 '],
     ...['01024x1024', '1024x0', '0x1024', '-16x16', '+16x16', '16.0x16', '1e3x16', '100000x16', '16x16x16', '16x16\n'],
   ]) {
-    it(`does not take ${JSON.stringify(text)} for a size`, () => assert.equal(parseSize(text), null));
+    it(`does not accept ${JSON.stringify(text)} as a size`, () => assert.equal(parseSize(text), null));
   }
 
-  it('reads back every size that is written', () => {
+  it('reads every size that is written', () => {
     const edge = fc.integer({ min: 1, max: 99_999 });
     fc.assert(
       fc.property(edge, edge, (width, height) => {
@@ -54,8 +54,8 @@ describe('sizeBreach', () => {
     it(`${taken ? 'takes' : 'refuses'} ${width}x${height}: ${why}`, () => assert.equal(isTaken(width, height), taken));
   }
 
-  it('takes a size exactly if every limit is kept, upright or lying', () => {
-    // Near the limits, so that both results occur: multiples of 8 up to a little over the longest edge.
+  it('accepts a size exactly if it is within all limits, in both orientations', () => {
+    // Near the limits, so that both results occur: multiples of 8 up to slightly above the longest edge.
     const edge = fc.integer({ min: 1, max: 500 }).map((steps) => steps * 8);
     fc.assert(
       fc.property(edge, edge, (width, height) => {

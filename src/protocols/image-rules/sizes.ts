@@ -1,14 +1,12 @@
-/** Sizes of images as the wire spells them: `WIDTHxHEIGHT` in pixels, without leading zeros, with a lower-case x. */
+/** An image size in pixels. On the wire: `WIDTHxHEIGHT`, without leading zeros, with a lowercase x. */
 interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** What a model that draws in any size accepts. */
 export interface SizeLimits {
   readonly edgeMultiple: number;
   readonly edgeMax: number;
-  /** The longer edge over the shorter one. */
   readonly ratioMax: number;
   readonly pixelsMin: number;
   readonly pixelsMax: number;
@@ -21,15 +19,15 @@ export function parseSize(text: string): ImageSize | null {
   return found === null ? null : { width: Number(found[1]), height: Number(found[2]) };
 }
 
-/** What is wrong with a size, as the end of a sentence; `null` if nothing is. */
+/** The limit that a size violates, as the end of an error message; `null` if none. */
 export function sizeBreach({ width, height }: ImageSize, limits: SizeLimits): string | null {
   const { edgeMultiple, edgeMax, ratioMax, pixelsMin, pixelsMax } = limits;
-  if (width % edgeMultiple !== 0 || height % edgeMultiple !== 0) return `both edges are multiples of ${edgeMultiple}`;
-  if (width > edgeMax || height > edgeMax) return `no edge is longer than ${edgeMax}`;
+  if (width % edgeMultiple !== 0 || height % edgeMultiple !== 0) return `both edges multiples of ${edgeMultiple}`;
+  if (width > edgeMax || height > edgeMax) return `no edge longer than ${edgeMax}`;
   if (Math.max(width, height) > ratioMax * Math.min(width, height))
-    return `no edge is over ${ratioMax} times the other`;
+    return `no edge more than ${ratioMax} times the other`;
   const pixels = width * height;
-  if (pixels < pixelsMin) return `there are at least ${pixelsMin} pixels`;
-  if (pixels > pixelsMax) return `there are at most ${pixelsMax} pixels`;
+  if (pixels < pixelsMin) return `at least ${pixelsMin} pixels`;
+  if (pixels > pixelsMax) return `at most ${pixelsMax} pixels`;
   return null;
 }

@@ -1,13 +1,11 @@
 import type { HoldingRules } from '../../lib/json/json-holdings.ts';
 
 /**
- * Where vendors put finished pictures, and what stands in place of one that failed: in the outermost object, or in the items
- * of `data` (SiliconFlow also lists them as `images`). StepFun and some relays use other names inside of items alone; outside
- * of them `image` is the picture that was sent.
- *
- * - `pictures`: finished ones. What has neither an address nor bytes is none.
- * - `failures`: items that say that they failed.
- * - `errors`: an event as a whole says that something failed, the stream or the picture that it is about.
+ * Where vendors put finished images and errors: in the outermost object, or in items of `data` (SiliconFlow also uses `images`). StepFun and some
+ * relays use further names, but only within items; at the top level, `image` is the input.
+ * - `pictures`: finished images, which have an address or bytes.
+ * - `failures`: items with an error.
+ * - `errors`: an error of a whole event: of the stream, or of the image that the event is about.
  */
 export const pictureRules: HoldingRules<'pictures' | 'failures' | 'errors'> = {
   places: ['data', 'images', 'image'],

@@ -21,18 +21,18 @@ const requested = [{ quality: 'auto', size: '1024x1024', count: 2 }];
 const tokens: Usage = { ...noUsage, inputTokens: 10, imageOutputTokens: 20 };
 
 describe('a response with images', () => {
-  it('keeps no image', () => {
+  it('keeps no image data', () => {
     const { keep, count } = imagesResponse(unsaid);
     assert.ok(![...keep, ...count].includes('data'));
   });
 
-  it('reports tokens and images, whatever it is charged by', () => {
+  it('reports tokens and images, whatever the charge is based on', () => {
     for (const basis of ['tokens', 'images'] as const) {
       assert.deepEqual(usageOf(body, basis), { ...tokens, images: requested });
     }
   });
 
-  it('describes its images; the request counts only if the response says nothing', () => {
+  it('describes its images; the request counts only if the response has no description', () => {
     const images = (rest: object) => usageOf({ ...body, ...rest }, 'images')?.images;
     assert.deepEqual(images({ quality: 'high' }), [{ quality: 'high', size: '1024x1024', count: 2 }]);
     assert.deepEqual(images({ size: '1536x864' }), [{ quality: 'auto', size: '1536x864', count: 2 }]);
@@ -42,14 +42,14 @@ describe('a response with images', () => {
     assert.deepEqual(usageOf(body, 'images', unsaid)?.images, [{ ...unsaid, count: 2 }]);
   });
 
-  it('needs its usage if it is charged by tokens', () => {
+  it('requires usage if it is charged by tokens', () => {
     for (const broken of [undefined, null, {}, { ...usage, total_tokens: undefined }, { ...usage, input_tokens: -1 }]) {
       assert.equal(usageOf({ ...body, usage: broken }, 'tokens'), null);
       assert.deepEqual(usageOf({ ...body, usage: broken }, 'images'), { ...noUsage, images: requested });
     }
   });
 
-  it('counts the tokens of an SVG, and needs them if they are reported', () => {
+  it('counts the tokens of an SVG, and requires them to be readable if they are reported', () => {
     const svg = { input_tokens: 1, output_tokens: 2 };
     const withSvg = { ...tokens, inputTokens: 11, outputTokens: 2, images: requested };
     for (const basis of ['tokens', 'images'] as const) {
@@ -59,7 +59,7 @@ describe('a response with images', () => {
     assert.deepEqual(usageOf({ ...body, svg_usage: {} }, 'images'), { ...tokens, images: requested });
   });
 
-  it('counts what holds an image, not what stands in its place', () => {
+  it('counts items with an image, and ignores placeholders', () => {
     const counts: readonly [body: object, count: number][] = [
       [{ data: [{ url: 'a' }, { error: { code: 'OutputImageSensitiveContentDetected' } }, { b64_json: 'b' }] }, 2],
       [{ data: [{ url: 'a', b64_json: null }, { url: null, b64_json: null }, { url: '', b64_json: '' }, {}] }, 1],
@@ -76,7 +76,7 @@ describe('a response with images', () => {
     }
   });
 
-  it('costs nothing if it says that every image failed, whatever it reports', () => {
+  it('is free if all images failed, whatever it reports', () => {
     const failed = { code: 'OutputImageSensitiveContentDetected', message: 'no' };
     for (const basis of ['tokens', 'images'] as const) {
       assert.deepEqual(usageOf({ ...body, data: [{ error: failed }, { url: '', error: failed }] }, basis), noUsage);
@@ -84,7 +84,7 @@ describe('a response with images', () => {
     }
   });
 
-  it('has no facts without an image, or without a time of creation', () => {
+  it('has no usage without an image or a creation time', () => {
     const broken = [
       { data: [] },
       { data: undefined },

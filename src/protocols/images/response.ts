@@ -3,17 +3,16 @@ import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.t
 import { pictureRules } from './pictures.ts';
 import { deliveredAs, deliveredSize, readImageUsage, withSvgUsage } from './usage.ts';
 
-/** What the request asked for, used if the response does not describe its images. */
+/** What the request asked for. Used if the response does not describe its images. */
 export interface RequestedImages {
   readonly quality: string | null;
   readonly size: string | null;
 }
 
 /**
- * Whole responses with images (contract 2.2). The images are megabytes of base64, so they are counted and not kept. A
- * call that is charged by tokens needs its usage, one that is charged by image needs no more than the images. Where every
- * image failed, the response says so and costs nothing. A response without images, or without a time of creation, has no
- * facts.
+ * Non-streaming image responses (contract 2.2). Images are megabytes of base64, so they are counted but not kept. Calls charged by tokens require
+ * usage; calls charged by image only require images. If all images failed, the call is free. A response without images or creation time counts as
+ * having no usage.
  */
 export function imagesResponse(request: RequestedImages): ResponseReading {
   const reading = responseReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (response, basis) => {
@@ -29,7 +28,7 @@ export function imagesResponse(request: RequestedImages): ResponseReading {
   return { ...reading, holding: pictureRules };
 }
 
-/** The tokens, none if they are unknown and the charge does not depend on them. */
+/** Reads the tokens. If the charge does not depend on them, missing tokens count as none. */
 function readTokens(response: ReadResponse, basis: ChargeBasis): Usage | null {
   const usage = readImageUsage(response.member('usage'));
   const total = usage === null ? null : withSvgUsage(usage, response.member('svg_usage'));

@@ -3,19 +3,14 @@ import { pictureTokens } from '../metering/media-tokens.ts';
 import { addUsage, noUsage, readCount, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { readImageUsage } from './usage.ts';
 
-/**
- * The tokens of a stream of pictures. OpenAI reports those of each picture with it; Ark and MiniMax report one usage of all
- * in an event without a picture.
- */
+/** Tokens of an image stream. OpenAI reports tokens with each image; Ark and MiniMax report one total in an event without an image. */
 export class StreamTokens {
   #ofPictures = noUsage;
   #ofStream: Usage | null = null;
-  /** The estimated tokens of pictures whose tokens have not been reported. */
   #unreported = 0;
-  /** Output of the whole stream, in a usage that lacks other totals. */
+  /** Output of the whole stream, from usage without the other totals. */
   #outputOfStream = 0;
 
-  /** An event with this usage and so many pictures. */
   add(usage: unknown, pictures: number, quality: string | null): void {
     const used = readImageUsage(usage);
     if (pictures === 0) {
@@ -28,25 +23,22 @@ export class StreamTokens {
     }
   }
 
-  /** Whether pictures have come whose tokens are not known. */
   get lacksAny(): boolean {
     return this.#unreported > 0 && this.#ofStream === null;
   }
 
-  /** What was reported: of the stream as a whole, or of its pictures if that is more. */
+  /** Reported tokens: the stream's total, or the sum of its images if that is greater. */
   reported(): Usage {
     const ofStream = this.#ofStream ?? noUsage;
     return totalTokens(ofStream) > totalTokens(this.#ofPictures) ? ofStream : this.#ofPictures;
   }
 
-  /** What was reported, and an estimate of what was not. */
   estimated(): Usage {
     const output = Math.max(this.#ofPictures.imageOutputTokens + this.#unreported, this.#outputOfStream);
     return { ...this.#ofPictures, imageOutputTokens: output };
   }
 }
 
-/** The output of a usage that is no usage for the rest, such as that of Ark. */
 function outputAlone(usage: unknown): number {
   return isRecord(usage) ? (readCount(usage.output_tokens) ?? 0) : 0;
 }

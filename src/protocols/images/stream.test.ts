@@ -34,14 +34,14 @@ const image = (count: number, quality: string | null = 'high', size: string | nu
   count,
 });
 
-/** Reads an event the way the tap does: only where it matters. */
+/** Reads an event like the tap, only if it matters. */
 function read(reading: StreamReading, event: Buffer): EventMeaning | 'unread' {
   return reading.matters(event) ? reading.read(event) : 'unread';
 }
 
 describe('a stream of images', () => {
   for (const kind of kinds) {
-    it(`ends with ${kind}.completed, which carries the usage`, () => {
+    it(`ends with ${kind}.completed, which contains the usage`, () => {
       for (const basis of ['tokens', 'images'] as const) {
         const reading = readImagesStream(one, basis);
         assert.equal(read(reading, partial(kind)), 'pass');
@@ -54,7 +54,7 @@ describe('a stream of images', () => {
       }
     });
 
-    it(`goes by the name of the event or by its type, if ${kind} has only one of them`, () => {
+    it(`uses the event name or the type if ${kind} has only one of them`, () => {
       const data = JSON.stringify({ b64_json, usage });
       const typed = JSON.stringify({ b64_json, usage, type: `${kind}.completed` });
       for (const event of [
@@ -72,7 +72,7 @@ describe('a stream of images', () => {
     });
   }
 
-  it('has the pictures of every event that carries one, whatever it is called and wherever they stand', () => {
+  it('counts the images of every event, whatever its name and the position of the image', () => {
     const cases: readonly [event: string, count: number][] = [
       [
         'event: image_generation.partial_succeeded\ndata: {"type":"image_generation.partial_succeeded","url":"a"}\n\n',
@@ -99,7 +99,7 @@ describe('a stream of images', () => {
     }
   });
 
-  it('ends with a usage that stands alone, or with [DONE], once there is something to end', () => {
+  it('ends with an event with only usage, or with [DONE], after at least one result', () => {
     const failed = '{"type":"image_generation.partial_failed","image_index":1,"error":{"code":"c","message":"m"}}';
     const url = '{"type":"image_generation.partial_succeeded","url":"a"}';
     const ark = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 };
@@ -117,14 +117,14 @@ describe('a stream of images', () => {
     }
   });
 
-  it('passes on partial images that share a run with an event to be read', () => {
+  it('forwards partial images in the same chunk as an event to be parsed', () => {
     const reading = readImagesStream(one, 'tokens');
     assert.equal(reading.matters(Buffer.concat([partial('image_edit'), completed('image_edit')])), true);
     assert.equal(reading.read(partial('image_edit')), 'pass');
     assert.equal(reading.read(Buffer.from('\n')), 'pass');
   });
 
-  it('estimates nothing, neither from text nor from a half-read report', () => {
+  it('estimates nothing from text or from a partly read report', () => {
     const reading = readImagesStream(one, 'tokens');
     assert.equal(reading.isNeverEstimated, true);
     assert.equal(reading.written, null);
@@ -133,7 +133,7 @@ describe('a stream of images', () => {
 });
 
 describe('a stream of several images', () => {
-  it('ends with the last one that was requested, and adds up what each one reports', () => {
+  it('ends with the last one requested, and adds the usage of each', () => {
     const reading = readImagesStream({ ...one, count: 3 }, 'tokens');
     assert.equal(read(reading, completed('image_generation')), 'pass');
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
@@ -151,7 +151,7 @@ describe('a stream of several images', () => {
     });
   });
 
-  it('may end by itself behind any of them, with what came', () => {
+  it('can end cleanly after any image', () => {
     const reading = readImagesStream({ ...one, count: 4 }, 'images');
     assert.equal(reading.canEndHere, false);
     read(reading, completed('image_edit'));
@@ -159,7 +159,7 @@ describe('a stream of several images', () => {
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
   });
 
-  it('estimates the tokens of one that was delivered without them', () => {
+  it('estimates the tokens of an image that was delivered without them', () => {
     for (const broken of [undefined, null, {}, { ...usage, total_tokens: undefined }, 'a'.repeat(70_000)]) {
       const byTokens = readImagesStream({ ...one, count: 3 }, 'tokens');
       const byImage = readImagesStream({ ...one, count: 3 }, 'images');
@@ -178,8 +178,8 @@ describe('a stream of several images', () => {
   });
 });
 
-describe('a completed event', () => {
-  it('describes its image; the request counts only if the event says nothing', () => {
+describe('a completion event', () => {
+  it('describes its image; the request counts only if the event has no description', () => {
     const request = { count: 1, quality: 'auto', size: '1536x864' };
     const cases: readonly [rest: object, image: ImageCount][] = [
       [{}, image(1)],
@@ -216,7 +216,7 @@ describe('a completed event', () => {
     }
   });
 
-  it('is none if its data are not the JSON object that they should be', () => {
+  it('is ignored if its data is not the expected JSON object', () => {
     for (const data of [
       '',
       'null',
@@ -237,14 +237,14 @@ describe('a completed event', () => {
     assert.equal(read(dataless, Buffer.from('event: image_edit.completed\n\n')), 'pass');
   });
 
-  it('means what any reader of JSON sees if a key comes twice or is spelt with escapes', () => {
+  it('is interpreted like a JSON parser does if a key is duplicated or has escapes', () => {
     const reading = readImagesStream(one, 'tokens');
     const data = `{"type":"x","usage":1,"b64_json":"a","\\u0075sage":${JSON.stringify(usage)},"type":"image_edit.completed"}`;
     assert.equal(read(reading, Buffer.from(`data: ${data}\n\n`)), 'terminal');
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1, null, null)] });
   });
 
-  it('is read if its image is as large as images are, wherever the usage stands', () => {
+  it('is read even with a large image, wherever the usage is', () => {
     const large = 'iVBORw0KGgo+/'.repeat(600_000);
     for (const body of [
       { b64_json: large, usage },
@@ -267,7 +267,7 @@ describe('a stream of images that fails', () => {
     `event: message\ndata: {"error":{"message":"${'o'.repeat(100_000)}"}}\n\n`,
   ];
   for (const text of errors) {
-    it(`says so: ${JSON.stringify(text.slice(0, 70))}`, () => {
+    it(`is recognized: ${JSON.stringify(text.slice(0, 70))}`, () => {
       const reading = readImagesStream(one, 'images');
       assert.equal(read(reading, Buffer.from(text)), 'failed');
       assert.equal(reading.usage(), null);
@@ -275,14 +275,14 @@ describe('a stream of images that fails', () => {
     });
   }
 
-  it('keeps the facts of the images that came before', () => {
+  it('keeps the usage of the images before the failure', () => {
     const reading = readImagesStream({ ...one, count: 2 }, 'tokens');
     read(reading, completed('image_generation'));
     assert.equal(read(reading, Buffer.from(errors[0]!)), 'failed');
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
   });
 
-  it('is not one that only speaks of errors', () => {
+  it('is not recognized by text that merely mentions errors', () => {
     for (const text of [
       'event: errors\ndata: {"type":"x"}\n\n',
       'event: error\n\n',
@@ -306,7 +306,7 @@ describe('a large event', () => {
   const isNeeded = (beginning: string): boolean | undefined =>
     readImagesStream(one, 'tokens').isNeededWhole?.(Buffer.from(beginning));
 
-  it('passes in parts if it begins like a partial image', () => {
+  it('is forwarded in chunks if it begins like a partial image', () => {
     assert.equal(isNeeded(partial('image_edit').toString().slice(0, 200)), false);
     assert.equal(isNeeded('event: image_edit.partial_image\r\ndata: {"b64_json":"aaaa'), false);
     assert.equal(isNeeded('\nevent:image_edit.partial_image\n'), false);
@@ -314,7 +314,7 @@ describe('a large event', () => {
     assert.equal(isNeeded(': ping\ndata:  { "type" : "image_edit.partial_image" ,'), false);
   });
 
-  it('is a picture if it is too large to be read, and no preview', () => {
+  it('counts as an image if it is too large to be parsed and not a preview', () => {
     const reading = readImagesStream({ ...one, size: '2K' }, 'images');
     reading.noteLarge?.(partial('image_edit').subarray(0, 200));
     assert.equal(reading.usage(), null);
@@ -322,7 +322,7 @@ describe('a large event', () => {
     assert.deepEqual(reading.usage()?.images, [image(1, null, '2K')]);
   });
 
-  it('is needed whole if it may be anything else', () => {
+  it('is buffered as a whole if it may be anything else', () => {
     assert.equal(isNeeded(completed('image_edit').toString().slice(0, 200)), true);
     assert.equal(isNeeded('data: {"type":"image_edit.completed","b64_json":"aaaa'), true);
     assert.equal(isNeeded('event: error\ndata: {"message":"aaaa'), true);

@@ -9,39 +9,38 @@ import type { RequestedImages } from './response.ts';
 import { StreamTokens } from './stream-tokens.ts';
 import { deliveredAs, deliveredSize } from './usage.ts';
 
-/** What was requested, with the most images that the request allows. */
 export interface RequestedStream extends RequestedImages {
   readonly count: number;
 }
 
-/** The events that end a stream, or one picture of several, at OpenAI and whoever follows it. */
+/** Events that complete a stream, or one of several images, at OpenAI and compatible providers. */
 const COMPLETED: readonly string[] = ['image_generation.completed', 'image_edit.completed'];
-/** Previews of a picture that is not finished. The vendor bills them inside the tokens of the finished one. */
+/** Previews of unfinished images. Their tokens are included in those of the finished image. */
 const PREVIEWS: readonly string[] = ['image_generation.partial_image', 'image_edit.partial_image'];
 const PREVIEW_INDEX = 'partial_image_index';
 
 const DONE = Buffer.from('[DONE]');
 
 /**
- * Streams of images (contract 3, 4.5, 4.6), of all vendors.
+ * Reads image streams of all vendors (contract 3, 4.5, 4.6).
  *
- *   streaming ── a preview ────────────────────────▶ streaming
- *             ── an event with a picture ──────────▶ streaming; it is delivered, whatever the event is called
- *             ── an event with the error of one ───▶ streaming, such as image_generation.partial_failed (Ark, MiniMax)
- *             ── *.completed with a picture ───────▶ streaming, until as many have come as may come; then ended
+ *   streaming ── preview ──────────────────────────▶ streaming
+ *             ── event with an image ──────────────▶ streaming; the image is delivered, whatever the event is called
+ *             ── event with the error of an image ─▶ streaming, such as image_generation.partial_failed (Ark, MiniMax)
+ *             ── *.completed with an image ────────▶ streaming; ended if it is the last image allowed
  *             ── *.completed without one, [DONE] ──▶ ended
  *             ── error ────────────────────────────▶ ended
  *
- * What delivered pictures cost is charged wherever the stream ends. Before the first one nothing is.
+ * Delivered images are charged wherever the stream ends; nothing is charged before the first one.
  *
- * An image is megabytes of base64 on one line. Of an event only a few small members are kept; previews are not read.
+ * An image is one line of several megabytes of base64. Only a few small members of an event are kept, and previews are not read.
  */
 export function readImagesStream(request: RequestedStream, basis: ChargeBasis): StreamReading {
   const images = new Map<string, ImageCount>();
   const tokens = new StreamTokens();
   let pictures = 0;
   let failures = 0;
-  /** Pictures that are delivered, other than with a last event, which is not where it cannot be billed. */
+  /** Images delivered so far. A final event that cannot be billed is withheld and does not count. */
   let passed = 0;
 
   function read(event: Buffer): EventMeaning {
@@ -51,7 +50,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     if (name === 'error') return 'failed';
     if (data.equals(DONE)) return pictures + failures > 0 ? 'terminal' : 'pass';
     const members = captureWhole(data, CAPTURED);
-    // The data of the last event of a stream that broke off are no JSON.
+    // The last event of a stream that broke off is not valid JSON.
     if (members === null || (members.member(PREVIEW_INDEX) ?? null) !== null) return 'pass';
     const named = members.member('type');
     const type = typeof named === 'string' ? named : null;
@@ -71,8 +70,8 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   }
 
   /**
-   * Whether an event of completion is the last one: as many have come as may come, or it sums up what came before, or it
-   * cannot be billed and nothing has been delivered yet, so that it is withheld.
+   * Whether a completion event is the last one: the maximum number of images has arrived, or it is a summary without an image, or it cannot be billed
+   * and nothing was delivered before, so that it is withheld.
    */
   function isEnd(found: number): boolean {
     if (found === 0) return pictures + failures > 0 || request.count === 1;
@@ -86,13 +85,12 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     note(found, { quality, ...deliveredSize(members.member('size'), request.size) });
   }
 
-  function note(found: number, look: Omit<ImageCount, 'count'>): void {
+  function note(found: number, description: Omit<ImageCount, 'count'>): void {
     pictures += found;
-    const key = JSON.stringify([look.quality, look.size]);
-    images.set(key, { ...look, count: (images.get(key)?.count ?? 0) + found });
+    const key = JSON.stringify([description.quality, description.size]);
+    images.set(key, { ...description, count: (images.get(key)?.count ?? 0) + found });
   }
 
-  /** Whether pictures have been delivered whose tokens the provider has not reported. */
   const isEstimated = (): boolean => basis === 'tokens' && passed > 0 && tokens.lacksAny;
 
   return {
@@ -101,7 +99,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     outputReports: { count: 0 },
     read,
     usage() {
-      // A picture that failed costs nothing, whatever the provider reports.
+      // Failed images are free of charge, even if the provider reports tokens.
       if (pictures === 0) return failures > 0 ? noUsage : null;
       if (basis === 'tokens' && tokens.lacksAny) return null;
       return { ...tokens.reported(), images: [...images.values()] };
@@ -113,17 +111,17 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     get canEndHere() {
       return pictures + failures > 0;
     },
-    // An event that does not name its type at once is read: a final image that passed as a preview would not be charged.
+    // Events that do not start with their type are parsed, since a final image mistaken for a preview would not be charged.
     isNeededWhole: (beginning) => !isPreview(eventFields(beginning)),
     noteLarge(beginning) {
       if (isPreview(eventFields(beginning))) return;
-      // Too large to be read, and so large only because of its picture.
+      // Only an image makes an event this large.
       passed++;
       tokens.add(undefined, 1, request.quality);
       note(1, { quality: request.quality, size: request.size });
     },
-    // The last picture may come before its previews.
-    goesOnBehindEnd: true,
+    // A finished image may precede its previews.
+    continuesAfterEnd: true,
     get isNeverEstimated() {
       return !isEstimated();
     },
@@ -134,16 +132,15 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
 }
 
 const TYPE_AT_START = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
-/** A type stands at the beginning of the data, where providers put it. */
 const TYPE_BYTES = 256;
 
-/** Whether an event, or one that begins so, is a preview by its name, or by its type if it has no name. */
+/** Whether an event, possibly incomplete, is a preview by its name, or by its type if it has no name. */
 function isPreview({ name, data }: EventFields): boolean {
   const known = name ?? (data === null ? null : TYPE_AT_START.exec(data.toString('latin1', 0, TYPE_BYTES))?.[1]);
   return known != null && PREVIEWS.includes(known);
 }
 
-/** What is kept of the data of an event. Members that are read have a few hundred bytes; larger ones are not kept. */
+/** Members to keep from an event's data. They have a few hundred bytes; larger values are dropped. */
 const CAPTURED: JsonCaptureOptions = {
   keep: ['type', 'usage', 'quality', 'size', PREVIEW_INDEX],
   holding: pictureRules,

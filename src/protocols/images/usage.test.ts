@@ -6,7 +6,7 @@ import { deliveredAs, readImageUsage, withSvgUsage } from './usage.ts';
 
 const totals = { input_tokens: 100, output_tokens: 40, total_tokens: 140 };
 
-/** Text and image tokens in, text and image tokens out. */
+/** Input and output tokens, of text and of images. */
 const facts = (textIn: number, imageIn: number, textOut: number, imageOut: number): Usage => ({
   ...noUsage,
   inputTokens: textIn,
@@ -15,11 +15,11 @@ const facts = (textIn: number, imageIn: number, textOut: number, imageOut: numbe
   imageOutputTokens: imageOut,
 });
 
-describe('usage of images', () => {
+describe('image usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
-    ['takes input for text and output for images if nothing else is said', totals, facts(100, 0, 0, 40)],
+    ['counts input as text and output as images by default', totals, facts(100, 0, 0, 40)],
     [
-      'splits both sides by their details',
+      'splits both totals by their details',
       {
         ...totals,
         input_tokens_details: { text_tokens: 30, image_tokens: 70 },
@@ -27,34 +27,38 @@ describe('usage of images', () => {
       },
       facts(30, 70, 5, 35),
     ],
-    ['finds text if only images are named', inDetail({ image_tokens: 70 }, { image_tokens: 35 }), facts(30, 70, 5, 35)],
-    ['finds images if only text is named', inDetail({ text_tokens: 30 }, { text_tokens: 5 }), facts(30, 70, 5, 35)],
     [
-      'counts what no detail names as text in and image out',
+      'derives text if only images are reported',
+      inDetail({ image_tokens: 70 }, { image_tokens: 35 }),
+      facts(30, 70, 5, 35),
+    ],
+    [
+      'derives images if only text is reported',
+      inDetail({ text_tokens: 30 }, { text_tokens: 5 }),
+      facts(30, 70, 5, 35),
+    ],
+    [
+      'counts tokens without a detail as text input and image output',
       inDetail({ text_tokens: 1, image_tokens: 2 }, { text_tokens: 1, image_tokens: 2 }),
       facts(98, 2, 1, 39),
     ],
-    ['takes details that are null for absent', inDetail(null, null), facts(100, 0, 0, 40)],
-    ['takes details that are empty for absent', inDetail({}, { text_tokens: null }), facts(100, 0, 0, 40)],
-    ['ignores details that are no counts', inDetail({ image_tokens: '7' }, { text_tokens: -1 }), facts(100, 0, 0, 40)],
-    ['ignores details that are no objects', inDetail([70], 'all'), facts(100, 0, 0, 40)],
-    [
-      'does not bill details beyond their total',
-      inDetail({ image_tokens: 500 }, { text_tokens: 500 }),
-      facts(0, 100, 40, 0),
-    ],
-    ['nor what is left over of them', inDetail({ text_tokens: 500 }, { image_tokens: 500 }), facts(100, 0, 0, 40)],
-    ['takes counts of zero', { input_tokens: 0, output_tokens: 0, total_tokens: 0 }, facts(0, 0, 0, 0)],
-    ['has none if there is no usage', undefined, null],
-    ['has none if the usage is null', null, null],
-    ['has none if the usage is no object', [totals], null],
-    ['has none without input tokens', { ...totals, input_tokens: undefined }, null],
-    ['has none without output tokens', { ...totals, output_tokens: null }, null],
-    ['has none without total tokens', { ...totals, total_tokens: undefined }, null],
-    ['has none if a total is negative', { ...totals, input_tokens: -1 }, null],
-    ['has none if a total is a fraction', { ...totals, output_tokens: 0.5 }, null],
-    ['has none if a total is text', { ...totals, total_tokens: '140' }, null],
-    ['has none if a total is beyond belief', { ...totals, output_tokens: TOKEN_COUNT_MAX + 1 }, null],
+    ['treats null details as absent', inDetail(null, null), facts(100, 0, 0, 40)],
+    ['treats empty details as absent', inDetail({}, { text_tokens: null }), facts(100, 0, 0, 40)],
+    ['ignores invalid counts in details', inDetail({ image_tokens: '7' }, { text_tokens: -1 }), facts(100, 0, 0, 40)],
+    ['ignores details that are not objects', inDetail([70], 'all'), facts(100, 0, 0, 40)],
+    ['limits details to their total', inDetail({ image_tokens: 500 }, { text_tokens: 500 }), facts(0, 100, 40, 0)],
+    ['limits the remainder too', inDetail({ text_tokens: 500 }, { image_tokens: 500 }), facts(100, 0, 0, 40)],
+    ['accepts counts of zero', { input_tokens: 0, output_tokens: 0, total_tokens: 0 }, facts(0, 0, 0, 0)],
+    ['is null without usage', undefined, null],
+    ['is null for null usage', null, null],
+    ['is null if the usage is not an object', [totals], null],
+    ['is null without input tokens', { ...totals, input_tokens: undefined }, null],
+    ['is null without output tokens', { ...totals, output_tokens: null }, null],
+    ['is null without total tokens', { ...totals, total_tokens: undefined }, null],
+    ['is null for a negative total', { ...totals, input_tokens: -1 }, null],
+    ['is null for a fractional total', { ...totals, output_tokens: 0.5 }, null],
+    ['is null for a total in a string', { ...totals, total_tokens: '140' }, null],
+    ['is null for an excessive total', { ...totals, output_tokens: TOKEN_COUNT_MAX + 1 }, null],
   ];
   for (const [what, usage, expected] of cases) it(what, () => assert.deepEqual(readImageUsage(usage), expected));
 
@@ -62,7 +66,7 @@ describe('usage of images', () => {
     return { ...totals, input_tokens_details: input, output_tokens_details: output };
   }
 
-  it('adds up to the totals, whatever the details say', () => {
+  it('adds up to the totals, whatever the details', () => {
     const count = fc.nat({ max: 1000 });
     const detail = fc.option(fc.record({ text_tokens: fc.option(count), image_tokens: fc.option(count) }));
     fc.assert(
@@ -86,28 +90,28 @@ describe('usage of the model that writes an SVG', () => {
   const before = facts(100, 0, 3, 40);
   const svg = { model: 'm', input_tokens: 50, output_tokens: 900, reasoning_tokens: 600, total_tokens: 950 };
 
-  it('is added as text, in and out', () => {
+  it('is added as text input and output', () => {
     assert.deepEqual(withSvgUsage(before, svg), { ...facts(150, 0, 903, 40), reasoningTokens: 600 });
   });
 
-  it('is none if it is absent or null', () => {
+  it('is ignored if it is absent or null', () => {
     assert.equal(withSvgUsage(before, undefined), before);
     assert.equal(withSvgUsage(before, null), before);
   });
 
-  it('counts no more reasoning than there is output, and none if there is no count', () => {
+  it('has no more reasoning than output, and none without a valid count', () => {
     assert.equal(withSvgUsage(before, { ...svg, reasoning_tokens: 901 })?.reasoningTokens, 900);
     assert.equal(withSvgUsage(before, { ...svg, reasoning_tokens: undefined })?.reasoningTokens, 0);
   });
 
-  it('makes the facts unusable if it is there and cannot be read', () => {
+  it('makes the usage unusable if it is present but unreadable', () => {
     for (const broken of [7, [svg], {}, { ...svg, input_tokens: null }, { ...svg, output_tokens: '900' }]) {
       assert.equal(withSvgUsage(before, broken), null);
     }
   });
 });
 
-describe('what images were delivered as', () => {
+describe('the description of delivered images', () => {
   const cases: readonly [responded: unknown, requested: string | null, expected: string | null][] = [
     ['high', 'auto', 'high'],
     ['high', null, 'high'],
@@ -120,7 +124,7 @@ describe('what images were delivered as', () => {
     [undefined, null, null],
   ];
   for (const [responded, requested, expected] of cases) {
-    it(`is ${expected} if the response says ${JSON.stringify(responded)} and the request ${requested}`, () => {
+    it(`is ${expected} if the response has ${JSON.stringify(responded)} and the request ${requested}`, () => {
       assert.equal(deliveredAs(responded, requested), expected);
     });
   }

@@ -2,9 +2,8 @@ import { isRecord } from '../../lib/json/json.ts';
 import { noUsage, readDeclaredCount, type Usage } from '../metering/usage-facts.ts';
 
 /**
- * Token facts of the image protocol (contract 2.2). Of the three totals none may be missing. Details are required by
- * the contract and yet missing in streams and at other vendors; tokens without a detail count as text in the input and
- * as image in the output, which is what an image model reads and writes by default.
+ * Reads the usage of the images protocol (contract 2.2). All three totals are required. Details are required by the contract, but missing in streams
+ * and at other vendors; then input counts as text and output as image, the default of image models.
  */
 export function readImageUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
@@ -26,8 +25,8 @@ export function readImageUsage(usage: unknown): Usage | null {
 }
 
 /**
- * The part of a total that a detail names, or else what another detail leaves over. A detail cannot exceed the total
- * that it is part of; a provider that reports more must not make a token count twice.
+ * The share of a total given by one detail, or else by the remainder of another. Details that exceed their total are limited to
+ * it, so that no token counts twice.
  */
 function part(total: number, own: unknown, other: unknown): number {
   const ownTokens = readDeclaredCount(own);
@@ -37,8 +36,8 @@ function part(total: number, own: unknown, other: unknown): number {
 }
 
 /**
- * Adds the tokens of the model that wrote an SVG, which the provider reports beside its `usage`. They are text, in and
- * out, at the price of the model that was called. `null` if they are reported and unreadable.
+ * Adds the tokens of the model that wrote an SVG, which the provider reports next to `usage`. They are text tokens at the price of the called model.
+ * `null` if they are unreadable.
  */
 export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
   if (svgUsage === undefined || svgUsage === null) return usage;
@@ -56,18 +55,17 @@ export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
 
 const NAME_CHARACTERS_MAX = 64;
 
-/** The quality or size of delivered images: as the response says, else as the request asked. */
 export function deliveredAs(responded: unknown, requested: string | null): string | null {
   const isName = typeof responded === 'string' && responded !== '' && responded.length <= NAME_CHARACTERS_MAX;
   return isName ? responded : requested;
 }
 
-/** Sizes that are no vendor's name of one: pixels, and what leaves the choice to the model. */
+/** Sizes that are not vendor-specific names: pixels, or `auto`. */
 const NO_SIZE_NAME = /^\s*(?:auto|[0-9]+\s*[xX*×:]\s*[0-9]+)\s*$/;
 
 /**
- * The size of delivered images, with the name by which the request asked for it: Ark is asked for 2K and reports 2496x1664,
- * and a price list may know either.
+ * The size of delivered images, and the name of the size in the request if different: Ark accepts 2K and reports 2496x1664, and a price list may
+ * contain either.
  */
 export function deliveredSize(
   responded: unknown,

@@ -1,13 +1,12 @@
 import type { Envelope, RenderStreamError } from '../../errors/envelopes.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 
-/** Errors of the messages protocol (contract, section 7). */
 interface MessagesErrorBody {
   readonly type: 'error';
   readonly error: {
     readonly type: string;
     readonly message: string;
-    /** The envelope has no `code`; this is where the vendor's own clients look for one. */
+    /** The format has no `code`; the vendor's clients look for one here. */
     readonly details: { readonly error_code: string };
   };
   readonly request_id: string;
@@ -27,7 +26,6 @@ export const messagesEnvelope: Envelope<MessagesErrorBody> = {
   render: renderMessages,
 };
 
-/** The envelope as an event named `error`. */
 export const messagesStreamError: RenderStreamError = (error, requestId) =>
   `event: error\ndata: ${JSON.stringify(renderMessages(error, requestId))}\n\n`;
 
@@ -38,7 +36,6 @@ function messagesType(error: GatewayError): string {
   return known ?? (error.messagesStatus >= 500 ? 'api_error' : 'invalid_request_error');
 }
 
-/** By status. */
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   402: 'billing_error',

@@ -2,9 +2,9 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from '../metering/usage-facts.ts';
 
 /**
- * The input side of messages usage in a stream: input, reads and writes of the cache are one tuple, of which a vendor moves
- * tokens from one figure to another between its reports. So the greatest figure of each would count tokens twice: Kimi, DashScope
- * and vLLM begin with the whole input, and report at the end which part of it the cache had.
+ * The input side of streamed messages usage: input, cache reads and cache writes. Vendors move tokens between these figures from one report to the
+ * next: Kimi, DashScope and vLLM first report the whole input, and at the end how much of it was cached. Taking the maximum of each figure would
+ * count tokens twice, so the figures are tracked as one tuple.
  */
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -14,23 +14,22 @@ const WRITTEN = 'cache_creation_input_tokens';
 const LIFETIMES = 'cache_creation';
 const LONG_LIVED = 'ephemeral_1h_input_tokens';
 
-/** The members of a usage object that are the input side. */
 export const INPUT_SIDE: readonly string[] = [INPUT, READ, WRITTEN, LIFETIMES];
 
-/** Figures of one input, counted twice, differ by the tokens of a chat template. */
+/** Two counts of the same input differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 0.02;
 
-/** The tuple so far, in the members of the wire. */
+/** The input side reported so far, under its wire names. */
 export class InputSide {
   #fields: Fields = {};
-  /** The whole input as it was reported, if a later report of the cache alone has split it. */
+  /** The whole input, if a later report with only cache figures has split it. */
   #whole: number | null = null;
 
   get fields(): Fields {
     return this.#fields;
   }
 
-  /** Takes the input side of a report in the place of all before, where it states one. */
+  /** Replaces earlier reports if this one has a readable input; otherwise merges it. */
   replace(report: Fields): void {
     const stated = statedOf(report);
     if (stated[INPUT] === undefined || !isReadable(stated)) {
@@ -41,7 +40,7 @@ export class InputSide {
     this.#fields = this.#withLifetimes(stated, stated);
   }
 
-  /** Takes the input side of a report in: the latest that splits the input counts, one without figures changes nothing. */
+  /** Merges a report. The latest one that splits the input counts; a report without figures changes nothing. */
   update(report: Fields): void {
     const before = this.#fields;
     const stated = statedOf(report);
@@ -58,16 +57,16 @@ export class InputSide {
     if (!hasInput) this.#fields = { ...this.#fields, [INPUT]: undefined };
   }
 
-  /** An input that is not split: it grows with each round of the provider's tools, or repeats the sum of the tuple. */
+  /** Merges an unsplit input. It grows with each round of provider tools, or repeats the sum of the tuple. */
   #takeWhole(input: number): void {
     const before = this.#fields;
     const isSum = cachedOf(before) > 0 && isAbout(input, totalOf(before));
     if (input >= countOf(before, INPUT) && !isSum) this.#fields = { ...before, [INPUT]: input };
-    // Behind figures of the cache alone it is the whole that they are a part of, as if it had come before them.
+    // If only cache figures were reported before, this is the whole that includes them.
     else if (before[INPUT] === undefined) this.#fields = { ...before, [INPUT]: Math.max(input - cachedOf(before), 0) };
   }
 
-  /** Figures of the cache alone are a part of the input that was reported before, unless that was split or is too small. */
+  /** Merges cache figures without input. They are part of the input reported earlier, unless that was already split or is smaller. */
   #takeCache(stated: Fields): void {
     const before = this.#fields;
     if (this.#whole === null && cachedOf(before) === 0) this.#whole = countOf(before, INPUT);
@@ -79,7 +78,7 @@ export class InputSide {
     this.#fields = { ...cache, [INPUT]: input };
   }
 
-  /** A whole tuple replaces the one before; members that it leaves out stay. */
+  /** Replaces the tuple; members missing from the report keep their values. */
   #takeTuple(stated: Fields): void {
     const before = this.#fields;
     this.#whole = null;
@@ -88,7 +87,7 @@ export class InputSide {
     this.#fields = falls ? { ...tuple, ...realWhereZero(before, stated) } : tuple;
   }
 
-  /** The split by lifetime is often in the first report alone; it counts as far as the total of the last one goes. */
+  /** Keeps the split by lifetime, which often only the first report has, up to the latest total of writes. */
   #withLifetimes(tuple: Fields, stated: Fields): Fields {
     const written = readCount(stated[WRITTEN]);
     if (written == null || stated[LIFETIMES] !== undefined) return tuple;
@@ -100,7 +99,7 @@ function statedOf(report: Fields): Fields {
   return Object.fromEntries(INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])));
 }
 
-/** Of a report whose sum falls, zeros say nothing if there was a figure before. */
+/** If the sum of a report is lower than before, zeros in it do not replace earlier figures. */
 function realWhereZero(before: Fields, stated: Fields): Fields {
   const names = cachedOf(before) === 0 ? [] : [READ, WRITTEN].filter((name) => readCount(stated[name]) === 0);
   return Object.fromEntries(
@@ -123,7 +122,7 @@ function withGreatest(before: Fields, stated: Fields): Fields {
   };
 }
 
-/** What is no count makes the usage unreadable, until a later report has one in its place. */
+/** A value that is not a count makes the usage unreadable until a later report replaces it. */
 function isReadable(fields: Fields): boolean {
   return [INPUT, READ, WRITTEN].every((name) => readCount(fields[name]) !== undefined);
 }

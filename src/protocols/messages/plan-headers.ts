@@ -2,16 +2,15 @@ import { type PlanHeaders, type PlanWindow, unixSeconds, usedPart } from '../pla
 
 const PREFIX = 'anthropic-ratelimit-unified';
 
-/** The windows of a plan as the clients of this family name them: in headers, and as the one that limits most. */
 const WINDOWS = {
   fiveHour: { short: '5h', claim: 'five_hour' },
   weekly: { short: '7d', claim: 'seven_day' },
 } as const;
 
-/** Used parts from which clients warn, the greatest first. */
+/** Usage from which clients warn, highest first. */
 const THRESHOLDS = [0.95, 0.75];
 
-/** The windows of a plan as agents that speak messages read them: fractions and Unix seconds. */
+/** Plan windows for agents that use the messages protocol: usage as a fraction, times in Unix seconds. */
 export const messagesPlanHeaders: PlanHeaders = (windows, isRefused) => {
   const [most] = windows.toSorted((a, b) => usedPart(b) - usedPart(a) || b.resetAtMs - a.resetAtMs);
   if (most === undefined) return {};

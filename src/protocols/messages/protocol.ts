@@ -3,7 +3,6 @@ import { BUDGETS } from '../token-estimate/budgets.ts';
 import { messagesEnvelope } from './errors.ts';
 import { messagesRateHeaders } from './rate-headers.ts';
 
-/** The messages family. */
 export const messagesProtocol: Protocol<'messages'> = {
   name: 'messages',
   envelope: messagesEnvelope,

@@ -1,12 +1,9 @@
 import type { RateHeaders, RateLeft } from '../rate-status.ts';
 
-/** The name under which SDKs and agents of this family look for these headers, whatever the gateway calls the protocol. */
+/** SDKs and agents of this family expect this prefix, whatever the protocol's mount names are. */
 const VENDOR = 'anthropic';
 
-/**
- * What is left of limits by the minute, as clients of the messages family read it, such as
- * `anthropic-ratelimit-requests-remaining`, and the same under the names of the gateway's own addresses.
- */
+/** `anthropic-ratelimit-requests-remaining` and similar headers, and the same headers with each mount name of the protocol as prefix. */
 export const messagesRateHeaders: RateHeaders = ({ requests, tokens }, _nowMs, names) =>
   Object.fromEntries(
     [VENDOR, ...names.filter((name) => name !== VENDOR)].flatMap((name) => [
@@ -24,7 +21,7 @@ function headersOf(prefix: string, left: RateLeft | null): [string, string][] {
   ];
 }
 
-/** RFC 3339 in whole seconds, rounded up: at that instant all of it is free. */
+/** RFC 3339 in whole seconds, rounded up so that the full limit is available at that time. */
 function instantText(epochMs: number): string {
   return new Date(Math.ceil(epochMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z');
 }

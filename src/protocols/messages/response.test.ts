@@ -8,7 +8,7 @@ const responseOf = (members: object) => captureResponse(messagesResponse(), JSON
 const usageOf = (usage: unknown) => messagesResponse().usage(responseOf({ usage }), 'tokens');
 
 describe('messages response', () => {
-  it('keeps its usage, and blocks only if a provider made one', () => {
+  it('keeps its usage, and blocks only if a provider tool produced one', () => {
     assert.deepEqual([messagesResponse().keep, messagesResponse().count], [['usage', 'container'], []]);
     const text = { type: 'text', text: 'a "tool_use_id" in a text' };
     for (const [content, isMarked] of [
@@ -25,7 +25,7 @@ describe('messages response', () => {
     assert.deepEqual(usageOf(usage), expected);
   });
 
-  it('shows rounds and searches that only a provider can have run, whether the request offered tools or not', () => {
+  it('counts rounds and searches that only a provider can run, whether or not the request offers tools', () => {
     const usage = { input_tokens: 7, output_tokens: 8 };
     const content = [
       { type: 'server_tool_use', id: 'a', name: 'web_search', input: {} },
@@ -38,13 +38,13 @@ describe('messages response', () => {
     assert.deepEqual(shown, { ...noUsage, inputTokens: 7, outputTokens: 8, webSearches: 1, serverToolUses: 2 });
   });
 
-  it('fails closed without the totals', () => {
+  it('fails closed without totals', () => {
     for (const usage of [undefined, null, 'x', {}, { input_tokens: 11 }, { output_tokens: 7 }]) {
       assert.equal(usageOf(usage), null);
     }
   });
 
-  it('cannot be referred to by a later call', () => {
+  it('cannot be referred to by later calls', () => {
     assert.deepEqual(messagesResponse().continuationKeys(responseOf({ id: 'msg_1' })), []);
   });
 });

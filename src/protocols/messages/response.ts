@@ -18,8 +18,8 @@ const ESTIMATE: ResponseEstimate = {
 };
 
 /**
- * Whole responses of messages creation; `namesContainer`: the request goes on in a container that was made before;
- * `offersTools`: it offers tools that the provider runs, some of which are called by blocks that look like those of the client.
+ * `namesContainer`: the request continues an existing container. `offersTools`: it offers tools that the provider runs, some of which appear in
+ * blocks like those of client tools.
  */
 export const messagesResponse = (namesContainer = false, offersTools = false): ResponseReading => ({
   keep: ['usage', 'container', ...(offersTools ? ['content'] : [])],
@@ -40,18 +40,15 @@ export const messagesResponse = (namesContainer = false, offersTools = false): R
   estimate: ESTIMATE,
 });
 
-/** Members of blocks that only a provider makes: the result of a tool that it ran, and a call of an MCP server. */
+/** Members that only provider-generated blocks have: tool results, and calls of MCP servers. */
 const MARKED_CONTENT: MarkedMember = { name: 'content', marks: new MemberNames('tool_use_id', 'server_name') };
 
-/**
- * Adds the container that was made for a call. One in which searches and fetched pages are filtered is free of charge.
- */
+/** Adds the container that a call created. Containers that only filter searches and fetched pages are free of charge. */
 export function withContainer(usage: Usage | null, container: unknown, namesContainer: boolean): Usage | null {
   if (usage === null || namesContainer || containerKeys(container).length === 0) return usage;
   return usage.webSearches > 0 || usage.webFetches > 0 ? usage : { ...usage, containers: 1 };
 }
 
-/** The container in which tools of the response ran; a later call may go on in it. */
 export function containerKeys(container: unknown): readonly string[] {
   const id = isRecord(container) ? container.id : null;
   return typeof id === 'string' && id !== '' ? [stateKey({ kind: 'container', id })] : [];

@@ -3,23 +3,22 @@ import { ShownUses, type ToolUnit, type ToolUses } from '../metering/tool-uses.t
 import type { Usage } from '../metering/usage-facts.ts';
 
 /**
- * The searches and fetched pages that the blocks of a message show: the call, and its result. They count if the usage
- * does not count tools, because its vendor never does, or the stream was left before. Runs of code are billed otherwise.
+ * Searches and fetched pages that the blocks of a message show as a call and a result. They count if the usage has no tool counts, because the vendor
+ * never reports them or the stream broke off. Code execution is billed in another way.
  */
 interface ShownTools {
-  /** Takes a block in. */
   add(block: unknown): void;
   uses(): ToolUses;
-  /** How often the provider ran a tool of any kind: also code, servers of MCP, and what failed. */
+  /** Number of provider tool runs of any kind, including code, MCP servers and failed runs. */
   rounds(): number;
 }
 
 const RESULT = '_tool_result';
-/** Calls that the provider runs; one of the caller has a name of the provider's kind at Moonshot and MiniMax. */
+/** The type of calls that the provider runs. Moonshot and MiniMax use the type of client calls with a provider's tool name. */
 const SERVER_CALL = 'server_tool_use';
-/** `server_tool_use`, `mcp_tool_use`; not `tool_use` itself. */
+/** Matches `server_tool_use` and `mcp_tool_use`, but not `tool_use`. */
 const CALL_OF_PROVIDER = '_tool_use';
-/** How the types of blocks end that only what a provider runs has. */
+/** Suffixes of block types that only provider tools use. */
 export const PROVIDER_BLOCKS = [CALL_OF_PROVIDER, RESULT] as const;
 
 export function isOfProvider(block: unknown): boolean {
@@ -39,7 +38,7 @@ export function shownTools(): ShownTools {
       if (block.type.endsWith(RESULT)) {
         results++;
         const unit = unitOf(block.type);
-        // Nobody bills a search that failed.
+        // Failed searches are not billed.
         if (isError(block.content)) seen.forget(`${block.tool_use_id}`);
         else if (unit !== null) seen.note(`${block.tool_use_id}`, unit);
         return;
@@ -56,7 +55,6 @@ export function shownTools(): ShownTools {
   };
 }
 
-/** By the name of a tool, or the type of its result. */
 function unitOf(name: string): ToolUnit | null {
   if (name.includes('web_search')) return 'webSearches';
   return name.includes('web_fetch') ? 'webFetches' : null;
@@ -66,7 +64,7 @@ function isError(content: unknown): boolean {
   return isRecord(content) && typeof content.type === 'string' && content.type.endsWith('_error');
 }
 
-/** Adds what the blocks show: rounds, and uses unless the provider has counted them to the end. */
+/** Adds rounds that the blocks show, and tool uses unless the provider's final usage counts them. */
 export function withShown(usage: Usage | null, isCounted: boolean, shown: ShownTools): Usage | null {
   const rounds = shown.rounds();
   if (usage === null || rounds === 0) return usage;

@@ -3,14 +3,14 @@ import { listOf, Members, open, openMembers, type Rule, state } from '../request
 import { skill } from '../skills.ts';
 import { BLOCK_MEMBERS, MEDIA_PLACES, STORED_PROMPT, topMembers } from '../top-members.ts';
 
-/** Blocks, which stand in messages, in results of tools, and in documents that consist of blocks. */
+/** Blocks in messages, in tool results, and in documents that consist of blocks. */
 const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', readBy: 'block' }, readBy: 'block' };
 
 const BLOCK = openMembers({
   ...BLOCK_MEMBERS,
   source: { text: 'setting', members: new Members({ ...MEDIA_PLACES, content: BLOCKS }, 'open') },
   content: BLOCKS,
-  // A tool that is added in the middle of a conversation, and those that a server listed.
+  // A tool added in the middle of a conversation, or listed by a server.
   tool: open({ definition: 'tools' }),
   citations: 'content',
   transformations: 'content',
@@ -19,7 +19,7 @@ const BLOCK = openMembers({
   trigger: 'content',
 });
 
-/** Members at the top in the vendor's documentation, in addition to those of all protocols. */
+/** Top-level members that only this protocol documents. */
 const CONTENT_AT_TOP = [
   ...['max_tokens', 'billing_policy', 'cache_control', 'compaction', 'context_management', 'fallback_credit_token'],
   ...['fallbacks', 'inference_geo', 'output_config', 'output_format', 'speed', 'stop_sequences', 'thinking', 'betas'],

@@ -14,13 +14,13 @@ function eventOf(type: string, rest: object = {}): Buffer {
 const start = (usage: unknown) => eventOf('message_start', { message: { id: 'msg_1', usage } });
 const delta = (usage: unknown) => eventOf('message_delta', { delta: { stop_reason: 'end_turn' }, usage });
 
-/** Reads events the way the tap does: only where they matter. */
+/** Reads events like the tap, only if they matter. */
 function read(reading: StreamReading, ...events: readonly Buffer[]): (EventMeaning | 'unread')[] {
   return events.map((event) => (reading.matters(event) ? reading.read(event) : 'unread'));
 }
 
 describe('messages stream', () => {
-  it('counts calls that only a provider can make, and others if the request offered tools of one, whatever came together', () => {
+  it('counts calls that only a provider can make, and others if the request offers provider tools, however events are grouped', () => {
     const named = (type: string, name: string) =>
       eventOf('content_block_start', { index: 1, content_block: { type, id: 'a', name, input: {} } });
     const provisional = start({ input_tokens: 41, output_tokens: 23 });
@@ -39,7 +39,7 @@ describe('messages stream', () => {
     }
   });
 
-  it('takes usage that stands in message_stop alone', () => {
+  it('accepts usage that is only in message_stop', () => {
     const usage = { input_tokens: 41, output_tokens: 23 };
     for (const end of [{ usage }, { message: { usage } }]) {
       const reading = readMessagesStream();
@@ -48,7 +48,7 @@ describe('messages stream', () => {
     }
   });
 
-  it('leaves content and pings unread', () => {
+  it('does not parse content and pings', () => {
     const reading = readMessagesStream();
     const events = [
       eventOf('ping'),
@@ -65,7 +65,7 @@ describe('messages stream', () => {
     );
   });
 
-  it('sees an end of the output at the end of a block, and at message_delta', () => {
+  it('detects an end of the output at the end of a block and at message_delta', () => {
     for (const end of [eventOf('content_block_stop', { index: 0 }), delta({ output_tokens: 3 })]) {
       const reading = readMessagesStream();
       const text = 'say {"type":"content_block_stop"}';
@@ -80,7 +80,7 @@ describe('messages stream', () => {
     }
   });
 
-  it('takes the output from message_delta and the input from message_start', () => {
+  it('takes output from message_delta and input from message_start', () => {
     const reading = readMessagesStream();
     assert.deepEqual(read(reading, start({ input_tokens: 9, output_tokens: 1 }), delta({ output_tokens: 30 })), [
       'pass',
@@ -89,14 +89,14 @@ describe('messages stream', () => {
     assert.deepEqual(reading.usage(), facts(9, 30));
   });
 
-  it('goes by the greatest figures, which are cumulative', () => {
+  it('uses the maximum figures, since figures are cumulative', () => {
     const reading = readMessagesStream();
     read(reading, start({ input_tokens: 2_679, output_tokens: 3 }), delta({ output_tokens: 10 }));
     read(reading, delta({ input_tokens: 10_682, output_tokens: 510, cache_read_input_tokens: null }));
     assert.deepEqual(reading.usage(), facts(10_682, 510));
   });
 
-  it('does without the figures of message_start', () => {
+  it('does not require figures in message_start', () => {
     for (const first of [start(null), start(undefined), eventOf('message_start', { message: null, x: 'usage' })]) {
       const reading = readMessagesStream();
       read(reading, first, delta({ input_tokens: 9, output_tokens: 30 }));
@@ -104,14 +104,14 @@ describe('messages stream', () => {
     }
   });
 
-  it('does not take the provisional output of message_start for the output', () => {
+  it('ignores the provisional output in message_start', () => {
     const reading = readMessagesStream();
     read(reading, start({ input_tokens: 9, output_tokens: 1 }));
     assert.equal(reading.usage(), null);
     assert.deepEqual(reading.partialUsage(), facts(9, 1));
   });
 
-  it('has no final usage behind a message_delta without a count of output', () => {
+  it('has no final usage after a message_delta without output', () => {
     for (const without of [
       delta(undefined),
       delta(null),
@@ -126,7 +126,7 @@ describe('messages stream', () => {
     }
   });
 
-  it('keeps the final output if a later message_delta leaves it out', () => {
+  it('keeps the final output if a later message_delta omits it', () => {
     const reading = readMessagesStream();
     read(
       reading,
@@ -137,18 +137,18 @@ describe('messages stream', () => {
     assert.deepEqual(reading.usage(), facts(12, 30));
   });
 
-  it('has no final usage if the output is unreadable, but keeps what was readable', () => {
+  it('has no final usage if the output is unreadable, but keeps readable figures', () => {
     const reading = readMessagesStream();
     read(reading, start({ input_tokens: 9, output_tokens: 1 }), delta({ output_tokens: -3 }));
     assert.equal(reading.usage(), null);
     assert.deepEqual(reading.partialUsage(), facts(9, 1));
   });
 
-  it('has no partial usage before any figure has come', () => {
+  it('has no partial usage before any figure', () => {
     assert.equal(readMessagesStream().partialUsage(), null);
   });
 
-  it('ends with message_stop, and with nothing that only mentions it', () => {
+  it('ends with message_stop, but not with text that contains it', () => {
     const reading = readMessagesStream();
     assert.deepEqual(read(reading, eventOf('message_stop')), ['done']);
     assert.deepEqual(read(reading, Buffer.from('data: {"type" : "message_stop"}')), ['done']);
@@ -163,14 +163,14 @@ describe('messages stream', () => {
     }
   });
 
-  it('takes an error event for a failure', () => {
+  it('treats an error event as a failure', () => {
     assert.deepEqual(
       read(readMessagesStream(), eventOf('error', { error: { type: 'overloaded_error', message: 'x' } })),
       ['error'],
     );
   });
 
-  it('takes an event named error for a failure, whatever its data', () => {
+  it('treats an event named error as a failure, whatever its data', () => {
     for (const text of [
       'event: error\ndata: {"error":{"message":"overloaded"}}\n\n',
       'event:error\r\ndata: {"message":"overloaded"}\r\n\r\n',
@@ -189,7 +189,7 @@ describe('messages stream', () => {
     assert.equal(reading.canEndHere, false);
   });
 
-  it('streams text and tool input, and of thinking what is more: its text, or what of it is encrypted', () => {
+  it('counts text, tool input, and the larger of visible and encrypted thinking', () => {
     const sizeOf = (thinking: string, signature: string): number => {
       const text = new WrittenText(readMessagesStream().written!);
       text.add(eventOf('content_block_start', { content_block: { type: 'text', text: '' } }));
@@ -204,7 +204,7 @@ describe('messages stream', () => {
   });
 });
 
-describe('messages stream: searches of the provider', () => {
+describe('provider searches in a messages stream', () => {
   const block = (of: object) => eventOf('content_block_start', { index: 0, content_block: of });
   const call = (id: string, name = 'web_search') => block({ type: 'server_tool_use', id, name, input: {} });
   const result = (id: string, content: unknown = []) =>
@@ -217,7 +217,7 @@ describe('messages stream: searches of the provider', () => {
     return { partial: reading.partialUsage()!.webSearches, final: reading.usage()?.webSearches };
   }
 
-  it('count by their calls and results if the usage counts none', () => {
+  it('count by calls and results if the usage does not count them', () => {
     const begun = start({ input_tokens: 3, output_tokens: 1, server_tool_use: { web_search_requests: 0 } });
     const shown = [begun, call('a'), result('a'), call('b'), call('c'), result('c', error)];
     assert.deepEqual(searchesOf(...shown), { partial: 2, final: undefined });
@@ -225,14 +225,14 @@ describe('messages stream: searches of the provider', () => {
     assert.equal(searchesOf(...shown, eventOf('message_stop'), call('d')).partial, 2);
   });
 
-  it('count as the end of the stream says, if it does', () => {
+  it('count as reported at the end of the stream, if they are', () => {
     const begun = start({ input_tokens: 3, output_tokens: 1 });
     const end = (web_search_requests: number) => delta({ output_tokens: 9, server_tool_use: { web_search_requests } });
     assert.equal(searchesOf(begun, call('a'), result('a'), end(0)).final, 0);
     assert.equal(searchesOf(begun, call('a'), result('a'), end(4)).final, 4);
   });
 
-  it('are no calls of tools of the caller, and no runs of code', () => {
+  it('exclude calls of client tools and code execution', () => {
     const begun = start({ input_tokens: 3, output_tokens: 1 });
     const own = block({ type: 'tool_use', id: 'a', name: 'web_search', input: {} });
     assert.equal(searchesOf(begun, own, call('b', 'bash_code_execution')).partial, 0);

@@ -10,33 +10,31 @@ import { MessagesUsage } from './usage.ts';
 import { streamedMessageText } from './written.ts';
 
 /**
- * Streams of the messages protocol: `message_start` with provisional usage, content blocks, one or more `message_delta`
- * with cumulative usage, `message_stop`; `error` may come anywhere. Clients know an error by the name of its event,
- * whatever the data are, so its name counts as well as its `type`.
+ * Messages streams consist of `message_start` with provisional usage, content blocks, one or more `message_delta` with cumulative usage, and
+ * `message_stop`. An `error` may occur anywhere. Clients recognize errors by the event name, so the name counts as well as `type`.
  */
 const BLOCK_END = '"content_block_stop"';
 const BLOCK_START = '"content_block_start"';
-const SIGNS = [
+const MARKERS = [
   ...['"usage"', '"message_delta"', '"message_stop"', '"error"', 'event: error', 'event:error'],
   ...[BLOCK_END, BLOCK_START],
   ...PROVIDER_BLOCKS.map((end) => `${end}"`),
 ];
-const SIGN_PATTERNS = new BytePatterns(SIGNS.map((sign) => Buffer.from(sign)));
+const MARKER_PATTERNS = new BytePatterns(MARKERS.map((marker) => Buffer.from(marker)));
 
 /**
- * `namesContainer`: the request goes on in a container that was made before; `offersTools`: it offers tools that the provider
- * runs, some of which are called by blocks that look like those of the client.
+ * `namesContainer`: the request continues an existing container. `offersTools`: it offers tools that the provider runs, some of which appear in
+ * blocks like those of client tools.
  */
 export function readMessagesStream(namesContainer = false, offersTools = false): StreamReading {
   const facts = new MessagesUsage();
   const reports = new OutputReports();
-  /** The figures of `message_start` are provisional; only a `message_delta` has the final count of output. */
+  /** Figures in `message_start` are provisional; only `message_delta` has the final output count. */
   let hasFinalUsage = false;
   let hasOutputEnd = false;
   let hasEnded = false;
   let container: unknown = null;
   const shown = shownTools();
-  /** Whether the end of the stream counts uses of tools. */
   let countsTools = false;
 
   function read(event: Buffer): EventMeaning {
@@ -54,7 +52,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         }
         return 'pass';
       case 'content_block_start':
-        // Whether this event is read otherwise depends on what came together with it.
+        // This event may also be parsed only because of others in the same chunk.
         if (!hasEnded && (offersTools || isOfProvider(body.content_block))) shown.add(body.content_block);
         return 'pass';
       case 'content_block_stop':
@@ -84,15 +82,15 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
     hasFinalUsage ||= readCount(usage.output_tokens) != null;
   }
 
-  function isSign(sign: string): boolean {
-    if (sign === BLOCK_END) return !hasOutputEnd;
-    return sign !== BLOCK_START || offersTools;
+  function isRelevant(marker: string): boolean {
+    if (marker === BLOCK_END) return !hasOutputEnd;
+    return marker !== BLOCK_START || offersTools;
   }
 
   const withTools = (usage: Usage | null): Usage | null => withShown(usage, countsTools, shown);
 
   return {
-    matters: (run) => SIGN_PATTERNS.some(run, (sign) => isSign(SIGNS[sign]!)),
+    matters: (run) => MARKER_PATTERNS.some(run, (marker) => isRelevant(MARKERS[marker]!)),
     written: streamedMessageText(),
     outputReports: reports,
     read,

@@ -11,14 +11,14 @@ const run = (counts: Partial<Usage>) => ({ model: null, isInside: true, usage: {
 
 describe('messages usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
-    ['takes the totals where there is nothing else', totals, facts],
+    ['uses the totals if there is nothing else', totals, facts],
     [
       'adds cache reads and writes to the input, which does not include them',
       { ...totals, cache_read_input_tokens: 300, cache_creation_input_tokens: 50 },
       { ...facts, cachedInputTokens: 300, cacheWriteTokens: 50 },
     ],
     [
-      'tells five-minute and one-hour writes apart',
+      'distinguishes five-minute and one-hour writes',
       {
         ...totals,
         cache_creation_input_tokens: 50,
@@ -27,22 +27,22 @@ describe('messages usage', () => {
       { ...facts, cacheWriteTokens: 20, cacheWrite1hTokens: 30 },
     ],
     [
-      'reads the split alone',
+      'reads the split without a total',
       { ...totals, cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 30 } },
       { ...facts, cacheWriteTokens: 20, cacheWrite1hTokens: 30 },
     ],
     [
-      'takes what the split leaves of the total for written for five minutes',
+      'counts the rest of the total as five-minute writes',
       { ...totals, cache_creation_input_tokens: 50, cache_creation: { ephemeral_1h_input_tokens: 30 } },
       { ...facts, cacheWriteTokens: 20, cacheWrite1hTokens: 30 },
     ],
     [
-      'goes by the split if it exceeds the total',
+      'uses the split if it exceeds the total',
       { ...totals, cache_creation_input_tokens: 10, cache_creation: { ephemeral_1h_input_tokens: 30 } },
       { ...facts, cacheWrite1hTokens: 30 },
     ],
     [
-      'takes null for absent in every field that may be null',
+      'treats null as absent in every nullable field',
       {
         ...totals,
         cache_read_input_tokens: null,
@@ -55,7 +55,7 @@ describe('messages usage', () => {
       facts,
     ],
     [
-      'takes null inside a split for 0',
+      'treats null within a split as 0',
       {
         ...totals,
         cache_creation_input_tokens: 5,
@@ -69,7 +69,7 @@ describe('messages usage', () => {
       { ...facts, reasoningTokens: 15 },
     ],
     [
-      'cuts a thinking count above the output to the output',
+      'limits thinking tokens to the output',
       { ...totals, output_tokens_details: { thinking_tokens: 21 } },
       { ...facts, reasoningTokens: 20 },
     ],
@@ -115,12 +115,12 @@ describe('messages usage', () => {
       },
     ],
     [
-      'does not add iterations of another type, which are inside the totals',
+      'does not add iterations of other types, which the totals include',
       { ...totals, iterations: [{ type: 'message', ...totals }, { ...totals }, null, 'compaction', 7] },
       { ...facts, parts: [run(facts)] },
     ],
     [
-      'lists the runs that add up to the totals, with the models that they name',
+      'lists the runs that the totals include, with their models',
       {
         ...totals,
         iterations: [
@@ -140,12 +140,12 @@ describe('messages usage', () => {
       },
     ],
     [
-      'leaves out an unreadable run that is inside the totals',
+      'omits an unreadable run that the totals include',
       { ...totals, iterations: [{ type: 'message', input_tokens: -1 }] },
       facts,
     ],
     [
-      'counts what a compaction iteration leaves out as 0',
+      'treats missing counts of a compaction iteration as 0',
       { ...totals, iterations: [{ type: 'compaction', output_tokens: 5 }, { type: 'compaction' }] },
       {
         ...facts,
@@ -155,29 +155,29 @@ describe('messages usage', () => {
       },
     ],
     [
-      'cannot be billed if a compaction iteration is unreadable',
+      'is unusable if a compaction iteration is unreadable',
       { ...totals, iterations: [{ type: 'compaction', input_tokens: -1, output_tokens: 2 }] },
       null,
     ],
-    ['takes iterations that are no list for none', { ...totals, iterations: {} }, facts],
-    ['does not need cache fields of any kind', { ...totals, cache_creation: [5], output_tokens_details: [] }, facts],
+    ['ignores iterations that are not a list', { ...totals, iterations: {} }, facts],
+    ['does not require cache fields', { ...totals, cache_creation: [5], output_tokens_details: [] }, facts],
     [
-      'counts the tools that the provider ran',
+      'counts provider tools',
       { ...totals, server_tool_use: { web_search_requests: 3, web_fetch_requests: 2, other: 'x' } },
       { ...facts, webSearches: 3, webFetches: 2, serverToolUses: 5 },
     ],
     [
-      'says on which terms it was served',
+      'reads the service terms that were applied',
       { ...totals, service_tier: 'priority', speed: 'fast', inference_geo: 'us' },
       { ...facts, servedOn: { serviceTier: 'priority', speed: 'fast', inferenceGeo: 'us' } },
     ],
     [
-      'reads counts that are text',
+      'reads counts in strings',
       { input_tokens: '100', output_tokens: '20', cache_read_input_tokens: '30' },
       { ...facts, cachedInputTokens: 30 },
     ],
     [
-      'names counts of a cache in a spelling that is not known',
+      'records cache counts with unknown names',
       {
         ...totals,
         claude_cache_creation_5_m_tokens: 7,
@@ -193,7 +193,7 @@ describe('messages usage', () => {
     });
   }
 
-  it('cannot be billed without two totals, and if a count is none', () => {
+  it('is unusable without two totals, or with an invalid count', () => {
     for (const [count, wrong] of [
       ['input_tokens', undefined],
       ['output_tokens', undefined],
@@ -209,7 +209,7 @@ describe('messages usage', () => {
     for (const usage of [null, 'none']) assert.equal(readMessagesUsage(usage), null);
   });
 
-  it('goes by the greatest figure of each field if nothing was split, and never adds', () => {
+  it('uses the maximum of each figure if nothing was split, and never adds', () => {
     const usage = new MessagesUsage();
     usage.update({
       input_tokens: 2_679,
@@ -229,14 +229,14 @@ describe('messages usage', () => {
     });
   });
 
-  it('replaces zeros of the beginning with the figures of the end', () => {
+  it('replaces initial zeros with the final figures', () => {
     const usage = new MessagesUsage();
     usage.update({ input_tokens: 0, output_tokens: 0 });
     usage.update(totals);
     assert.deepEqual(usage.total(), facts);
   });
 
-  it('does not add the iterations of an earlier report to those of a later one', () => {
+  it('does not add the iterations of different reports', () => {
     const usage = new MessagesUsage();
     usage.update({ ...totals, iterations: [{ type: 'compaction', input_tokens: 5, output_tokens: 1 }] });
     usage.update({ output_tokens: 20, iterations: [{ type: 'compaction', input_tokens: 5, output_tokens: 1 }] });
@@ -249,7 +249,7 @@ describe('messages usage', () => {
     });
   });
 
-  it('has the context that a summary read once, if only the end says that there was one', () => {
+  it('counts the context of a compaction once if only the final report lists the compaction', () => {
     const usage = new MessagesUsage();
     usage.update({
       input_tokens: 9_000,
@@ -272,14 +272,14 @@ describe('messages usage', () => {
     );
   });
 
-  it('keeps the input of the beginning if a report with a summary states none', () => {
+  it('keeps the initial input if a report with a compaction has none', () => {
     const usage = new MessagesUsage();
     usage.update({ input_tokens: 100, output_tokens: 1 });
     usage.update({ output_tokens: 20, iterations: [{ type: 'compaction', input_tokens: 900, output_tokens: 50 }] });
     assert.equal(usage.total()!.inputTokens, 1_000);
   });
 
-  it('does not mix up runs if a later report has another one in front', () => {
+  it('does not confuse runs if a later report inserts one at the front', () => {
     const usage = new MessagesUsage();
     const message = { type: 'message', ...totals };
     const compaction = { type: 'compaction', input_tokens: 5, output_tokens: 1 };
@@ -293,20 +293,20 @@ describe('messages usage', () => {
       parts: [run({ inputTokens: 5, outputTokens: 1, compactions: 1 }), run(facts)],
     };
     assert.deepEqual(usage.total(), expected);
-    // A list that is shorter forgets runs.
+    // A shorter list would lose runs.
     usage.update({ output_tokens: 20, iterations: [message] });
     usage.update({ output_tokens: 20, iterations: [] });
     assert.deepEqual(usage.total(), expected);
   });
 
-  it('ignores a report that is no object', () => {
+  it('ignores a report that is not an object', () => {
     const usage = new MessagesUsage();
     usage.update(totals);
     for (const noReport of [null, undefined, 'x', [1]]) usage.update(noReport);
     assert.deepEqual(usage.total(), facts);
   });
 
-  it('has the input side alone if the output is not known', () => {
+  it('has the input side even if the output is unknown', () => {
     const usage = new MessagesUsage();
     usage.update({ input_tokens: 100, cache_read_input_tokens: 3 });
     assert.equal(usage.total(), null);
@@ -322,7 +322,7 @@ describe('messages usage', () => {
   });
   const inputs: readonly [what: string, reports: readonly object[], input: Partial<Usage>][] = [
     [
-      'takes the split of the end in place of the whole input of the beginning (Kimi, DashScope, vLLM)',
+      'replaces an unsplit initial input with the final split (Kimi, DashScope, vLLM)',
       [
         started({ input_tokens: 8_834 }),
         { input_tokens: 18, cache_read_input_tokens: 8_831, cache_creation_input_tokens: 0 },
@@ -330,27 +330,27 @@ describe('messages usage', () => {
       { inputTokens: 18, cachedInputTokens: 8_831 },
     ],
     [
-      'takes figures of the cache alone for a part of the input before',
+      'treats cache figures without input as part of the earlier input',
       [started({ input_tokens: 8_834 }), { cache_read_input_tokens: 8_000 }, { cache_read_input_tokens: 8_831 }],
       { inputTokens: 3, cachedInputTokens: 8_831 },
     ],
     [
-      'takes them for a part with an input of zero, and if they are a little more than the whole',
+      'does the same with an input of zero, and if they slightly exceed the whole',
       [started({ input_tokens: 8_834 }), { input_tokens: 0, cache_read_input_tokens: 8_849 }],
       { inputTokens: 0, cachedInputTokens: 8_849 },
     ],
     [
-      'adds figures of the cache alone to an input that cannot have them',
+      'adds cache figures to an input that is too small to include them',
       [started({ input_tokens: 25 }), { cache_read_input_tokens: 8_831 }],
       { inputTokens: 25, cachedInputTokens: 8_831 },
     ],
     [
-      'takes a sum that comes behind figures of the cache alone as split',
+      'splits a sum that follows cache figures without input',
       [started({ cache_creation_input_tokens: 49 }), { input_tokens: 49 }],
       { inputTokens: 0, cacheWriteTokens: 49 },
     ],
     [
-      'keeps the split if zeros follow, or the sum of it',
+      'keeps the split if zeros or its sum follow',
       [
         started({ input_tokens: 18, cache_read_input_tokens: 8_831 }),
         started({ input_tokens: 0 }),
@@ -361,7 +361,7 @@ describe('messages usage', () => {
       { inputTokens: 18, cachedInputTokens: 8_831, cacheWriteTokens: 5 },
     ],
     [
-      'takes writes that became reads from one figure to the other',
+      'moves writes that became reads',
       [
         started({
           input_tokens: 10,
@@ -373,7 +373,7 @@ describe('messages usage', () => {
       { inputTokens: 10, cachedInputTokens: 8_831 },
     ],
     [
-      'keeps the split by lifetime that the first report alone has',
+      'keeps the split by lifetime that only the first report has',
       [
         started({
           input_tokens: 10,
@@ -393,7 +393,7 @@ describe('messages usage', () => {
     });
   }
 
-  it('never has more of a field than the greatest report of it, and all of a last report that splits the input', () => {
+  it('never exceeds the greatest report of a figure, and matches a final report that splits the input', () => {
     const figure = fc.option(fc.nat({ max: 1_000 }));
     const report = fc.record(
       {
@@ -434,7 +434,7 @@ describe('messages usage', () => {
     );
   });
 
-  it('reads no field of a member that is named like a prototype', () => {
+  it('ignores members named like prototype properties', () => {
     for (const fields of ['"output_tokens":20', '"output_tokens":20,"iterations":[{"type":"compaction"}]']) {
       assert.equal(readMessagesUsage(JSON.parse(`{"input_tokens":100,"__proto__":{${fields}}}`)), null);
     }

@@ -9,16 +9,15 @@ import { addUsage, type ModelUsage, noUsage, readCount, type Usage } from '../me
 import { INPUT_SIDE, InputSide } from './input-side.ts';
 
 /**
- * Usage facts of the messages protocol: `input_tokens` excludes cache reads and writes; five-minute and one-hour writes
- * are listed separately in `cache_creation`. `iterations` lists each run of a model, which vendors bill one by one; those of
- * compactions come on top of the totals. In a stream the figures are cumulative, so the greatest one of each field counts; the
- * input side is one tuple.
+ * Usage of the messages protocol. `input_tokens` excludes cache reads and writes. `cache_creation` splits writes into five minutes and one hour.
+ * `iterations` lists each model run, which vendors bill separately; compactions are not included in the totals. Figures in a stream are cumulative,
+ * so the maximum of each field counts, except for the input side (`InputSide`).
  */
 export class MessagesUsage {
   #fields: Record<string, unknown> = {};
   readonly #input = new InputSide();
 
-  /** Takes a usage object in; fields that it leaves out or sets to null keep what they had. */
+  /** Missing and null fields keep their earlier values. */
   update(usage: unknown): void {
     if (!isRecord(usage)) return;
     const before = this.#fields.iterations;
@@ -32,13 +31,13 @@ export class MessagesUsage {
     for (const name of INPUT_SIDE) this.#fields[name] = this.#input.fields[name];
   }
 
-  /** The facts so far; `null` where input or output is missing or unreadable. */
+  /** `null` if input or output is missing or unreadable. */
   total(): Usage | null {
     const outputTokens = readCount(this.#fields.output_tokens);
     return outputTokens == null ? null : this.withOutput(outputTokens);
   }
 
-  /** The facts with another count of output tokens; `null` where the input side is missing or unreadable. */
+  /** `null` if the input side is missing or unreadable. */
   withOutput(outputTokens: number): Usage | null {
     const tokens = readTokens(this.#fields, outputTokens);
     if (tokens === null) return null;
@@ -60,7 +59,7 @@ export class MessagesUsage {
       const model = typeof iteration.model === 'string' ? iteration.model : null;
       const run = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (run === null) {
-        // The totals have it all the same.
+        // Skipped, since the totals include this run.
         if (type === 'message' && model === null) continue;
         return null;
       }
@@ -75,27 +74,20 @@ export class MessagesUsage {
       }
     }
     if (parts.length === 0) return sum;
-    // Of the turns that the totals include, the first is no round of a loop.
+    // The first run that the totals include is not an extra round.
     const turns = parts.length - sum.compactions - outside;
     return { ...sum, serverToolUses: Math.max(sum.serverToolUses, turns - 1) + outside, parts };
   }
 }
 
-/** Runs that the reported totals include. Of the others, compactions are added here, those of other models if they are charged. */
+/** Types of runs that the reported totals include. Compactions are added to the totals here; runs of other models are charged as parts. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
 
-/**
- * Whether a report lists the summary of a context. Its input is then that of the messages alone, while the reports before had the
- * context that the summary read.
- */
+/** Whether a report lists a compaction. Its input then covers only the messages, while earlier reports included the context that was summarized. */
 function listsCompaction(iterations: unknown): boolean {
   return Array.isArray(iterations) && iterations.some((run) => isRecord(run) && run.type === 'compaction');
 }
 
-/**
- * Whether two lists of runs begin with the same ones. A run that is put in front, such as the summary of the context, must not
- * take over the figures of the one that stood there before.
- */
 function areSameRuns(before: readonly unknown[], reported: readonly unknown[]): boolean {
   const kindOf = (run: unknown): string => (isRecord(run) ? JSON.stringify([run.type, run.model ?? null]) : '');
   return before.slice(0, reported.length).every((run, place) => kindOf(run) === kindOf(reported[place]));
@@ -119,7 +111,7 @@ function readTokens(
     ...noUsage,
     inputTokens,
     cachedInputTokens: cachedInputTokens ?? 0,
-    // What the total has beyond the one-hour part was written for five minutes, also if the split is not given.
+    // Writes beyond the one-hour count are five-minute writes, also if the report has no split.
     cacheWriteTokens: Math.max(fiveMinutes, (written ?? 0) - oneHour),
     cacheWrite1hTokens: oneHour,
     outputTokens,
@@ -129,7 +121,6 @@ function readTokens(
   };
 }
 
-/** The facts of a whole response's `usage` object. */
 export function readMessagesUsage(usage: unknown): Usage | null {
   const facts = new MessagesUsage();
   facts.update(usage);

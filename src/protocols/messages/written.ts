@@ -1,13 +1,13 @@
 import { compilePaths, pathsUnder, type WrittenRules } from '../metering/written-paths.ts';
 
-/** What a model writes in a block; `content` is the summary of a context. */
+/** Where a block contains text by the model. `content` is the summary of a compaction. */
 const TEXT = ['text', 'content'];
 const JSON_TEXT = ['input'];
 const THINKING = ['thinking'];
-/** A model may leave its thinking out: then its signature, or its redacted data, is all that the gateway sees of it. */
+/** If a model omits its thinking, the gateway sees only a signature or redacted data. */
 const ENCRYPTED = ['signature', 'data'];
 
-/** Blocks of these types have what a tool gave: `web_fetch_tool_result`, `mcp_tool_result`, `search_result`. */
+/** Suffix of block types with tool results: `web_fetch_tool_result`, `mcp_tool_result`, `search_result`. */
 const RESULT = '_result';
 
 const STREAM_PATHS = compilePaths({
@@ -15,10 +15,10 @@ const STREAM_PATHS = compilePaths({
   json: pathsUnder('content_block', JSON_TEXT),
   reasoning: [[...pathsUnder('content_block', THINKING), ...pathsUnder('delta', THINKING)]],
   encrypted: [...pathsUnder('content_block', ENCRYPTED), ...pathsUnder('delta', ENCRYPTED)],
-  tells: ['index', 'content_block.type'],
+  selectors: ['index', 'content_block.type'],
 });
 
-/** Where the model writes in the events of one stream: in the blocks that are no results, identified by their index. */
+/** Text by the model in the events of one stream. Result blocks, identified by index, do not count. */
 export function streamedMessageText(): WrittenRules {
   const results = new Set<string | null>();
   return {
@@ -31,16 +31,15 @@ export function streamedMessageText(): WrittenRules {
   };
 }
 
-/** Where the model writes in a whole message. */
 export const MESSAGE_TEXT: WrittenRules = {
   paths: compilePaths({
-    // Some relays put a text in the place of the blocks.
+    // Some relays send a string in place of the blocks.
     text: ['content', ...pathsUnder('content[]', TEXT)],
     json: pathsUnder('content[]', JSON_TEXT),
     reasoning: [pathsUnder('content[]', THINKING)],
     encrypted: pathsUnder('content[]', ENCRYPTED),
     judged: 'content[]',
-    tells: ['content[].type'],
+    selectors: ['content[].type'],
   }),
   judge: ([type]) => (type?.endsWith(RESULT) ? 'none' : 'written'),
 };

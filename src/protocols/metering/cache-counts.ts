@@ -3,13 +3,11 @@ import { isPlainText } from '../../lib/plain-text.ts';
 import { readCount } from './usage-facts.ts';
 
 /**
- * The tokens of a cache in usage objects, in the spellings of all vendors. What is not in this table and looks like a count of a
- * cache is marked on the record of the call: it may be billed at a price of its own.
+ * Names of cache token counts in usage objects, for all vendors. Other members that look like cache counts are recorded on the call, since they may
+ * have a price of their own.
  */
 export interface CacheSpelling {
-  /**
-   * What it counts: reads; all writes, or those for a short time or for an hour and longer; `nothing` is a figure that follows from others.
-   */
+  /** What it counts: reads, all writes, short-lived writes, or writes for an hour or longer. `nothing`: a figure derived from others. */
   readonly counts: 'read' | 'written' | 'written5m' | 'written1h' | 'nothing';
   readonly path: readonly string[];
   readonly vendor?: string;
@@ -18,7 +16,7 @@ export interface CacheSpelling {
 
 type CacheProtocol = 'chat' | 'responses' | 'messages';
 
-/** How one vendor spells a count; `null`: as the protocol has it. */
+/** Builds spellings of one vendor; `null`: the spelling of the protocol itself. */
 const spelt =
   (vendor: string | null, document: string) =>
   (counts: CacheSpelling['counts'], ...path: readonly string[]): CacheSpelling => ({
@@ -40,7 +38,7 @@ const mistral = spelt('Mistral', 'https://docs.mistral.ai/api/endpoint/chat');
 const openrouter = spelt(null, 'https://openrouter.ai/docs/features/prompt-caching');
 const perplexity = spelt('Perplexity', 'https://docs.perplexity.ai/api-reference/responses-post');
 
-/** What stands in the details of the input, whatever a protocol calls them. */
+/** Members of the input details, whose name depends on the protocol. */
 const inDetails = (details: string): readonly CacheSpelling[] => [
   openai('read', details, 'cached_tokens'),
   openrouter('written', details, 'cache_write_tokens'),
@@ -57,7 +55,7 @@ const inDetails = (details: string): readonly CacheSpelling[] => [
   openai('nothing', details, 'cached_tokens_details', 'image_tokens'),
 ];
 
-/** Names of the messages protocol, which relays put beside those of others. */
+/** Names of the messages protocol, which relays add to usage objects of other protocols. */
 const ofMessages = (vendor: typeof anthropic): readonly CacheSpelling[] => [
   vendor('read', 'cache_read_input_tokens'),
   vendor('written', 'cache_creation_input_tokens'),
@@ -65,7 +63,7 @@ const ofMessages = (vendor: typeof anthropic): readonly CacheSpelling[] => [
   vendor('written1h', 'cache_creation', 'ephemeral_1h_input_tokens'),
 ];
 
-/** Of a relay that repeats the writes of messages on all addresses. */
+/** Members in which a relay repeats cache writes of the messages protocol on all endpoints. */
 const repeatedWrites = (
   fiveMinutes: CacheSpelling['counts'],
   oneHour: CacheSpelling['counts'],
@@ -108,21 +106,19 @@ const places: Readonly<Record<CacheProtocol, Places>> = {
   messages: placesOf(cacheSpellings.messages),
 };
 
-/** What a usage object says of a cache. */
 export interface CacheCounts {
   readonly read: number;
-  /** All writes, the long-lived ones among them. */
+  /** Includes long-lived writes. */
   readonly written: number;
   readonly written1h: number;
-  /** The tokens that members of no known spelling count together. */
   readonly unknown: number;
-  /** The members that count tokens of a cache in no known spelling. */
+  /** Paths of the members with unknown names. */
   readonly unexplained: readonly string[];
 }
 
 /**
- * Reads the members of a usage object that are named after a cache. A vendor, or the relay before it, states one count in several
- * spellings: the greatest counts. One walk over the names, since some vendors report usage with every event.
+ * Reads all members of a usage object whose names contain "cache". If a count is reported under several names, the maximum counts. Scans the names
+ * once, since some vendors report usage with every event.
  */
 export function readCacheCounts(usage: Readonly<Record<string, unknown>>, protocol: CacheProtocol): CacheCounts {
   const reader = new CacheReader(places[protocol]);
@@ -136,7 +132,6 @@ export function readCacheCounts(usage: Readonly<Record<string, unknown>>, protoc
   return reader.result();
 }
 
-/** Whether a member is named after a cache. */
 export function isOfCache(name: string): boolean {
   return name.includes('ache') && (name.includes('cache') || name.includes('Cache'));
 }
@@ -151,7 +146,6 @@ class CacheReader {
     this.#places = known;
   }
 
-  /** A count of a cache, or an object with several of them. */
   read(value: unknown, place: string): void {
     if (typeof value === 'object' && value !== null) {
       if (!isRecord(value)) return;

@@ -20,18 +20,18 @@ const measured = (...pieces: readonly Buffer[]) => {
 };
 const eventOf = (content: string) => Buffer.from(`data: {"delta":{"content":${JSON.stringify(content)}}}\n\n`);
 
-describe('pictures in a text', () => {
-  it('are no text', () => {
+describe('images in a text', () => {
+  it('are not counted as text', () => {
     assert.deepEqual(measured(eventOf(written('Here: ', '\nDone.'))), { sizeBytes: AROUND + 12, pictures: 1 });
     assert.equal(measured(eventOf(written(written('', ' '), ''))).pictures, 2);
   });
 
-  it('are known if slashes are escaped', () => {
+  it('are detected if slashes are escaped', () => {
     const escaped = Buffer.from(eventOf(written('', '')).toString().replaceAll('/', '\\/'));
     assert.deepEqual(measured(escaped), { sizeBytes: AROUND, pictures: 1 });
   });
 
-  it('are known in pieces of a stream, the last of which may be small', () => {
+  it('are detected in chunks of a stream, of which the last may be small', () => {
     const whole = written('Here: ', '');
     const pieces = Array.from({ length: Math.ceil(whole.length / 4_000) }, (_, i) =>
       eventOf(whole.slice(i * 4_000, (i + 1) * 4_000)),
@@ -39,7 +39,7 @@ describe('pictures in a text', () => {
     assert.deepEqual(measured(...pieces, eventOf(' Done.')), { sizeBytes: AROUND + 12, pictures: 1 });
   });
 
-  it('are known in an event that comes in parts', () => {
+  it('are detected in an event that arrives in chunks', () => {
     const event = eventOf(written('Here: ', ''));
     for (const size of [100, 1_500, 50_000]) {
       const text = new WrittenText(CONTENT);
@@ -51,7 +51,7 @@ describe('pictures in a text', () => {
     }
   });
 
-  it('are nothing that models write', () => {
+  it('are distinguished from anything that models write', () => {
     for (const text of [
       'word'.repeat(20_000),
       'x'.repeat(1_000_000),
@@ -68,15 +68,15 @@ describe('pictures in a text', () => {
   });
 });
 
-/** A naive reading of the same rule: bytes of runs that are longer than 16,384 bytes and have 48 different characters. */
+/** A simple implementation of the same rule: bytes of runs longer than 16,384 bytes with 48 different characters. */
 function dataBytesOf(text: string): number {
   const runs = text.match(/(?:[A-Za-z0-9+/=_-]|\\(?=\/))+/g) ?? [];
   const sizes = runs.map((run) => run.replaceAll('\\', '').length);
   return sizes.reduce((sum, size, i) => sum + (size > 16_384 && new Set(runs[i]).size >= 48 ? size : 0), 0);
 }
 
-describe('runs of base64', () => {
-  it('are found wherever they begin and however the text is cut', () => {
+describe('base64 runs', () => {
+  it('are found at any position, however the text is cut', () => {
     const run = fc.integer({ min: 0, max: 40_000 }).map((length) => data.slice(0, length));
     const long = fc.integer({ min: 16_370, max: 16_400 }).map((length) => data.slice(0, length));
     const escaped = long.map((text) => text.replaceAll('/', '\\/'));
@@ -89,7 +89,7 @@ describe('runs of base64', () => {
         let found = 0;
         let at = 0;
         for (const size of [...sizes, bytes.length]) {
-          // An escape is never cut in two, and a piece that is too small is not looked at.
+          // Escapes are never cut, and chunks that are too small are skipped.
           let end = Math.min(at + size, bytes.length);
           if (bytes[end - 1] === 0x5c) end++;
           if (bytes.length - end < 1_024) end = bytes.length;
@@ -102,7 +102,7 @@ describe('runs of base64', () => {
     );
   });
 
-  it('cost next to nothing if there are none', () => {
+  it('have almost no cost if there are none', () => {
     const bytes = Buffer.from(' apple'.repeat(20_000));
     let read = 0;
     const watched = new Proxy(bytes, {

@@ -1,14 +1,14 @@
 /**
- * Pictures that stand in the text of a response as base64, as relays of image models write them
- * (`![](data:image/png;base64,...)`): by its size such a text would count as hundreds of thousands of tokens.
+ * Detects base64 images within text, as relays of image models send them (`![](data:image/png;base64,...)`). Measured as text, they would count as
+ * hundreds of thousands of tokens.
  *
- * A run of base64 is no text if it is longer than anything that models write without a space or a punctuation mark, and
- * has as many characters as only compressed data have.
+ * A base64 run is an image if it is longer than any text that models write without spaces or punctuation, and contains as many different characters
+ * as only compressed data does.
  */
 const RUN_BYTES_MAX = 16_384;
 const CHARACTERS_MIN = 48;
-/** Shorter pieces of a text are not looked at, unless a run goes on: nearly all pieces of a stream are a few words. */
-export const PIECE_BYTES_MIN = 1_024;
+/** Shorter chunks are skipped unless they continue a run. Nearly all chunks of a stream have only a few words. */
+export const CHUNK_BYTES_MIN = 1_024;
 
 const BACKSLASH = 0x5c;
 const SLASH = 0x2f;
@@ -16,31 +16,27 @@ const IN_RUN = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[A-Za-z0-9+/=_-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Looks for such runs in one text, which comes in pieces that are cut anywhere. */
+/** The text arrives in arbitrary chunks. */
 export class DataRuns {
   #runBytes = 0;
-  /** Which characters the run has, and how many different ones. */
   readonly #seen = new Uint8Array(256);
   #characters = 0;
-  /** The backslashes of the piece that is looked at, which stand for nothing themselves. */
+  /** Backslashes in the current chunk, which do not count. */
   #escapes = 0;
-  /** Whether the run has proved to be a picture. */
   #isPicture = false;
   #pictures = 0;
 
-  /** Whether the next piece may go on with a run. */
   get isOpen(): boolean {
     return this.#runBytes > 0;
   }
 
-  /** The pictures that have come. */
   get pictures(): number {
     return this.#pictures;
   }
 
-  /** How many bytes are no text: of `bytes[start, end)`, and of the pieces before if a run has just proved to be one. */
+  /** Returns the bytes in `bytes[start, end)` that are image data, plus those of earlier chunks if a run was just identified. */
   dataIn(bytes: Buffer, start: number, end: number): number {
-    if (this.#runBytes === 0 && end - start < PIECE_BYTES_MIN) return 0;
+    if (this.#runBytes === 0 && end - start < CHUNK_BYTES_MIN) return 0;
     let data = 0;
     for (let at = start; at < end; at++) {
       if (this.#runBytes === 0) at = nextRun(bytes, at, end);
@@ -85,15 +81,15 @@ export class DataRuns {
   }
 }
 
-/** Some servers escape the slash, which is a character of base64. */
+/** Some servers escape `/`, which is a base64 character. */
 function isInRun(bytes: Buffer, at: number): boolean {
   const byte = bytes[at]!;
   return IN_RUN[byte] === 1 || (byte === BACKSLASH && bytes[at + 1] === SLASH);
 }
 
 /**
- * Where the first run begins that is longer than `RUN_BYTES_MAX`, or reaches `end`. The last byte that such a run must have is read first:
- * if it is in none, neither are the bytes before it, so most bytes of a text of words are never read.
+ * Returns the start of the first run that is longer than `RUN_BYTES_MAX` or reaches `end`. Checks the last byte of a possible run first; if it is
+ * outside, so are the bytes before it, so most bytes of ordinary text are never read.
  */
 function nextRun(bytes: Buffer, start: number, end: number): number {
   let runStart = start;

@@ -6,13 +6,13 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import { estimateTokens, valueStart } from './estimate.ts';
 
 describe('estimateTokens', () => {
-  it('takes four bytes for a token and begins a new one with every rest', () => {
+  it('counts four bytes as a token, rounded up', () => {
     assert.deepEqual([0, 1, 4, 5, 8, 9].map(estimateTokens), [0, 1, 1, 2, 2, 3]);
   });
 });
 
 describe('valueStart', () => {
-  it('is where the value of a key begins, in any spacing', () => {
+  it('returns the start of the value of a key, with any spacing', () => {
     fc.assert(
       fc.property(memberOf(keySpelling('usage'), valueText), (member: SpeltMember) => {
         const bytes = Buffer.from(objectText([member]));
@@ -24,7 +24,7 @@ describe('valueStart', () => {
     );
   });
 
-  it('is -1 behind a string that is no key', () => {
+  it('returns -1 after a string that is not a key', () => {
     for (const text of ['"usage",1', '"usage"}', '"usage" ]', '"usage"']) {
       assert.equal(valueStart(Buffer.from(text), 7), -1, text);
     }

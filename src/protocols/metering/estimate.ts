@@ -1,9 +1,9 @@
 /**
- * Sizes instead of counts, if no count exists: for output that a provider did not report, and for the prompt of an
- * image edit. By size and not by tokenizer, because the text of every stream is measured.
+ * Estimates by size, for output that a provider did not report and for the prompt of an image edit. Tokenizing would be too slow, since the text of
+ * every stream is measured.
  */
 
-/** English runs at 4 to 5 bytes a token, code and JSON at 3 to 5, Chinese at 4 (UTF-8). */
+/** English has 4 to 5 bytes per token, code and JSON 3 to 5, Chinese 4 (UTF-8). */
 const BYTES_PER_TOKEN = 4;
 
 export function estimateTokens(sizeBytes: number): number {
@@ -23,15 +23,14 @@ const EIGHT = 0x38;
 const NINE = 0x39;
 const LF = 0x0a;
 const CR = 0x0d;
-/** How a further line of an event's data begins. */
 const DATA = Buffer.from('data:');
 
 /**
- * The offset of the value of a key that ends at `keyEnd`; -1 if no colon follows, so that it is no key. In a stream
- * the data of an event may go on in another line between any two tokens; the prefix of such a line is no token.
+ * Returns the offset of the value of a key that ends at `keyEnd`; -1 if no colon follows, so it is not a key. In a stream, event data may continue on
+ * another `data:` line between any two tokens.
  */
 export function valueStart(bytes: Buffer, keyEnd: number): number {
-  // As nearly all vendors write it.
+  // Fast path for the format of nearly all vendors.
   if (bytes[keyEnd] === COLON && bytes[keyEnd + 1]! > SPACE) return keyEnd + 1;
   const colon = skipSpace(bytes, keyEnd);
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : -1;
@@ -52,8 +51,8 @@ function isFurtherData(bytes: Buffer, at: number): boolean {
 }
 
 /**
- * The bytes of UTF-8 that a text within a string stands for: some vendors escape everything that is not ASCII, which would double the
- * estimate of Chinese. Half an escape at the end is not counted.
+ * Size in UTF-8 of the text in a JSON string. Some vendors escape all characters outside ASCII, which would double the estimate of Chinese. An
+ * incomplete escape at the end does not count.
  */
 export function decodedSize(bytes: Buffer, start: number, end: number): number {
   let size = 0;
@@ -72,7 +71,7 @@ export function decodedSize(bytes: Buffer, start: number, end: number): number {
 
 const UNICODE_ESCAPE = 6;
 
-/** The length of an escape, which may reach beyond the end of the text that has come. What stands behind a text decides too. */
+/** Length of the escape at this offset. It may extend beyond the end of the text received so far; bytes after the text are also examined. */
 export function escapeLength(bytes: Buffer, at: number): number {
   if (bytes[at + 1] !== LETTER_U) return 2;
   for (let i = at + 2; i < Math.min(at + UNICODE_ESCAPE, bytes.length); i++) if (!isHexDigit(bytes[i]!)) return 2;
@@ -83,7 +82,7 @@ function isHexDigit(byte: number): boolean {
   return (byte >= ZERO && byte <= NINE) || ((byte | LOWER_CASE) >= LETTER_A && (byte | LOWER_CASE) <= LETTER_F);
 }
 
-/** By the code of a character in four hexadecimal digits; each half of a pair counts half of its four bytes. */
+/** UTF-8 size of a character given as four hex digits. Each half of a surrogate pair counts two of its four bytes. */
 function utf8Size(bytes: Buffer, at: number): number {
   const isTwoBytes = bytes[at] === ZERO && bytes[at + 1]! < EIGHT;
   if (isTwoBytes) return bytes[at + 1] === ZERO && bytes[at + 2]! < EIGHT ? 1 : 2;

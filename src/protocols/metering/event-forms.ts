@@ -3,14 +3,14 @@ import { eventFields } from '../../lib/sse/event-fields.ts';
 
 const DONE = Buffer.from('[DONE]');
 
-/** Whether an event is the mark of an end, which servers send on every address. */
+/** Whether an event is `[DONE]`, which servers send on all endpoints. */
 export function isDone(event: Buffer): boolean {
   return event.includes(DONE) && (eventFields(event).data?.equals(DONE) ?? false);
 }
 
 /**
- * Whether an event that lacks its empty line is complete all the same. A name alone is not: its data are still to come,
- * and some clients read an event without data as well. A comment is no event.
+ * Whether an event without a final empty line is complete. An event with only a name is not, because its data is missing and some clients would
+ * process it. A comment is complete.
  */
 export function isWholeEvent(event: Buffer): boolean {
   const { name, data } = eventFields(event);

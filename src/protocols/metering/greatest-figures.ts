@@ -1,15 +1,14 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Usage objects have a dozen members in two levels; further members that a provider adds are left out. */
+/** Usage objects have about a dozen members in two levels. Members beyond this limit are dropped. */
 const MEMBERS_MAX = 128;
 const DEPTH_MAX = 4;
 
 /**
- * Puts two reports of one stream together: the greatest figure of each field counts, in nested objects and lists too.
- * Reports are cumulative, so a figure that falls, or is zero behind a real one, does not change what was used. The
- * fields are those of the wire: totals and their details are compared each by themselves, before anything is
- * subtracted.
+ * Merges two usage reports of a stream by taking the maximum of each figure, including in nested objects and lists. Reports are cumulative, so a
+ * decreased figure, or a zero after another value, does not change what was used. Totals and details are compared separately, in wire format, before
+ * anything is subtracted.
  */
 export function greatestFigures(before: unknown, reported: unknown, depth = 0): unknown {
   if (reported === null || reported === undefined) return before;
@@ -21,7 +20,7 @@ export function greatestFigures(before: unknown, reported: unknown, depth = 0): 
     return Array.from({ length }, (_, i) => greatestFigures(before[i], reported[i], depth + 1));
   }
   if (!isRecord(before) || !isRecord(reported)) return reported;
-  // Without a prototype: a field may have any name.
+  // Without a prototype, since member names are arbitrary.
   const merged: Record<string, unknown> = Object.assign(Object.create(null), before);
   let members = Object.keys(before).length;
   for (const [name, value] of Object.entries(reported)) {
@@ -31,12 +30,11 @@ export function greatestFigures(before: unknown, reported: unknown, depth = 0): 
   return merged;
 }
 
-/** Whether a value is a number, or a count as text. */
 function isFigure(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && readCount(value) !== undefined);
 }
 
-/** A value that is no count gives way to one that is. */
+/** A value that is not a count is replaced by one that is. */
 function greaterCount(before: unknown, reported: unknown): unknown {
   const [countBefore, countReported] = [readCount(before), readCount(reported)];
   if (countBefore == null) return countReported ?? reported;

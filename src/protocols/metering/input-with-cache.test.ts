@@ -4,14 +4,14 @@ import { readChatUsage } from '../chat/usage.ts';
 import { readResponsesUsage } from '../responses/usage.ts';
 import { inputWithCache } from './input-with-cache.ts';
 
-/** Input at the full price, read from the cache, and written to it; output. */
+/** Input at the full price, cache reads, cache writes, output. */
 function countsOf(usage: ReturnType<typeof readChatUsage>) {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = usage!;
   return [inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens];
 }
 
-describe('usage whose input leaves out the cache', () => {
-  it('has the cache in its input, where both readings are possible', () => {
+describe('usage whose input excludes the cache', () => {
+  it('includes the cache in its input, even if both interpretations are possible', () => {
     const chat = { prompt_tokens: 3_000, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 1_000 } };
     assert.deepEqual(countsOf(readChatUsage(chat)), [2_000, 1_000, 0, 10]);
     assert.deepEqual(countsOf(readChatUsage(inputWithCache(chat))), [3_000, 1_000, 0, 10]);
@@ -19,7 +19,7 @@ describe('usage whose input leaves out the cache', () => {
     assert.deepEqual(countsOf(readResponsesUsage(inputWithCache(responses))), [3_000, 1_000, 0, 10]);
   });
 
-  it('has both in its total, whether the provider counts the cache there or not', () => {
+  it("includes both in its total, whether or not the provider's total does", () => {
     for (const total_tokens of [3_010, 4_210]) {
       const usage = {
         ...{ prompt_tokens: 3_000, completion_tokens: 10, total_tokens },
@@ -29,7 +29,7 @@ describe('usage whose input leaves out the cache', () => {
     }
   });
 
-  it('is left as it is without an input, without a cache, or if it is none', () => {
+  it('is unchanged without an input or a cache, or if it is not usage', () => {
     for (const usage of [null, 'x', [], {}, { prompt_tokens: -1 }]) assert.equal(inputWithCache(usage), usage);
     const plain = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
     assert.deepEqual(inputWithCache(plain), plain);

@@ -3,12 +3,12 @@ import { readCacheCounts } from './cache-counts.ts';
 import type { ReadResponse } from './response.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Restates a usage object before it is read, for a provider whose figures mean something else than those of the protocol. */
+/** Transforms a usage object before it is read, for providers whose figures differ in meaning from the protocol. */
 export type RestateUsage = (usage: unknown) => unknown;
 
 /**
- * Restates the usage of a provider whose input leaves out the tokens of the cache, in chat and responses: these become part of the
- * input, and of a total that leaves them out too. What lacks a count is left as it is.
+ * Adds cache tokens to the input, and to the total if that omits them, for providers of chat and responses whose input excludes the cache. Usage
+ * without an input count is unchanged.
  */
 export function inputWithCache(usage: unknown): unknown {
   if (!isRecord(usage)) return usage;
@@ -23,7 +23,6 @@ export function inputWithCache(usage: unknown): unknown {
   return { ...usage, [input!]: inputTokens, ...(total != null && { total_tokens: Math.max(total, sum) }) };
 }
 
-/** A response as it is read if its usage is restated. */
 export function restatedResponse(response: ReadResponse, restate: RestateUsage | undefined): ReadResponse {
   if (restate === undefined) return response;
   return {

@@ -1,43 +1,37 @@
 import { rememberRecent } from '../../lib/recent.ts';
 import { estimateTokens } from './estimate.ts';
 
-/** A stream that reached its end, as its provider reported it. */
 export interface CompletedStream {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
-  /** The size of the text that came through, without reasoning that is encrypted. */
+  /** Without encrypted reasoning. */
   readonly visibleTextBytes: number;
-  /** From its first event to its last. */
   readonly durationMs: number;
 }
 
-/** Output tokens a second of a model of which nothing is known yet. */
+/** Assumed output tokens per second of a route without observations. */
 export const TOKENS_PER_SECOND_DEFAULT = 50;
 
-/** A shorter stream says little about a speed. */
+/** Shorter streams are too inaccurate. */
 const DURATION_MS_MIN = 1_000;
-/** The weight of the earlier streams of a route beside the next one. */
 const MEMORY = 0.9;
 const ROUTES_MAX = 10_000;
 
 interface Observed {
   tokens: number;
   seconds: number;
-  /** `null`: no stream of it has reported reasoning. */
+  /** Whether the route reasons without showing it; `null`: no stream has reported reasoning yet. */
   reasonsUnseen: boolean | null;
 }
 
-/**
- * What is known of routes: how fast they write, and whether they reason without showing it. Learned from the streams of
- * this process that reached their end, and forgotten with it.
- */
+/** Output speed of routes, and whether they reason without showing it. Learned from complete streams of this process; not persisted. */
 export class OutputSpeeds {
   readonly #routes = rememberRecent<Observed>(ROUTES_MAX);
 
   note(routeId: string, { outputTokens, reasoningTokens, visibleTextBytes, durationMs }: CompletedStream): void {
     const observed = this.#routes.get(routeId) ?? { tokens: 0, seconds: 0, reasonsUnseen: null };
     if (reasoningTokens > 0) {
-      // The size of text says its tokens only roughly, so that half of the reasoning has to be missing from it.
+      // The token count of a text is only roughly known, so more than half of the reasoning must be missing from it.
       observed.reasonsUnseen = outputTokens - estimateTokens(visibleTextBytes) > reasoningTokens / 2;
     }
     if (durationMs >= DURATION_MS_MIN) {
@@ -47,10 +41,7 @@ export class OutputSpeeds {
     this.#routes.set(routeId, observed);
   }
 
-  /**
-   * The output tokens that a route has written unseen in a time: 0 where it shows all that it writes. `isKnown`
-   * overrides what was learned.
-   */
+  /** Estimated output tokens that a route has generated without showing them; 0 if it shows all its output. `isKnown` overrides the observations. */
   unseenTokens(routeId: string, elapsedMs: number, isKnown: boolean | null): number {
     const observed = this.#routes.get(routeId);
     if (!(isKnown ?? observed?.reasonsUnseen ?? false)) return 0;

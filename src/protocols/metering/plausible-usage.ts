@@ -10,25 +10,23 @@ import {
 } from './usage-facts.ts';
 
 /**
- * Whether reported usage can be that of what was delivered (`docs/providers.md`, "Usage that cannot be true"). One rule for all protocols,
- * whole responses and streams: impossible figures count as missing, and all others are charged as reported.
+ * Decides whether reported usage is plausible for the delivered output (`docs/providers.md`, "Usage that cannot be true"). The same rules apply to
+ * all protocols and to streams: impossible figures count as missing, all others are charged as reported.
  */
 
-/** What a response delivered, by the size of its text. */
 export interface DeliveredOutput {
   readonly textBytes: number;
-  /** The text that had come with the last report of output, in a whole response all of it. */
+  /** Text received before the latest report of output; all text if not streaming. */
   readonly reportedTextBytes: number;
-  /** Both without reasoning that is encrypted, whose size says little: the text, and what of it had come with the last report. */
+  /** The same figures without encrypted reasoning, whose size is a poor measure. */
   readonly visibleBytes: number;
   readonly reportedVisibleBytes: number;
-  /** Whether sounds or pictures were delivered, which are output too. */
   readonly hasMedia: boolean;
-  /** Whether something was delivered that is no output of a model: embeddings, ranks. */
+  /** Whether results other than model output were delivered: embeddings, rankings. */
   readonly hasResults: boolean;
 }
 
-/** What a whole response delivered, whose report is that of all of it. */
+/** For a non-streaming response. */
 export function deliveredAsWhole(textBytes: number, hasMedia = false, hasResults = false): DeliveredOutput {
   return {
     textBytes,
@@ -42,16 +40,16 @@ export function deliveredAsWhole(textBytes: number, hasMedia = false, hasResults
 
 export const NO_DOUBTS: readonly DoubtedSide[] = [];
 
-/** No token of a vocabulary has more bytes; the longest are runs of spaces. */
+/** No token is longer; the longest are runs of spaces. */
 const TOKEN_BYTES_MAX = 128;
-/** Text after the last report that its figures may not include: a few words. */
+/** The last few words may arrive after the final report without being missing from it. */
 const UNREPORTED_BYTES_MAX = 128;
 
 /**
- * The sides of a usage that cannot be true:
- *
- * - no output, if text, sounds or pictures were delivered; or less than the visible text, if most of it came after the report;
- * - no input, if anything was delivered, since no prompt is empty; no search units, if they are the basis of the charge.
+ * Returns the sides of a usage that are implausible:
+ * - output, if it is zero although text or media were delivered, or less than the visible text and most of that arrived after the report;
+ * - input, if it is zero although anything was delivered, since no prompt is empty;
+ * - search units, if they are zero and the charge is based on them.
  *
  * A response that delivered nothing may have used nothing.
  */
@@ -59,8 +57,8 @@ export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: Charge
   const { textBytes, visibleBytes, reportedVisibleBytes, hasMedia, hasResults } = delivered;
   const outputTokens = outputTokensOf(usage);
   const hasOutput = textBytes > 0 || hasMedia;
-  const isBehind = visibleBytes - reportedVisibleBytes > UNREPORTED_BYTES_MAX;
-  const isEarly = isBehind && outputTokens < estimateTokens(visibleBytes);
+  const isOutdated = visibleBytes - reportedVisibleBytes > UNREPORTED_BYTES_MAX;
+  const isEarly = isOutdated && outputTokens < estimateTokens(visibleBytes);
   const hasAny = hasOutput || hasResults || outputTokens > 0;
   const doubts: DoubtedSide[] = [];
   if (basis === 'tokens' && hasAny && inputTokensOf(usage) === 0) doubts.push('input');
@@ -70,9 +68,8 @@ export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: Charge
 }
 
 /**
- * The output of a stream whose figures are not final: the last report covers the text before it, and the text after it is estimated. A
- * report before all text is provisional, such as that of `message_start`, and so is a report that is too small for the text before it. Then
- * the greatest of the figures counts.
+ * The output of a stream without final figures. The latest report covers the text before it; the text after it is estimated. A report that precedes
+ * all text (such as `message_start`), or is too small for the text before it, is provisional; then the maximum of all figures counts.
  */
 export function boundedOutput(
   reportedTokens: number,
@@ -81,12 +78,12 @@ export function boundedOutput(
 ): number {
   const isSoFar = reportedTextBytes > 0 && reportedTextBytes <= reportedTokens * TOKEN_BYTES_MAX;
   if (!isSoFar) return Math.max(reportedTokens, estimateTokens(textBytes), unseenTokens);
-  const bytesBehind = textBytes - reportedTextBytes;
-  const isOfAll = bytesBehind <= UNREPORTED_BYTES_MAX && reportedTokens >= estimateTokens(textBytes);
-  return isOfAll ? reportedTokens : reportedTokens + estimateTokens(bytesBehind);
+  const laterBytes = textBytes - reportedTextBytes;
+  const isOfAll = laterBytes <= UNREPORTED_BYTES_MAX && reportedTokens >= estimateTokens(textBytes);
+  return isOfAll ? reportedTokens : reportedTokens + estimateTokens(laterBytes);
 }
 
-/** Counts the reports of a stream that state output. Figures are cumulative, so one that falls is none. */
+/** Counts the reports of a stream that contain output. Reports are cumulative, so one with a lower figure is ignored. */
 export class OutputReports {
   count = 0;
   #greatest = 0;

@@ -5,41 +5,37 @@ import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 import type { WrittenRules } from './written-paths.ts';
 
-/** What was kept of a whole response while it was relayed: see `JsonCapture`. */
+/** The members kept from a non-streaming response while it was relayed (see `JsonCapture`). */
 export interface ReadResponse {
-  /** A member of the outermost object as a value; `undefined` if it is absent. */
   member(name: string): unknown;
-  /** Whether the member has a mark that the reading looks for. */
+  /** Whether the member contains one of the markers in `keepMarked`. */
   isMarked(name: string): boolean;
-  /** How many items an array member has; `null` if there is no such array. */
   count(name: string): number | null;
-  /** How many items hold something of a group that the reading looks for. */
+  /** Number of items that contain something from a group in `holding`. */
   holding(group: string): number;
 }
 
-/** What the whole responses of one kind of call mean. */
 export interface ResponseReading {
-  /** Members of the outermost object that have to be kept. They are small, or the response as a whole is. */
+  /** Top-level members to keep. They must be small unless the whole response is. */
   readonly keep: readonly string[];
-  /** A member that is kept if it has a mark, unless it is large: what it shows does not decide if the response can be charged. Absent: none. */
+  /** A member to keep if it contains a marker and is not large. It must not be required for charging. Absent: none. */
   readonly keepMarked?: MarkedMember;
-  /** Array members whose items have to be counted; they may be as large as they like. */
+  /** Array members whose items are counted, of any size. */
   readonly count: readonly string[];
-  /** What is looked for in the response and its items, however large they are. Absent: nothing. */
+  /** What to count in the response and its items, of any size. Absent: nothing. */
   readonly holding?: HoldingRules;
-  /** The usage facts; `null` if the response is not of this kind, or lacks what it is charged by. */
+  /** The usage; `null` if the response is of another kind, or lacks the quantity that it is charged by. */
   usage(response: ReadResponse, basis: ChargeBasis): Usage | null;
-  /** Keys of what a later call may refer to; that call has to go to the same provider. */
+  /** Keys of what later calls may refer to. Such calls must go to the same provider. */
   continuationKeys(response: ReadResponse): readonly string[];
-  /** Where the model writes in the response. Absent: its output is no text. */
+  /** Where the response contains text by the model. Absent: it has none. */
   readonly written?: WrittenRules;
-  /** Whether the response has what was asked for and is no output of a model, such as embeddings. Absent: no. */
+  /** Whether the response contains results other than model output, such as embeddings. Absent: no. */
   hasResults?(response: ReadResponse): boolean;
-  /** How a success is estimated without usage that can be true; absent: it is never charged. */
+  /** How to estimate a success without plausible usage. Absent: it is never charged. */
   readonly estimate?: ResponseEstimate;
 }
 
-/** The tokens of a call by their estimate. */
 interface EstimatedTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -48,20 +44,17 @@ interface EstimatedTokens {
   readonly searchUnits: number;
 }
 
-/** How a success is estimated whose provider reports no usage that can be true. */
+/** For a success whose provider reports no plausible usage. */
 export interface ResponseEstimate {
-  /** What has to be kept and counted of the response, beside what the reading itself needs. */
   readonly keep: readonly string[];
   readonly count: readonly string[];
-  /** Whether the response is a success of this kind. */
   isSuccess(response: ReadResponse): boolean;
-  /** The output that is no text, without pictures that stand in the text. Absent: there is none. */
+  /** Tokens of audio and images in the output, except images within text. Absent: none. */
   mediaTokens?(response: ReadResponse): MediaTokens;
-  /** The members by which a provider would report these tokens. */
+  /** Formats the estimate as the members in which the provider would report it. */
   members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;
 }
 
-/** The reading of responses that nothing can refer to later. */
 export function responseReading(
   keep: readonly string[],
   usage: (response: ReadResponse, basis: ChargeBasis) => Usage | null,
@@ -69,7 +62,7 @@ export function responseReading(
   return { keep, count: [], usage, continuationKeys: () => [] };
 }
 
-/** The members of a response, or of the data of an event, that is there as a whole; `null`: it is no JSON object. */
+/** Captures the members of a complete JSON object; `null` if the bytes are not a JSON object. */
 export function captureWhole(bytes: Buffer, options: JsonCaptureOptions): ReadResponse | null {
   const capture = new JsonCapture(options);
   try {

@@ -16,26 +16,26 @@ describe('the rounds that a report shows', () => {
     [{ num_search_queries: 18, citation_tokens: 20_000, search_context_size: 'low' }, 18],
     [{ tool_calls_details: { search_web: { invocation: 3 }, fetch_url: { invocation: 1 } } }, 4],
     [{ connectors: { web_search: 2 }, connector_tokens: 900 }, 2],
-    // Lists and numbers of runs, of which the first is no further round.
+    // Lists and numbers of runs, of which the first is not an extra round.
     [{ iterations: [{ input_tokens: 9 }, { input_tokens: 8 }, { input_tokens: 7 }] }, 2],
     [{ num_turns: 4 }, 3],
-    // Tokens, money and times are no uses.
+    // Tokens, money and times are not uses.
     [{ tool_use_prompt_tokens: 700, toolUsePromptTokenCount: 700, search_cost: 5, search_units: 2 }, 0],
     [{ cost: { tool_calls_cost: 3 }, tool_usage: { image_gen: { input_tokens: 50, total_tokens: 90 } } }, 0],
-    // No counts.
+    // Not counts.
     [{ tools: 'many', tool_usage: -1, plugins: null, x_tools: [1, 'a'] }, 0],
   ];
   for (const [usage, rounds] of shown) {
-    it(`are ${rounds} in ${JSON.stringify(usage)}`, () => {
+    it(`number ${rounds} in ${JSON.stringify(usage)}`, () => {
       assert.equal(roundsShown({ ...usage }), rounds);
     });
   }
 
-  it('are uses alone where runs are counted otherwise', () => {
+  it('include only uses if runs are counted separately', () => {
     assert.equal(usesShown({ iterations: [{}, {}, {}], server_tool_use: { web_search_requests: 1 } }), 1);
   });
 
-  it('may stand outside the usage', () => {
+  it('may be outside the usage', () => {
     const response: Record<string, unknown> = { usage_breakdown: { models: [{ model: 'a' }, { model: 'b' }] } };
     assert.equal(
       roundsOutsideUsage((name) => response[name]),

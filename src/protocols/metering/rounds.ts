@@ -2,20 +2,19 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
 /**
- * How often a provider ran a model beyond its first run, by whatever shows it. In a loop at the provider each run reads the whole
- * context again, so the bounds of a call grow with them. The names are matched by their words: a count that a vendor adds shows
- * rounds as well as those that are known, and none is charged by this.
+ * Counts rounds: model runs at the provider beyond the first. In a provider-side tool loop, each run reads the whole context again, so the bounds of
+ * a call grow with the number of rounds. Member names are matched by the words in them, so that unknown counts are included. Rounds are never
+ * charged.
  */
 
-/** Counts of uses, each of which the model reads in a run of its own; the name of a count of anything else has one of `OTHERS`. */
+/** Counts of tool uses, each of which implies another model run. Names that match `OTHERS` count something else. */
 const USES = /tool|search|plugin|connector|mcp|execution/i;
-/** Lists and counts of the runs themselves, the first one included. */
 const RUNS = /iteration|turn|round|step/i;
 const OTHERS = /token|cost|price|fee|size|unit|source|latency|duration|second|_ms$/i;
 
 type Kind = 'uses' | 'runs' | 'other' | 'neither';
 
-/** By name: every call has the same dozen, and four patterns for each would be half of what reading a usage takes. */
+/** Cached by name. All calls have the same dozen names, and matching four patterns would be half the cost of reading usage. */
 const kinds = new Map<string, Kind>();
 const KINDS_MAX = 1_000;
 
@@ -29,19 +28,18 @@ function kindOf(name: string): Kind {
 
 const NAME_CHARACTERS_MAX = 64;
 
-/** Members of a response outside its usage that list runs or count uses: Groq Compound, xAI. */
+/** Members outside usage that list runs or count uses: Groq Compound, xAI. */
 export const ROUND_MEMBERS: readonly string[] = ['usage_breakdown', 'server_side_tool_usage'];
 
 const DEPTH_MAX = 3;
 
-/** The rounds that a response shows in members outside its usage. */
 export function roundsOutsideUsage(member: (name: string) => unknown): number {
   let most = 0;
   for (const name of ROUND_MEMBERS) most = Math.max(most, countIn(member(name), DEPTH_MAX));
   return most;
 }
 
-/** The uses that the members of a report count. Several members count the same uses in several spellings: the greatest counts. */
+/** Tool uses that a report counts. Members may count the same uses under several names, so the maximum counts. */
 export function usesShown(report: Readonly<Record<string, unknown>>): number {
   let uses = 0;
   for (const name of Object.keys(report)) {
@@ -50,7 +48,7 @@ export function usesShown(report: Readonly<Record<string, unknown>>): number {
   return uses;
 }
 
-/** The rounds beyond the first one that the members of a report show, as uses or as runs. */
+/** Rounds that a report shows, as tool uses or as runs beyond the first. */
 export function roundsShown(report: Readonly<Record<string, unknown>>): number {
   let rounds = 0;
   for (const name of Object.keys(report)) {
@@ -61,7 +59,6 @@ export function roundsShown(report: Readonly<Record<string, unknown>>): number {
   return rounds;
 }
 
-/** A count, the sum of those inside, or how many objects are listed. */
 function countIn(value: unknown, depth: number): number {
   if (Array.isArray(value)) return value.filter(isRecord).length;
   if (!isRecord(value)) return readCount(value) ?? 0;

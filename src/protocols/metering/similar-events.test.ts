@@ -8,13 +8,13 @@ import { SimilarEvents } from './similar-events.ts';
 import type { WrittenRules } from './written-paths.ts';
 import { WrittenText } from './written-text.ts';
 
-/** As many as only compressed data have. */
+/** As many different characters as only compressed data has. */
 const ALL_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 const event = (text: string, more = ''): Buffer =>
   Buffer.from(`data: {"id":"a","delta":{"content":"${text}"}${more}}\n\n`);
 
-/** Of events like `event('first')`. */
+/** For events like `event('first')`. */
 function noted(more = ''): SimilarEvents {
   const similar = new SimilarEvents();
   const first = event('first', more);
@@ -23,8 +23,8 @@ function noted(more = ''): SimilarEvents {
   return similar;
 }
 
-describe('events that are like the one before', () => {
-  it('differ in the text alone', () => {
+describe('events that are similar to the previous one', () => {
+  it('differ only in text', () => {
     const transcript: [number, Buffer][] = [
       [5, event('other')],
       [0, event('')],
@@ -46,7 +46,7 @@ describe('events that are like the one before', () => {
     for (const [size, bytes] of transcript) assert.equal(similar.textBytesIn(bytes), size, bytes.toString());
   });
 
-  it('may have another number and another filling as well', () => {
+  it('may have another number and other padding', () => {
     const numbered = (text: string, number: string, filling: string, end = '}'): Buffer =>
       Buffer.from(`data: {"sequence_number":${number},"delta":"${text}","obfuscation":"${filling}"${end}\n\n`);
     const similar = new SimilarEvents();
@@ -65,7 +65,7 @@ describe('events that are like the one before', () => {
     for (const [size, bytes] of transcript) assert.equal(similar.textBytesIn(bytes), size, bytes.toString());
   });
 
-  it('are none before one was noted, behind one that is forgotten, or of one that is large', () => {
+  it('are not detected before a template is recorded, after it is forgotten, or if it is large', () => {
     assert.equal(new SimilarEvents().textBytesIn(event('any')), -1);
     const similar = noted();
     similar.forget();
@@ -74,7 +74,7 @@ describe('events that are like the one before', () => {
     assert.equal(noted(more).textBytesIn(event('any', more)), -1);
   });
 
-  it('are not looked for in a stream whose events all differ', () => {
+  it('are no longer searched for in a stream whose events all differ', () => {
     const similar = new SimilarEvents();
     for (let n = 0; n < 100; n++) {
       const bytes = event('any', `,"n":${n}`);
@@ -143,7 +143,7 @@ describe('events that are like the one before', () => {
     },
   };
   for (const [name, { rules, body }] of Object.entries(streams)) {
-    it(`count as if each were read: ${name}`, () => {
+    it(`count as if each was parsed: ${name}`, () => {
       const chunk = fc.record({
         bodies: fc.array(body, { minLength: 1, maxLength: 2 }),
         end: few('\n\n', '\n\n', '\n\n', '\r\n\r\n', '\r\r'),

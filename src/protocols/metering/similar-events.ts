@@ -1,4 +1,4 @@
-import { PIECE_BYTES_MIN } from './data-runs.ts';
+import { CHUNK_BYTES_MIN } from './data-runs.ts';
 import { decodedSize } from './estimate.ts';
 
 const QUOTE = 0x22;
@@ -7,12 +7,11 @@ const SPACE = 0x20;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** What is kept of an event besides what varies. */
 const KEPT_BYTES_MAX = 4_096;
-/** Streams of which so many events in a row were like none before have something else in each. */
+/** After this many consecutive misses, the events of a stream are assumed to differ in other ways. */
 const MISSES_MAX = 8;
 
-/** What varies in an event: its text, and members that OpenAI adds to each event, of which nothing is read. */
+/** Kinds of variable parts: the text, and members that OpenAI adds to every event and that are not read. */
 const TEXT = 0;
 const NUMBER = 1;
 const FILLING = 2;
@@ -21,7 +20,6 @@ const MEMBERS: readonly (readonly [name: Buffer, kind: number])[] = [
   [Buffer.from('"obfuscation":"'), FILLING],
 ];
 
-/** What stands between two bytes of an event, and varies. */
 interface Varying {
   readonly kind: number;
   readonly start: number;
@@ -29,33 +27,33 @@ interface Varying {
 }
 
 /**
- * Finds events that differ from the one before in their text alone: most vendors send nothing else while a model writes. Whatever else was
- * found out about the one before holds of such an event, too, so that it does not have to be read.
+ * Detects events that differ from the previous one only in their text, which is true of most events while a model writes. Such an event need not be
+ * parsed: everything else that was found in the previous one is true of it too.
  */
 export class SimilarEvents {
-  /** What all have, and what varies behind each of these pieces but the last one. */
-  #pieces: readonly Buffer[] = [];
+  /** The constant parts of an event. Each except the last is followed by a variable part. */
+  #constantParts: readonly Buffer[] = [];
   #kinds: readonly number[] = [];
   #misses = 0;
 
-  /** The size of the text of a similar event; -1 if these bytes are something else. */
+  /** Size of the text in a similar event; -1 if these bytes are not one. */
   textBytesIn(bytes: Buffer): number {
-    const pieces = this.#pieces;
+    const parts = this.#constantParts;
     let size = -1;
     let at = 0;
-    for (let i = 0; i < pieces.length; i++) {
-      const piece = pieces[i]!;
-      const start = at + piece.length;
-      if (start > bytes.length || piece.compare(bytes, at, start) !== 0) return -1;
-      if (i === pieces.length - 1) {
+    for (let i = 0; i < parts.length; i++) {
+      const part = parts[i]!;
+      const start = at + part.length;
+      if (start > bytes.length || part.compare(bytes, at, start) !== 0) return -1;
+      if (i === parts.length - 1) {
         at = start;
         break;
       }
       const kind = this.#kinds[i]!;
       at = endOf(kind, bytes, start);
       if (kind !== TEXT) continue;
-      // A longer text may have a picture as base64.
-      if (at - start >= PIECE_BYTES_MIN) return -1;
+      // A longer text may contain a base64 image.
+      if (at - start >= CHUNK_BYTES_MIN) return -1;
       size = decodedSize(bytes, start, at);
     }
     if (size === -1 || at !== bytes.length) return -1;
@@ -63,7 +61,6 @@ export class SimilarEvents {
     return size;
   }
 
-  /** Later events may be like this one, whose text stands between two offsets. */
   note(bytes: Buffer, start: number, end: number): void {
     if (this.#misses === MISSES_MAX) return;
     this.#misses++;
@@ -79,18 +76,18 @@ export class SimilarEvents {
       this.forget();
       return;
     }
-    // Copies: the chunk may be a part of something large.
+    // Copied, since the chunk may be part of a large buffer.
     const ends = [0, ...varying.map((each) => each.end)];
-    this.#pieces = ends.map((from, i) => Buffer.from(bytes.subarray(from, varying[i]?.start)));
+    this.#constantParts = ends.map((from, i) => Buffer.from(bytes.subarray(from, varying[i]?.start)));
     this.#kinds = varying.map(({ kind }) => kind);
   }
 
   forget(): void {
-    this.#pieces = [];
+    this.#constantParts = [];
   }
 }
 
-/** Where something that varies ends: a text at its quote, or at what no text has. */
+/** The end of a variable part: a text ends at its quote, or at a byte that text cannot contain. */
 function endOf(kind: number, bytes: Buffer, start: number): number {
   let at = start;
   if (kind === NUMBER) {
@@ -99,7 +96,7 @@ function endOf(kind: number, bytes: Buffer, start: number): number {
   }
   while (at < bytes.length && bytes[at] !== QUOTE && bytes[at]! >= SPACE) {
     if (bytes[at] === BACKSLASH) {
-      // Behind it comes a byte of the text.
+      // The next byte belongs to the text.
       if (kind === FILLING || at + 1 >= bytes.length || bytes[at + 1]! < SPACE) return at;
       at++;
     }

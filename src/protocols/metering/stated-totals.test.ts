@@ -4,8 +4,8 @@ import { readChatUsage } from '../chat/usage.ts';
 import { readResponsesUsage } from '../responses/usage.ts';
 import type { Usage } from './usage-facts.ts';
 
-describe('a cache whose writes alone have names of messages', () => {
-  it('is outside of an input that is too small for it, with the reads that chat names', () => {
+describe('a cache whose writes alone have names of the messages protocol', () => {
+  it('is outside an input that is too small for it, including the reads that chat names', () => {
     const details = { cached_tokens: 500, cached_creation_tokens: 300 };
     const stated = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60, prompt_tokens_details: details };
     const usage = readChatUsage({ ...stated, claude_cache_creation_5_m_tokens: 300 })!;
@@ -13,7 +13,7 @@ describe('a cache whose writes alone have names of messages', () => {
   });
 });
 
-describe('tokens with prices of their own beside the totals', () => {
+describe('separately priced tokens outside the totals', () => {
   const stated = { prompt_tokens: 10, completion_tokens: 50, citation_tokens: 700, reasoning_tokens: 300 };
   for (const [what, beyond] of [
     ['none of them', 0],
@@ -21,21 +21,21 @@ describe('tokens with prices of their own beside the totals', () => {
     ['the citations', 700],
     ['the reasoning', 300],
   ] as const) {
-    it(`are no output as well, if the total includes ${what}`, () => {
+    it(`do not count as output too if the total includes ${what}`, () => {
       const usage = readChatUsage({ ...stated, total_tokens: 60 + beyond })!;
       const { outputTokens, citationTokens, separateReasoningTokens, unexplained } = usage;
       assert.deepEqual([outputTokens, citationTokens, separateReasoningTokens, unexplained], [50, 700, 300, undefined]);
     });
   }
 
-  it('are output alone, if nothing but the reasoning is stated and the total includes it', () => {
+  it('count as output only if nothing but the reasoning is reported and the total includes it', () => {
     const { citation_tokens: _, ...others } = stated;
     const usage = readChatUsage({ ...others, total_tokens: 360 })!;
     assert.deepEqual([usage.outputTokens, usage.separateReasoningTokens], [350, 0]);
   });
 });
 
-/** What a call really used: full input, reads and writes of a cache, visible output, reasoning. */
+/** The actual usage of a call: full input, cache reads and writes, visible output, reasoning. */
 interface Truth {
   readonly full: number;
   readonly read: number;
@@ -44,12 +44,12 @@ interface Truth {
   readonly reasoning: number;
 }
 
-/** How a vendor, or a relay, states it. */
+/** How a vendor or relay reports it. */
 interface Dialect {
   readonly reasoning: 'inside' | 'beside' | 'unstated';
-  /** Of the cache, what the input leaves out. */
+  /** The cache tokens that the input excludes. */
   readonly outside: 'nothing' | 'all' | 'written' | 'read';
-  /** Whether the total has what the input leaves out. */
+  /** Whether the total includes what the input excludes. */
   readonly isInTotal: boolean;
   readonly names: 'details' | 'messages';
 }
@@ -86,7 +86,7 @@ const cacheOf = ({ read, written }: Truth, { names }: Dialect, details: string):
     ? { cache_read_input_tokens: read, cache_creation_input_tokens: written }
     : { [details]: { cached_tokens: read, cache_write_tokens: written } };
 
-/** Both protocols read the same totals by their own names. */
+/** Both protocols report the same totals under their own names. */
 const readings: Readonly<Record<string, (truth: Truth, dialect: Dialect) => Usage>> = {
   chat(truth, dialect) {
     const { input, output, total, reasoning } = totalsOf(truth, dialect);
@@ -128,23 +128,26 @@ function eachTruth(take: (truth: Truth) => void): void {
           for (const reasoning of COUNTS) take({ full, read, written, text, reasoning });
 }
 
-describe('input and output that a total has in addition', () => {
+describe('input and output that only the total includes', () => {
   for (const [protocol, read] of Object.entries(readings)) {
-    /** Dialects that vendors have, which no equal figures may confuse. */
+    /** Actual dialects of vendors, which must be distinguished even if figures are equal. */
     const exact: readonly [what: string, dialect: Dialect][] = [
       ['OpenAI: all inside', { reasoning: 'inside', outside: 'nothing', isInTotal: true, names: 'details' }],
-      ['xAI: stated reasoning beside', { reasoning: 'beside', outside: 'nothing', isInTotal: true, names: 'details' }],
+      [
+        'xAI: reported reasoning outside the output',
+        { reasoning: 'beside', outside: 'nothing', isInTotal: true, names: 'details' },
+      ],
       ['LiteLLM: the cache beside', { reasoning: 'inside', outside: 'all', isInTotal: true, names: 'messages' }],
     ];
     for (const [what, dialect] of exact) {
-      it(`is read exactly in ${protocol}, whatever figures are equal (${what})`, () => {
+      it(`are read exactly in ${protocol}, even if figures are equal (${what})`, () => {
         eachTruth((truth) => {
           assert.deepEqual(billedOf(read(truth, dialect)), billOf(truth), JSON.stringify(truth));
         });
       });
     }
 
-    it(`is read exactly in ${protocol} of relays that leave the cache out, in any spelling, unless reasoning is as much`, () => {
+    it(`are read exactly in ${protocol} from relays that exclude the cache, in any spelling, unless reasoning is equal to it`, () => {
       const relay: Dialect = { reasoning: 'inside', outside: 'all', isInTotal: true, names: 'details' };
       eachTruth((truth) => {
         if (truth.reasoning > 0 && truth.reasoning === truth.read + truth.written) return;
@@ -152,7 +155,7 @@ describe('input and output that a total has in addition', () => {
       });
     });
 
-    it(`is in ${protocol} what some dialect says, never a mixture of several`, () => {
+    it(`match one of the dialects in ${protocol}, never a mixture`, () => {
       eachTruth((truth) => {
         for (const dialect of dialects) {
           const { input, output, total, reasoning } = totalsOf(truth, dialect);
@@ -160,14 +163,14 @@ describe('input and output that a total has in addition', () => {
           const [full, cached, written, out] = billedOf(usage) as [number, number, number, number];
           const isPossible = dialects.some((other) => {
             if (other.names !== dialect.names) return false;
-            // The reasoning is stated, or what the output has more.
+            // The reasoning is reported, or implied by the output.
             const own = other.reasoning === 'unstated' ? out - output : reasoning;
             const again = totalsOf({ full, read: cached, written, text: out - own, reasoning: own }, other);
             return (
               again.input === input && again.output === output && again.total === total && again.reasoning === reasoning
             );
           });
-          // A cache that is cut to an input which can have had only a part of it is no dialect.
+          // No dialect has a cache that exceeds the input and is cut to it.
           const isCut = cached + written < truth.read + truth.written;
           assert.ok(isPossible || isCut, JSON.stringify({ truth, dialect, usage: billedOf(usage) }));
         }

@@ -11,21 +11,18 @@ import {
 } from './usage-facts.ts';
 import type { WrittenText } from './written-text.ts';
 
-/** What has come of a stream. */
 interface StreamState {
-  /** Whether an event of a response has come through; keep-alive comments and errors do not count. */
+  /** Whether an event of a response was received. Keep-alive comments and errors do not count. */
   readonly hasBegun: boolean;
-  /** Whether the provider reported an error inside the stream. */
   readonly hasError: boolean;
 }
 
-/** What a stream has used so far, by the reports of its provider and by what came through. */
+/** The usage of a stream so far, from the provider's reports and the output received. */
 export class StreamUsage {
   readonly #reading: StreamReading;
-  /** `null`: the output of the stream is no text. */
   readonly #text: WrittenText | null;
   readonly #stream: StreamState;
-  /** The reports of output so far, and the text that had come with the last one. */
+  /** Number of output reports so far, and the text received before the latest one. */
   #reports = 0;
   #reportedBytes = 0;
   #reportedVisibleBytes = 0;
@@ -36,7 +33,6 @@ export class StreamUsage {
     this.#stream = stream;
   }
 
-  /** Takes note of a report in the event that was read last. */
   noteReport(): void {
     const { count } = this.#reading.outputReports;
     if (count <= this.#reports) return;
@@ -46,46 +42,43 @@ export class StreamUsage {
   }
 
   /**
-   * Whether the provider has reported the whole output. A report that cannot be of what came through is not final: the
-   * figures may still follow, such as with a second terminal event.
+   * Whether the provider has reported the whole output. A report that is implausible for the output received is not final, since more may follow,
+   * such as a second terminal event.
    */
   get isFinal(): boolean {
     const usage = this.#reading.usage();
     return usage !== null && !this.#doubtsIn(usage).includes('output');
   }
 
-  /** What the provider has reported so far; `null` if nothing readable came. */
   get reported(): Usage | null {
     return this.#reading.usage() ?? this.#reading.partialUsage();
   }
 
-  /** The size of the text that has come through, without reasoning that is encrypted. */
+  /** Without encrypted reasoning. */
   get visibleTextBytes(): number {
     return this.#text?.visibleBytes ?? 0;
   }
 
-  /** Whether a stream without usage facts of its own is no success: nothing is estimated and nothing charged. */
+  /** Whether a stream without usage counts as failed: nothing is estimated or charged. */
   get failsClosed(): boolean {
     return this.#reading.isNeverEstimated ?? false;
   }
 
-  /** Whether `facts` need an estimate of the input: the provider has not reported it. */
   get needsInputEstimate(): boolean {
     const observed = this.#reading.usage();
     if (observed !== null) return this.#doubtsIn(observed).includes('input');
     return this.#isEstimable() && !holdsInput(this.#reading.partialUsage());
   }
 
-  /** The provider's figures; `null` if they are not final, or cannot be of what came through. */
+  /** The reported usage; `null` if it is not final or not plausible. */
   observed(): UsageFacts | null {
     const usage = this.#reading.usage();
     return usage === null || this.#doubtsIn(usage).length > 0 ? null : { ...usage, source: 'observed' };
   }
 
   /**
-   * What was used: the provider's figures if they are final and can be of what came through. Else an estimate of what they do not
-   * cover: of the input, and of the output by the size of its text or, where the model reasons unseen, by
-   * `unseenOutputTokens`. `null` if nothing of a response came through.
+   * The usage: the reported figures if final and plausible, otherwise with estimates of what they do not cover. Output is estimated by the size of
+   * its text or, for models that reason without showing it, by `unseenOutputTokens`. `null` if no part of a response was received.
    */
   facts(inputTokensEstimate: number, unseenOutputTokens = 0): UsageFacts | null {
     const observed = this.#reading.usage();
@@ -101,7 +94,6 @@ export class StreamUsage {
     return { ...output, inputTokens, outputTokens, ...how };
   }
 
-  /** What of the reported figures cannot be of what came through. Images have facts of their own. */
   #doubtsIn(usage: Usage): readonly DoubtedSide[] {
     return this.#text === null ? NO_DOUBTS : doubtsOf(usage, this.#delivered(), 'tokens');
   }
@@ -113,7 +105,7 @@ export class StreamUsage {
       reportedTextBytes: this.#reportedBytes,
       visibleBytes: this.#visibleBytes(),
       reportedVisibleBytes: this.#reportedVisibleBytes,
-      // It is asked for only where there is no text.
+      // Only relevant if there is no text.
       hasMedia: textBytes === 0 && this.#hasMedia(),
       hasResults: false,
     };
@@ -139,7 +131,7 @@ export class StreamUsage {
     return media.audioOutputTokens + media.imageOutputTokens > 0 || (media.parts ?? []).length > 0;
   }
 
-  /** A stream that has nothing but an error is not charged. */
+  /** A stream with nothing but an error is not charged. */
   #isEstimable(): boolean {
     const { hasBegun, hasError } = this.#stream;
     if (this.#reading.isNeverEstimated || !hasBegun) return false;
@@ -150,8 +142,8 @@ export class StreamUsage {
 const NO_MEDIA: MediaTokens = { audioOutputTokens: 0, imageOutputTokens: 0 };
 
 /**
- * What was reported, with sounds and pictures that it lacks. A report that does not tell the kinds of output apart has them in
- * its `outputTokens`, and is not counted twice.
+ * Adds audio and image tokens that a report lacks. A report that does not distinguish kinds of output includes them in `outputTokens`, so they are
+ * subtracted there.
  */
 function withMedia(reported: Usage, media: MediaTokens): Usage {
   const audioOutputTokens = Math.max(reported.audioOutputTokens, media.audioOutputTokens);
@@ -162,7 +154,7 @@ function withMedia(reported: Usage, media: MediaTokens): Usage {
   return { ...reported, outputTokens, audioOutputTokens, imageOutputTokens, ...(parts && { parts }) };
 }
 
-/** Some providers report zeros before they report figures; no request has an input of nothing. */
+/** Some providers report zeros before actual figures; no request has an empty input. */
 function holdsInput(usage: Usage | null): boolean {
   return usage !== null && inputTokensOf(usage) > 0;
 }

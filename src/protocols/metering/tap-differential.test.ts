@@ -16,7 +16,7 @@ interface ClientEvent {
   readonly data: string;
 }
 
-/** What clients make of the bytes that reach them: three parsers by others. */
+/** What clients read from the relayed bytes, according to three third-party parsers. */
 const clients: Readonly<Record<string, (chunks: readonly Buffer[]) => Promise<ClientEvent[]>>> = {
   'the chat SDK': (chunks) => readWithSdk(readWithChatSdk, chunks),
   'the messages SDK': (chunks) => readWithSdk(readWithMessagesSdk, chunks),
@@ -45,7 +45,7 @@ async function readWithEventSource(chunks: readonly Buffer[]): Promise<ClientEve
 
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n');
 
-/** What leaves the gateway: what the tap gives out, and a comment wherever it allows one. */
+/** The output of the gateway: the output of the tap, with a comment wherever it allows one. */
 function relayWithComments(reading: StreamReading, chunks: readonly Buffer[]): Buffer[] {
   const out: Buffer[] = [];
   const note = (bytes: Buffer): void => {
@@ -54,7 +54,7 @@ function relayWithComments(reading: StreamReading, chunks: readonly Buffer[]): B
   const tap = new StreamTap(reading, { forward: note, forwardError: note, finish: note, finishError: note });
   for (const chunk of chunks) {
     tap.push(chunk);
-    // Not in front of everything: a byte order mark is one only at the beginning.
+    // Not at the very beginning, where a byte order mark has a special meaning.
     if (tap.isBetweenEvents && out.length > 0) out.push(KEEP_ALIVE);
   }
   tap.end();
@@ -76,9 +76,9 @@ const anyStyle: fc.Arbitrary<StreamStyle> = fc.record({
   splitsEvery: fc.constantFrom(1, 3, 5000),
 });
 
-describe('stream tap beside the parsers of clients', () => {
+describe('stream tap compared with client parsers', () => {
   for (const [client, read] of Object.entries(clients)) {
-    it(`lets ${client} see the events that the provider sent, but for the one that is taken out`, async () => {
+    it(`shows ${client} the events that the provider sent, except the one that is removed`, async () => {
       const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 40 });
       await fc.assert(
         fc.asyncProperty(fc.constantFrom(...recordedStreams), anyStyle, cuts, async (stream, style, shares) => {

@@ -20,7 +20,7 @@ import { readMessagesStream } from '../messages/stream.ts';
 import { readResponsesStream } from '../responses/stream.ts';
 import type { StreamReading } from './stream-reading.ts';
 
-/** Readings that take nothing out: their input has to come out again, to the byte, up to a half event at its end. */
+/** Readings that remove nothing: the output equals the input, up to a partial event at the end. */
 const readings: Readonly<Record<Protocol, () => StreamReading>> = {
   chat: () => readChatStream({ dropsUsageChunk: false, choices: 1 }),
   messages: readMessagesStream,
@@ -37,7 +37,7 @@ function cutInto(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   );
 }
 
-/** Pieces of what the readings look for. No report is whole: each lacks one of the totals. */
+/** Fragments that the readings look for. No report is complete: each lacks one of the totals. */
 const piece = fc.constantFrom(
   'data: ',
   'data:',
@@ -78,7 +78,7 @@ const soup = fc
   .array(fc.oneof({ arbitrary: piece, weight: 3 }, lineEnd), { maxLength: 40 })
   .map((parts) => parts.join(''));
 
-/** Whole events, right and wrong, in any order. */
+/** Complete events, valid and invalid, in any order. */
 const shuffled = fc
   .array(fc.constantFrom(...recordedStreams.flatMap((stream) => stream.events)), { maxLength: 12 })
   .map((events) => events.join(''));
@@ -113,10 +113,10 @@ function assertSame(read: () => StreamReading, bytes: Buffer, cuts: readonly num
   const expected = relayBrokenOff(read, bytes);
   const { forwarded, finished } = expected.relayed;
   assert.ok(forwarded.equals(bytes.subarray(0, forwarded.length)));
-  // Behind the end some events are left out; what comes is in order, and as it was.
+  // After the end some events are omitted; the others are unchanged and in order.
   let at = forwarded.length;
   for (const event of eachEvent(finished)) {
-    // The end of its last line may be that of two lines, between which an event is left out.
+    // The end of its last line may consist of two line ends, between which an event was omitted.
     const pieces =
       bytes.includes(event, at) || !event.toString('latin1').endsWith('\r\n') ? [event] : [event.subarray(0, -1), '\n'];
     for (const piece of pieces) {
@@ -134,8 +134,8 @@ function assertSame(read: () => StreamReading, bytes: Buffer, cuts: readonly num
   return whole;
 }
 
-describe('stream tap on anything', () => {
-  it('relays any bytes as they come but for half an event, and makes no report of them', () => {
+describe('stream tap with arbitrary input', () => {
+  it('relays arbitrary bytes unchanged except a partial event, and reports no usage', () => {
     const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array));
     fc.assert(
       fc.property(protocol, bytes, shares, (name, garbage, cuts) => {
@@ -147,7 +147,7 @@ describe('stream tap on anything', () => {
     );
   });
 
-  it('relays pieces of events as they come but for half an event, and makes no report of them', () => {
+  it('relays fragments of events unchanged except a partial event, and reports no usage', () => {
     fc.assert(
       fc.property(protocol, soup, shares, (name, text, cuts) => {
         const { outcome } = assertSame(readings[name], Buffer.from(text), cuts);
@@ -157,18 +157,18 @@ describe('stream tap on anything', () => {
     );
   });
 
-  it('counts a text that lacks its quote to the end of its line, whether or not the next event comes with it', () => {
+  it('counts text without a closing quote up to the end of its line, whether or not the next event is in the same chunk', () => {
     assertSame(readings.chat, Buffer.from('"text" : "d\r\n\r\ndata: \n\n'), [0.6087]);
     assertSame(readings.messages, Buffer.from('data: {"text":"d\\\ndata: more\n\ndata: {}\n\n'), [0.3, 0.6]);
   });
 
-  it('leaves an event out between a CR and an LF, which then are the end of one line', () => {
+  it('omits an event between a CR and an LF, which then form one line end', () => {
     const { relayed } = relayBrokenOff(readings.responses, Buffer.from('event: error\r\rdata: \n\n\n'));
     assert.equal(outOf(relayed).toString(), 'event: error\r\r\n');
     assertSame(readings.responses, Buffer.from('event: error\r\rdata: \n\n\n'), []);
   });
 
-  it('relays and measures events of any protocol in any order the same wherever they are cut', () => {
+  it('relays and measures events of all protocols in any order the same, however they are cut', () => {
     fc.assert(
       fc.property(protocol, shuffled, shares, (name, text, cuts) => {
         assertSame(readings[name], Buffer.from(text), cuts);
@@ -177,7 +177,7 @@ describe('stream tap on anything', () => {
     );
   });
 
-  it('relays and measures a damaged stream the same wherever it is cut', () => {
+  it('relays and measures a damaged stream the same, however it is cut', () => {
     const damages = fc.array(damage, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(fc.constantFrom(...recordedStreams), damages, shares, (stream, all, cuts) => {
@@ -188,7 +188,7 @@ describe('stream tap on anything', () => {
     );
   });
 
-  it('takes nothing but chunks of usage out of a damaged stream', () => {
+  it('removes nothing but usage chunks from a damaged stream', () => {
     const damages = fc.array(damage, { minLength: 1, maxLength: 4 });
     const chats = recordedStreams.filter((stream) => stream.protocol === 'chat');
     fc.assert(

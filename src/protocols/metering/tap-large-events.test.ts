@@ -19,11 +19,11 @@ import { StreamTap } from './tap.ts';
 const MB = 1_000_000;
 const CHUNK_BYTES = 65_536;
 
-/** Every byte that a text may trip over: quotes and backslashes escaped, characters of two to four bytes, keys in it. */
+/** Text that is hard to measure: escaped quotes and backslashes, characters of two to four bytes, keys within text. */
 const TEXT = 'ä你😀 say \\"content\\":\\"no\\", \\\\ and \\u00e9 ';
 const BASE64 = 'iVBORw0KGgo+/AAA';
 
-/** An event of this protocol that holds a text of a size, as the only member that counts. */
+/** An event of this protocol in which a text of a given size is the only counted member. */
 const largeEvents: Readonly<Record<Protocol, (text: string) => string>> = {
   chat: (text) => `data: {"choices":[{"index":0,"delta":{"content":"${text}"},"finish_reason":null}],"usage":null}\n\n`,
   messages: (text) =>
@@ -47,13 +47,13 @@ const streams = [
   stream('messages-error'),
 ];
 
-/** The text of a size, cut between two repetitions. */
+/** Text of a given size, cut between two repetitions. */
 function textOf(protocol: Protocol, bytes: number): string {
   const unit = protocol === 'images' ? BASE64 : TEXT;
   return unit.repeat(Math.ceil(bytes / Buffer.byteLength(unit)));
 }
 
-/** Chunks of up to 64 KiB, as a socket gives them, of sizes that depend on the seed. */
+/** Chunks of up to 64 KiB, as received from a socket, with sizes that depend on the seed. */
 function anyChunks(bytes: Buffer, seed: number): Buffer[] {
   const chunks: Buffer[] = [];
   let random = seed;
@@ -70,7 +70,7 @@ function assertLarge(recorded: RecordedStream, size: number, seed: number): void
   const { protocol, events, record, dropped, failing } = recorded;
   const text = textOf(protocol, size);
   const large = largeEvents[protocol](text);
-  // In front of the last but one, which may be the one that is taken out.
+  // Before the last but one event, which may be removed.
   const place = events.length - 2;
   const withLarge = events.toSpliced(place, 0, large);
   const end = (record ?? failing!) + 1;
@@ -88,7 +88,7 @@ function assertLarge(recorded: RecordedStream, size: number, seed: number): void
   assert.deepEqual(relayed.outcome, { ...recorded.outcome, textTokens: relayed.outcome.textTokens, usage: expected });
 }
 
-describe('stream tap on large events', () => {
+describe('stream tap with large events', () => {
   for (const [size, numRuns] of [
     [MB, 2],
     [3 * MB, 1],
@@ -103,7 +103,7 @@ describe('stream tap on large events', () => {
     }
   }
 
-  it('reads an end that repeats an output of 3 MB, wherever it is cut', () => {
+  it('reads a final event that repeats an output of 3 MB, however it is cut', () => {
     const text = textOf('images', 3 * MB);
     const result = (event: string): string =>
       event.replace(/"(?:result|b64_json)":"[^"]*"/, (was) => `${was.slice(0, -1)}${text}"`);
@@ -119,7 +119,7 @@ describe('stream tap on large events', () => {
     }
   });
 
-  it('counts the text at the edges of a large event the same wherever that is cut', () => {
+  it('counts the text at the edges of a large event the same, however it is cut', () => {
     const { chat } = largeEvents;
     const large = `${chat(`${TEXT.repeat(3)}${'x'.repeat(EVENT_BYTES_MAX)}`).trimEnd()}\ndata: ,{"content" \ndata: : "${TEXT}"}`;
     const bytes = Buffer.from(`${large}\n\n`);
@@ -134,8 +134,8 @@ describe('stream tap on large events', () => {
   });
 });
 
-describe('what a stream tap keeps', () => {
-  /** The most that was kept at once of an event that never ends, and how much of it came out. */
+describe('the memory of a stream tap', () => {
+  /** Maximum bytes buffered of an event that never ends, and the number of bytes forwarded. */
   function holdsOf(recorded: RecordedStream, beginning: string, bytes: number): { held: number; out: number } {
     const chunks = [Buffer.from(beginning), ...chunksOf(Buffer.alloc(bytes, 'x'), CHUNK_BYTES)];
     let pushed = 0;
@@ -158,7 +158,7 @@ describe('what a stream tap keeps', () => {
     return { held, out };
   }
 
-  it('is no more than one event, and of one that is not needed no more than a megabyte', () => {
+  it('is limited to one event, and to 1 MB of an event that need not be parsed', () => {
     for (const [name, beginning] of [
       ['chat-openai-text', 'data: {"choices":[{"delta":{"content":"'],
       ['messages-thinking-tools', 'event: message_delta\ndata: {"type":"message_delta","x":"'],
@@ -171,7 +171,7 @@ describe('what a stream tap keeps', () => {
     }
   });
 
-  it('is no more than 64 MiB of an event that has to be read and never ends', () => {
+  it('is limited to 64 MiB of an event that must be parsed and never ends', () => {
     for (const [name, beginning] of [
       ['responses-image', 'event: response.completed\ndata: {"type":"response.completed","x":"'],
       ['images-generation', 'event: image_generation.completed\ndata: {"b64_json":"'],
@@ -182,7 +182,7 @@ describe('what a stream tap keeps', () => {
     }
   });
 
-  it('weighs no more than its bytes, also if they come one by one', () => {
+  it('does not exceed the bytes received, even if they arrive one by one', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const weight = (): number => {
@@ -206,13 +206,13 @@ describe('what a stream tap keeps', () => {
     for (let at = 0; at < event.length; at++) tap.push(event.subarray(at, at + 1));
     const grown = weight() - before;
     assert.equal(out, 0);
-    // A buffer of its own for each byte would weigh over 100 MiB.
+    // A buffer for each byte would take over 100 MiB.
     assert.ok(grown < 8 * EVENT_BYTES_MAX, `${grown} bytes for an event of ${EVENT_BYTES_MAX}`);
     tap.push(Buffer.from('\n\n'));
     assert.equal(out, event.length + 2);
   });
 
-  it('is not given out if the stream ends within, but for what has gone out in parts', () => {
+  it('is not forwarded if the stream ends within an event, except for chunks already sent', () => {
     for (const [size, isOut] of [
       [EVENT_BYTES_MAX / 2, false],
       [2 * EVENT_BYTES_MAX, true],
@@ -225,12 +225,12 @@ describe('what a stream tap keeps', () => {
       ]);
       assert.equal(relayed.forwarded.length, Buffer.byteLength(finished) + (isOut ? half.length : 0));
       assert.equal(relayed.outcome.textTokens > 0, isOut);
-      // The stream might end behind its finish reason, but not like this.
+      // The stream may end after its finish reason, but not like this.
       assert.deepEqual(relayed.outcome.isComplete, [false, false]);
     }
   });
 
-  it('is given out if only its empty line is missing, however large what has to be read is', () => {
+  it('is forwarded if only the empty line is missing, however large the event is', () => {
     const event = `event: response.completed\ndata: {"type":"response.completed","response":{"id":"r","x":"${'x'.repeat(2 * EVENT_BYTES_MAX)}"}}`;
     const relayed = relay(stream('responses-image').reading(), chunksOf(Buffer.from(event), CHUNK_BYTES));
     assert.equal(relayed.finished.toString(), event);

@@ -7,7 +7,7 @@ import { chunksOf, cutAt, outOf, type RecordedStream, recordedStreams, relay } f
 
 const recorded: StreamStyle = { name: 'as it was recorded', lineEnds: ['\n'] };
 
-/** Cuts at every byte one after the other would take minutes; in these they come many at a time. */
+/** Cutting after every byte, one at a time, would take minutes; these streams are cut at many bytes at once. */
 const styles: readonly StreamStyle[] = [
   { name: 'lines that end with CRLF, without its last empty line', lineEnds: ['\r\n'], lacks: 'emptyLine' },
   { name: 'lines that end with CR, no space behind the colons', lineEnds: ['\r'], isTight: true },
@@ -22,17 +22,17 @@ const styles: readonly StreamStyle[] = [
   { name: 'a line of data for every token', lineEnds: ['\r\n', '\n'], splitsEvery: 1 },
 ];
 
-/** So far apart are cuts that are made together. */
+/** Distance between cuts that are made together. */
 const COMB_BYTES = 97;
 
 const EMPTY_LINE_BYTES = 2;
 
-/** Where an event of a stream begins, as it was recorded. */
+/** Offsets of the events of a recorded stream. */
 function startOf({ events }: RecordedStream, place: number): number {
   return Buffer.byteLength(events.slice(0, place).join(''));
 }
 
-/** Asserts what goes out of a stream and what is known of it. Text is compared before values: it is what takes time. */
+/** Asserts the output of a stream and what is known about it. Compares text before values, because that takes the time. */
 function assertRelayed(stream: RecordedStream, rendered: RenderedStream, chunks: Iterable<Buffer>, note: string): void {
   const { forwarded, finished, errors, outcome } = relay(stream.reading(), chunks);
   if (!forwarded.equals(rendered.forwarded) || !finished.equals(rendered.finished)) {
@@ -43,7 +43,7 @@ function assertRelayed(stream: RecordedStream, rendered: RenderedStream, chunks:
   if (JSON.stringify(outcome) !== JSON.stringify(stream.outcome)) assert.deepEqual(outcome, stream.outcome, note);
 }
 
-describe('stream tap on recorded streams', () => {
+describe('stream tap with recorded streams', () => {
   for (const stream of recordedStreams) {
     it(`relays and measures ${stream.name}, ${recorded.name}, the same wherever it is cut in two`, () => {
       const rendered = renderStream(stream, recorded);
@@ -54,7 +54,7 @@ describe('stream tap on recorded streams', () => {
     });
 
     for (const style of [recorded, ...styles]) {
-      it(`relays and measures ${stream.name}, ${style.name}, the same wherever it is cut in many`, () => {
+      it(`relays and measures ${stream.name}, ${style.name}, the same wherever it is cut into many chunks`, () => {
         const rendered = renderStream(stream, style);
         const { whole } = rendered;
         for (const first of cutOffsets(COMB_BYTES - 1)) {
@@ -65,14 +65,14 @@ describe('stream tap on recorded streams', () => {
       });
     }
 
-    it(`gives out ${stream.name} up to its last whole event if it breaks off, and knows no more of it`, () => {
+    it(`delivers ${stream.name} up to its last complete event if it breaks off, and counts nothing more`, () => {
       const { whole } = renderStream(stream, recorded);
       const { events, dropped, failing, record } = stream;
       let beforeEvent = relay(stream.reading(), []);
       for (const [place, event] of events.entries()) {
         const start = startOf(stream, place);
         const bytes = Buffer.from(event);
-        // An event is whole with its last byte of data.
+        // An event is complete with its last byte of data.
         const dataEnd = bytes.length - EMPTY_LINE_BYTES;
         const isOver = record !== null && place > record;
         for (const size of cutOffsets(bytes.length - 1)) {

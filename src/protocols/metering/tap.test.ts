@@ -11,7 +11,7 @@ import { noUsage } from './usage-facts.ts';
 interface Outcome {
   readonly forwarded: string;
   readonly finished: string;
-  /** The part of `finished` in which the provider reports a failure. */
+  /** The share of `finished` in which the provider reports a failure. */
   readonly failures: string;
   readonly tap: StreamTap;
 }
@@ -47,7 +47,7 @@ describe('stream tap', () => {
   const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
   const chat = () => readChatStream({ dropsUsageChunk: true, choices: 1 });
 
-  it('holds back the terminal event, and delivers nothing behind it but comments and other ends', () => {
+  it('withholds the terminal event, and delivers nothing after it but comments and further ends', () => {
     const giant = `data: {"content":"${'x'.repeat(EVENT_BYTES_MAX)}"}\n\n`;
     const late = say('free of charge');
     const parts = [terminal + failure + late, ': late\n\n', giant, late, terminal, late.trimEnd()];
@@ -59,7 +59,7 @@ describe('stream tap', () => {
     assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens: 1, source: 'estimated' });
   });
 
-  it('takes usage that comes behind the end, once, and delivers it no more than what comes with it', () => {
+  it('accepts usage after the end once, and delivers neither it nor other events of the same chunk', () => {
     const used = (completion: number) =>
       `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: completion } })}\n\n`;
     const { finished, tap } = feed(chat(), say('a'), finish, terminal, used(2) + used(900) + say('b'));
@@ -67,7 +67,7 @@ describe('stream tap', () => {
     assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 7, outputTokens: 2, source: 'observed' });
   });
 
-  it('withholds half an event at the end, and relays one that lacks only its empty line', () => {
+  it('withholds a partial event at the end, and relays one that lacks only its empty line', () => {
     const half = [
       'data',
       'data:',
@@ -114,21 +114,21 @@ describe('stream tap', () => {
     }
   });
 
-  it('charges nothing for half an event, and takes no stream that ends in one for complete', () => {
+  it('charges nothing for a partial event, and does not treat a stream that ends in one as complete', () => {
     const half = say('twelve bytes').slice(0, -6);
     assert.equal(feed(chat(), ': ping\n\n', half).tap.usage.facts(10), null);
     assert.equal(feed(chat(), say('a'), finish, half).tap.isComplete(true), false);
     assert.equal(feed(chat(), say('a'), finish, half.slice(0, 3)).tap.isComplete(true), true);
   });
 
-  it('sends an empty stream on as nothing', () => {
+  it('relays an empty stream as nothing', () => {
     const { forwarded, finished, tap } = feed(chat());
     assert.equal(forwarded + finished, '');
     assert.equal(tap.usage.facts(10), null);
     assert.equal(tap.isComplete(true), false);
   });
 
-  it('never forwards an empty piece', () => {
+  it('never forwards an empty chunk', () => {
     const pieces: number[] = [];
     const tap = new StreamTap(chat(), {
       forward: (bytes) => pieces.push(bytes.length),
@@ -141,14 +141,14 @@ describe('stream tap', () => {
     assert.deepEqual(pieces, [15, 1]);
   });
 
-  it('charges nothing for a stream of comments, however long it lasted', () => {
+  it('charges nothing for a stream of comments, however long', () => {
     const { forwarded, tap } = feed(chat(), ': ping\n\n', ': data: x\n\n', 'event: e\n\n');
     assert.equal(forwarded, ': ping\n\n: data: x\n\nevent: e\n\n');
     assert.equal(tap.usage.facts(10), null);
     assert.equal(feed(chat(), ': ping\n\n'.repeat(20_000)).tap.usage.facts(10), null);
   });
 
-  it('charges nothing for a stream that has nothing but an error', () => {
+  it('charges nothing for a stream with nothing but an error', () => {
     const { forwarded, tap } = feed(chat(), ': ping\n\n', failure);
     assert.equal(forwarded, `: ping\n\n${failure}`);
     assert.equal(tap.hasError, true);
@@ -162,25 +162,25 @@ describe('stream tap', () => {
     assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens: 3, source: 'estimated' });
   });
 
-  it('estimates a stream without usage facts by the size of the request and of the relayed text', () => {
+  it('estimates a stream without usage by the size of the request and of the relayed text', () => {
     const { tap } = feed(chat(), say('a'.repeat(9)), say('你好'), terminal);
     assert.equal(tap.isComplete(false), true);
     assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens: 4, source: 'estimated' });
   });
 
-  it('estimates no output if nothing but the beginning of a response came', () => {
+  it('estimates no output if only the beginning of a response arrived', () => {
     const { tap } = feed(chat(), say(''));
     assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, source: 'estimated' });
   });
 
-  it('forwards the empty lines that a stream begins with', () => {
+  it('forwards empty lines at the beginning of a stream', () => {
     for (const lines of ['\n', '\r\n\n', '\r\r']) {
       const { forwarded, finished } = feed(chat(), lines, say('a'), terminal);
       assert.deepEqual([forwarded, finished], [lines + say('a'), terminal]);
     }
   });
 
-  it('counts the text of an event that is too large to be kept, and nothing else of it', () => {
+  it('counts the text of an event that is too large to be buffered, and nothing else of it', () => {
     const text = 'x'.repeat(EVENT_BYTES_MAX + 8);
     const large = `data: {"image":"${text}","choices":[{"delta":{"content":"${text}"}}]}\n\n`;
     const cut = Math.floor(large.length / 2);
@@ -191,7 +191,7 @@ describe('stream tap', () => {
     }
   });
 
-  it('counts nothing of one large event as the text of another that was broken off', () => {
+  it('does not count a large event as text of an earlier one that was broken off', () => {
     const broken = `data: {"choices":[{"delta":{"content":"${'x'.repeat(EVENT_BYTES_MAX)}`;
     const other = `data: ${'y'.repeat(EVENT_BYTES_MAX)}`;
     const { tap } = feed(chat(), broken, '\n\n', other, '\n\n');
@@ -199,14 +199,14 @@ describe('stream tap', () => {
     assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens, source: 'estimated' });
   });
 
-  it('counts no text behind the end, whether it comes with the end or after it', () => {
+  it('counts no text after the end, in the same chunk or later', () => {
     for (const parts of [[say('abcd') + terminal + say('efgh')], [say('abcd'), terminal, say('efgh')]]) {
       const { tap } = feed(chat(), ...parts);
       assert.deepEqual(tap.usage.facts(10), { ...noUsage, inputTokens: 10, outputTokens: 1, source: 'estimated' });
     }
   });
 
-  it('keeps the input facts of a messages stream that was cut off, and estimates its output', () => {
+  it('keeps the input usage of a messages stream that breaks off, and estimates its output', () => {
     const start = (output: number): string =>
       `data: ${JSON.stringify({ type: 'message_start', message: { usage: { input_tokens: 5, cache_read_input_tokens: 6, output_tokens: output } } })}\n\n`;
     const delta = 'data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"twelve bytes"}}\n\n';
@@ -221,7 +221,7 @@ describe('stream tap', () => {
     });
   });
 
-  it('takes a stream without a terminal event for complete only if it may end and ended by itself', () => {
+  it('treats a stream without a terminal event as complete only if that is allowed and it ended cleanly', () => {
     const { tap } = feed(chat(), say('a'), finish);
     assert.equal(tap.isComplete(true), true);
     assert.equal(tap.isComplete(false), false);
@@ -230,7 +230,7 @@ describe('stream tap', () => {
   });
 });
 
-describe('usage that is final', () => {
+describe('final usage', () => {
   const output = { forward() {}, forwardError() {}, finish() {}, finishError() {} };
   const event = (type: string, rest: object): Buffer => Buffer.from(`data: ${JSON.stringify({ type, ...rest })}\n\n`);
   const end = (type: string, output_tokens: number): Buffer => {
@@ -238,7 +238,7 @@ describe('usage that is final', () => {
     return event(type, { response: { id: 'resp_1', status: 'completed', output: [], usage } });
   };
 
-  it('is not one without output behind text, and the greater figures of a second end count', () => {
+  it('requires output if there is text; greater figures of a second end count', () => {
     const tap = new StreamTap(readResponsesStream(), output);
     tap.push(event('response.output_text.delta', { delta: 'Hello' }));
     tap.push(end('response.incomplete', 0));
@@ -248,7 +248,7 @@ describe('usage that is final', () => {
     assert.equal(tap.usage.facts(0)?.outputTokens, 5);
   });
 
-  it('is one without output if no text came', () => {
+  it('does not require output without text', () => {
     const tap = new StreamTap(readResponsesStream(), output);
     tap.push(end('response.completed', 0));
     assert.equal(tap.usage.isFinal, true);

@@ -8,10 +8,10 @@ import { WrittenText } from './written-text.ts';
 
 export interface TapOutput {
   forward(bytes: Buffer): void;
-  /** An event in which the provider says that it failed. Its words may contain what the client must not see. */
+  /** Forwards an event in which the provider reports an error. Its message may contain data that the client must not see. */
   forwardError(event: Buffer): void;
   finish(bytes: Buffer): void;
-  /** As `forwardError`, of an event that ends the stream and so waits for settlement. */
+  /** Like `forwardError`, for an event that ends the stream and therefore waits for settlement. */
   finishError(event: Buffer): void;
 }
 
@@ -20,20 +20,19 @@ const CR = 0x0d;
 const DONE = Buffer.from('[DONE]');
 
 /**
- * Reads the bytes of a provider's stream on their way to the client.
+ * Observes a provider's stream on its way to the client.
  *
- *   provider ─▶ push(chunk) ─▶ forward(bytes)     everything up to the terminal event, byte for byte
- *                          └─▶ finish(bytes)      the terminal event and what follows, to be sent after settlement
+ * provider ─▶ push(chunk) ─▶ forward(bytes)     everything before the terminal event, unchanged
+ *                        └─▶ finish(bytes)      the terminal event and what follows, sent after settlement
  *
- * The tap knows no sockets and no money. What it learns is in `usage`, `isComplete` and `hasError`.
+ * Results are in `usage`, `isComplete` and `hasError`.
  */
 export class StreamTap implements SseSink {
   readonly usage: StreamUsage;
-  /** Whether the provider reported an error inside the stream. */
   hasError = false;
-  /** Whether an event of a response has come through; keep-alive comments and errors do not count. */
+  /** Whether an event of a response was received. Keep-alive comments and errors do not count. */
   hasBegun = false;
-  /** Whether the stream has ended with nothing delivered: its first event was its end. */
+  /** Whether the stream ended before delivering anything: its first event was its end. */
   isVoid = false;
   readonly #reading: StreamReading;
   readonly #output: TapOutput;
@@ -41,16 +40,15 @@ export class StreamTap implements SseSink {
   readonly #text: WrittenText | null;
   readonly #splitter = new SseSplitter(this);
   #isTerminated = false;
-  /** Within an event that passes in parts. */
   #isInLarge = false;
-  /** The stream ended within an event that was not given out, or only in parts. */
+  /** The stream ended within an event that was not delivered, or only partly. */
   #isCut = false;
-  /** The last event was given out as the provider left it, without its empty line. */
+  /** The last event was delivered without its empty line, as received. */
   #lacksEmptyLine = false;
-  /** The run before ended with the first byte of a CRLF that was dropped; the second one goes the same way. */
+  /** The previous bytes ended with the CR of a CRLF after a dropped event; the LF must be dropped too. */
   #dropsLineFeed = false;
 
-  /** @param signed gathers the signed blocks of the stream; `null`: they are not looked for. */
+  /** @param signed Collects the signed blocks of the stream; `null`: not collected. */
   constructor(reading: StreamReading, output: TapOutput, signed: SignedBlocks | null = null) {
     this.#reading = reading;
     this.#output = output;
@@ -64,8 +62,8 @@ export class StreamTap implements SseSink {
   }
 
   /**
-   * The provider's stream has ended. An event that lacks only its empty line is given out; half an event is not, because
-   * clients fail over it before they see the error that follows.
+   * Called when the provider's stream has ended. An event that only lacks its empty line is delivered. A partial event is not, because clients would
+   * fail on it before they see the error that follows.
    */
   end(): void {
     const rest = this.#splitter.takeRest();
@@ -80,35 +78,32 @@ export class StreamTap implements SseSink {
   }
 
   /**
-   * Whether the stream reached what its protocol calls an end. Some providers leave the terminal event out; their streams
-   * are complete where they end by themselves (`endedCleanly`) after everything that matters.
+   * Whether the stream reached the end defined by its protocol. Some providers omit the terminal event; their streams are complete if they end
+   * cleanly (`endedCleanly`) after everything that matters.
    */
   isComplete(endedCleanly: boolean): boolean {
     if (this.isVoid) return false;
     return this.#isTerminated || (endedCleanly && !this.hasError && !this.#isCut && this.#reading.canEndHere);
   }
 
-  /** Whether a comment may be put into the stream here: what has been forwarded does not end inside an event. */
+  /** Whether a comment may be inserted here: the bytes forwarded so far do not end within an event. */
   get isBetweenEvents(): boolean {
     return this.#splitter.isBetweenEvents && !this.#lacksEmptyLine && !this.#isTerminated;
   }
 
-  /** Whether an end of the output has been seen: what may follow is above all the usage. */
+  /** Whether the end of the output was received. Usually only usage follows. */
   get hasOutputEnd(): boolean {
     return this.#isTerminated || this.#reading.hasOutputEnd;
   }
 
-  /** The memory of an event that has not come as a whole. */
   get memoryBytes(): number {
     return this.#splitter.keptBytes;
   }
 
-  /** Continuation keys of a complete stream. */
   continuationKeys(): readonly string[] {
     return [...(this.#reading.continuationKeys?.() ?? []), ...(this.#signed?.keys() ?? [])];
   }
 
-  /** Takes whole events. */
   events(bytes: Buffer): void {
     if (this.isVoid) return;
     if (this.#isTerminated) {
@@ -124,7 +119,7 @@ export class StreamTap implements SseSink {
       this.#output.forward(run);
       return;
     }
-    // An end that comes first is one in every protocol.
+    // `[DONE]` as the first event is an end in every protocol.
     if (this.#reading.matters(run) || (!this.hasBegun && run.includes(DONE))) {
       this.#readEvents(run);
       return;
@@ -134,9 +129,8 @@ export class StreamTap implements SseSink {
     this.#output.forward(run);
   }
 
-  /** Takes a part of an event that is too large to be kept. */
   oversize(part: Buffer, isLast: boolean): void {
-    if (this.isVoid || (this.#isTerminated && !this.#reading.goesOnBehindEnd)) return;
+    if (this.isVoid || (this.#isTerminated && !this.#reading.continuesAfterEnd)) return;
     if (this.#isTerminated) this.#output.finish(part);
     else this.#output.forward(part);
     this.hasBegun = true;
@@ -150,7 +144,7 @@ export class StreamTap implements SseSink {
     return this.#reading.isNeededWhole?.(beginning) ?? false;
   }
 
-  /** Reads the events of a run one by one; those that pass side by side leave together. */
+  /** Parses events one by one. Adjacent events that pass are forwarded together. */
   #readEvents(run: Buffer): void {
     let passedStart = 0;
     let end = 0;
@@ -181,7 +175,7 @@ export class StreamTap implements SseSink {
 
   #meaningOf(event: Buffer): EventMeaning {
     if (!this.hasBegun && isDone(event)) return 'done';
-    // One by one, so that what follows the end counts nowhere, also if it comes with it.
+    // Counted event by event, so that events after the end do not count, even in the same chunk.
     this.#text?.add(event);
     const meaning = this.#read(event);
     const isOfResponse = meaning !== 'error' && meaning !== 'failed' && meaning !== 'done';
@@ -189,7 +183,7 @@ export class StreamTap implements SseSink {
     return meaning;
   }
 
-  /** A stream that ends before it has begun has delivered nothing. */
+  /** A stream that ends before it begins has delivered nothing. */
   #terminate(meaning: 'terminal' | 'done' | 'failed', event: Buffer): void {
     this.#isTerminated = true;
     if (meaning === 'failed') {
@@ -203,21 +197,21 @@ export class StreamTap implements SseSink {
   }
 
   /**
-   * What follows the end of a stream is no output any more: it is neither delivered nor charged, unless its protocol says otherwise.
-   * But some providers report usage behind the end, or with a second one; their ends and comments go on.
+   * Output after the end of a stream is neither delivered nor charged, unless the protocol specifies otherwise. Some providers report usage after the
+   * end, or with a second end, so ends and comments are still processed.
    */
   #finishRest(run: Buffer): void {
-    const goesOn = this.#reading.goesOnBehindEnd ?? false;
+    const continues = this.#reading.continuesAfterEnd ?? false;
     for (const event of eachEvent(run)) {
       if (!holdsData(event) || isDone(event)) {
         this.#output.finish(event);
         if (!this.usage.isFinal) this.#read(event);
         continue;
       }
-      if (this.usage.isFinal && !goesOn) continue;
+      if (this.usage.isFinal && !continues) continue;
       const meaning = this.#reading.matters(event) ? this.#read(event) : 'pass';
-      if (meaning === 'terminal' || meaning === 'done' || (meaning === 'pass' && goesOn)) this.#output.finish(event);
-      else if (meaning === 'failed' || (meaning === 'error' && goesOn)) this.#output.finishError(event);
+      if (meaning === 'terminal' || meaning === 'done' || (meaning === 'pass' && continues)) this.#output.finish(event);
+      else if (meaning === 'failed' || (meaning === 'error' && continues)) this.#output.finishError(event);
     }
   }
 

@@ -2,7 +2,6 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 import { TOOL_USES_MAX, type UnitName } from './usage-units.ts';
 
-/** The units in which uses of a provider's tools are charged. */
 export type ToolUnit = Extract<
   UnitName,
   'webSearches' | 'webFetches' | 'fileSearches' | 'codeExecutions' | 'containers' | 'otherToolUses'
@@ -11,7 +10,6 @@ export type ToolUnit = Extract<
 export type ToolUses = { readonly [Unit in ToolUnit]?: number };
 type Counts = { [Unit in ToolUnit]?: number };
 
-/** What vendors call the tools that they run, in counts, calls and items. */
 const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   web_search: 'webSearches',
   web_search_preview: 'webSearches',
@@ -37,20 +35,19 @@ const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   code_interpreter: 'codeExecutions',
 };
 const COUNTED = /^(.+)_(?:requests|calls)$/;
-/** What OpenRouter and xAI put before the names of their tools. */
+/** Prefixes of OpenRouter and xAI. */
 const OWNER = /^(?:openrouter:|server_side_tool_)/;
 
-/** The unit of a tool, by what its vendor calls it, also if its name ends as that of a count. */
+/** The unit of a tool by its vendor's name, which may end like the name of a count. */
 export function toolUnit(tool: string): ToolUnit {
   const name = tool.toLowerCase().replace(OWNER, '');
   const counted = COUNTED.exec(name)?.[1] ?? name;
   return Object.hasOwn(UNIT_OF, counted) ? UNIT_OF[counted]! : 'otherToolUses';
 }
 
-/** OpenRouter's count of all tools together that it ran; those that have a count of their own are in it. */
+/** OpenRouter's total of all executed tools, including those with counts of their own. */
 const EXECUTED = 'tool_calls_executed';
 
-/** The uses of tools that an object counts by the name of the tool; `null` if there is no such object. */
 export function readToolUses(counts: unknown): ToolUses | null {
   if (!isRecord(counts)) return null;
   const uses: Counts = {};
@@ -67,21 +64,18 @@ export function readToolUses(counts: unknown): ToolUses | null {
   return uses;
 }
 
-/** OpenRouter: what models asked for, whether it was run or not. */
+/** OpenRouter: calls that models requested, whether they ran or not. */
 const REQUESTED = 'tool_calls_requested';
 
-/** The uses of tools that a usage object counts. */
 interface ReportedUses {
-  /** A tool that is counted as zero is there too. */
+  /** Includes tools with a count of zero. */
   readonly uses: ToolUses;
-  /** Whether its vendor counts every tool, so that those that are not there were not used. */
+  /** Whether the vendor counts every tool, so that tools without a count were not used. */
   readonly areAll: boolean;
 }
 
-/** Members of a usage object that count uses of tools in the spellings of their vendors. */
 interface CountingMember {
   read(value: unknown): ToolUses | null;
-  /** Whether it reads the value of a member of this name. */
   reads(name: string, value: unknown): boolean;
   readonly areAll: boolean;
 }
@@ -109,39 +103,37 @@ const MEMBERS: Readonly<Record<string, CountingMember>> = {
   // xAI.
   server_side_tool_usage_details: requests,
   server_side_tool_usage: byTool((count) => count),
-  // DashScope, in chat and in responses.
+  // DashScope, in chat and responses.
   plugins: byTool((tool) => (isRecord(tool) ? tool.count : null)),
   x_tools: byTool((tool) => (isRecord(tool) ? tool.count : null)),
   // Volcengine Ark.
   tool_usage: byTool((count) => count),
-  // Perplexity: uses of an agent, queries of a research, and else how much the one search of a request was to find.
+  // Perplexity: tool uses of an agent; queries of a research; or the context size of a single search.
   tool_calls_details: { ...byTool((tool) => (isRecord(tool) ? tool.invocation : tool)), areAll: true },
   num_search_queries: search((count) => count),
   search_context_size: search((size) => (typeof size === 'string' && size !== '' ? 1 : null)),
 };
 export const COUNTING_MEMBERS: readonly string[] = Object.keys(MEMBERS);
 
-/** LiteLLM: the searches of all its vendors, among the details of the input. */
+/** LiteLLM: searches of all vendors, within the input details. */
 const SEARCHES = 'web_search_requests';
 const searchesIn = ({ prompt_tokens_details: details }: Readonly<Record<string, unknown>>): unknown =>
   isRecord(details) ? details[SEARCHES] : undefined;
 
-/** Whether a member of a usage object is one of those that count uses of tools. */
 export function countsToolUses(member: string): boolean {
   return Object.hasOwn(MEMBERS, member);
 }
 
-/** Whether a member of such an object is read. */
 export function readsToolCount(member: string, name: string, value: unknown): boolean {
   return countsToolUses(member) && MEMBERS[member]!.reads(name, value);
 }
 
 /**
- * The uses that a usage object counts in members of its own vendor, in the spellings of chat and responses; `null` where it
- * counts none. If a relay states a use in several spellings, the greatest count is taken.
+ * Reads tool uses from vendor-specific members of a chat or responses usage object; `null` if there are none. If a relay reports a use under several
+ * names, the maximum counts.
  */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
-  // Nearly all calls; the rest of this function would be most of what reading their usage takes.
+  // Fast path for nearly all calls; the rest would dominate the cost of reading usage.
   const searches = readCount(searchesIn(usage));
   let counts = searches != null;
   for (const name of COUNTING_MEMBERS) counts ||= usage[name] !== undefined;
@@ -173,16 +165,15 @@ function add(uses: Counts, unit: ToolUnit, count: number): void {
   uses[unit] = (uses[unit] ?? 0) + count;
 }
 
-/** Counts the uses that a response shows, each once however often it is shown, up to the number that can be charged. */
+/** Counts tool uses that a response shows. Each counts once, however often it appears, up to `TOOL_USES_MAX`. */
 export class ShownUses {
   readonly #seen = new Map<string, ToolUnit>();
 
-  /** `place`: what tells this use from others of the response. */
   note(place: string, unit: ToolUnit): void {
     if (this.#seen.size < TOOL_USES_MAX) this.#seen.set(place.slice(0, PLACE_CHARACTERS_MAX), unit);
   }
 
-  /** What was noted there did not take place. */
+  /** Removes a use that failed. */
   forget(place: string): void {
     this.#seen.delete(place.slice(0, PLACE_CHARACTERS_MAX));
   }
@@ -194,5 +185,5 @@ export class ShownUses {
   }
 }
 
-/** Ids of vendors are shorter. */
+/** Vendors' ids are shorter. */
 const PLACE_CHARACTERS_MAX = 256;

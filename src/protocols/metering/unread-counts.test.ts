@@ -5,8 +5,8 @@ import { unreadCounts } from './unread-counts.ts';
 const totals = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
 const places = (more: object) => unreadCounts({ ...totals, ...more }).map((place) => place.slice('usage.'.length));
 
-describe('counts that no unit has', () => {
-  it('are tokens beside the totals, sounds by their length, and uses of tools in a new spelling', () => {
+describe('counts without a unit', () => {
+  it('include tokens outside the totals, audio durations, and tool uses in an unknown spelling', () => {
     const cases: readonly (readonly [usage: object, ...expected: string[]])[] = [
       [{ crawled_tokens: 7, document_tokens: '5' }, 'crawled_tokens', 'document_tokens'],
       [{ prompt_audio_seconds: 3.5 }, 'prompt_audio_seconds'],
@@ -26,7 +26,7 @@ describe('counts that no unit has', () => {
     for (const [usage, ...expected] of cases) assert.deepEqual(places(usage), expected, JSON.stringify(usage));
   });
 
-  it('are none of what vendors report of the totals, of money and of time', () => {
+  it('exclude what vendors report about totals, money and time', () => {
     const silent: readonly object[] = [
       { input_tokens: 100, output_tokens: 20, input_tokens_details: { text_tokens: 100 }, cache_read_input_tokens: 9 },
       {
@@ -66,7 +66,7 @@ describe('counts that no unit has', () => {
     for (const usage of silent) assert.deepEqual(places(usage), [], JSON.stringify(usage));
   });
 
-  it('are few, and named if their names are plain', () => {
+  it('are limited in number, and recorded only if their names are plain text', () => {
     const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`kind_${i}_tokens`, 1]));
     assert.equal(places(many).length, 4);
     assert.deepEqual(places({ 'a\u0000_tokens': 1, [`${'x'.repeat(99)}_tokens`]: 1 }), []);

@@ -5,8 +5,8 @@ import { countsToolUses, readsToolCount } from './tool-uses.ts';
 import { readCount } from './usage-facts.ts';
 
 /**
- * Counts of a usage object outside of its totals that no row of `usageUnits` reads and that vendors may bill: tokens that are no part of
- * the totals, and uses of tools in an unknown spelling. Their paths are marked on the record of the call. Counts of a cache are in `cache-counts.ts`.
+ * Finds counts outside the totals that vendors may bill but that no row of `usageUnits` reads: tokens outside the totals, and tool uses under unknown
+ * names. Their paths are recorded on the call. `cache-counts.ts` handles cache counts.
  */
 export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly string[] {
   let places: string[] | null = null;
@@ -35,25 +35,23 @@ const NONE: readonly string[] = [];
 const PLACES_MAX = 4;
 const PLACE_CHARACTERS_MAX = 96;
 
-/** What a member counts, by its name; `none`: nothing that is billed in addition to the totals. */
+/** What a member counts, judged by its name. `none`: nothing billed in addition to the totals. */
 type Kind = 'uses' | 'tokens' | 'none';
 
-/** What providers run, and what they take in for a call, as parts of a name. */
 const OF_TOOLS =
   /(?:^|_)(?:tools?|plugins?|connectors?|search|searches|quer(?:y|ies)|fetch(?:es)?|browser|pages?|sources?|citations?|containers?)(?:_|$)/;
-/** Tokens, and sounds by their length. */
 const OF_TOKENS = /_tokens$|_audio_seconds$/;
-/** Parts and copies of the totals; guesses of the output that was written otherwise. */
+/** Details and copies of the totals; draft and predicted output. */
 const OF_TOTALS =
   /^(?:num_)?(?:prompt|completion|input|output|total|generated|generation|visible|text|image|audio|video|cached|draft|accepted|rejected|predicted)_(?!audio_seconds$)/;
-/** Sums of money, times, limits. */
+/** Amounts of money, times, limits. */
 const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
-/** Members that repeat the counts of others: sources of a tool (Volcengine Ark), and a count that includes uses that are not billed (xAI). */
+/** Members that repeat other counts: sources of a tool (Volcengine Ark), and a count that includes unbilled uses (xAI). */
 const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];
-/** A part of the output at most vendors; citations and the reasoning that Perplexity counts outside of it have units of their own. */
+/** Included in output at most vendors. Perplexity's citations and separate reasoning have units of their own. */
 const WITH_UNITS = /^(?:reasoning|thinking|thoughts|citation)_tokens$/;
 
-/** By name: nearly all reports have the same dozen, and the patterns would be a third of what reading them takes. */
+/** Cached by name. Nearly all reports have the same dozen names, and matching the patterns would be a third of the cost of reading usage. */
 const kinds = new Map<string, Kind>();
 const KINDS_MAX = 1_000;
 
@@ -72,7 +70,6 @@ function readKind(name: string): Kind {
   return OF_TOKENS.test(name) ? 'tokens' : 'none';
 }
 
-/** Whether a member of an object that counts tools is a count, or an object that holds one. */
 function holdsCount(name: string, value: unknown): boolean {
   if (NO_QUANTITY.test(name)) return false;
   if (isRecord(value))

@@ -3,16 +3,16 @@ import { describe, it } from 'node:test';
 import { readCount, TOKEN_COUNT_MAX } from './usage-facts.ts';
 
 describe('readCount', () => {
-  it('reads whole numbers from zero to the limit', () => {
+  it('reads integers from zero to the limit', () => {
     for (const value of [0, 1, 17, TOKEN_COUNT_MAX]) assert.equal(readCount(value), value);
   });
 
-  it('takes null for absent', () => {
+  it('treats null as absent', () => {
     assert.equal(readCount(null), null);
     assert.equal(readCount(undefined), null);
   });
 
-  it('reads digits, as some relays send them', () => {
+  it('reads strings of digits, which some relays send', () => {
     for (const value of ['0', '17', String(TOKEN_COUNT_MAX)]) assert.equal(readCount(value), Number(value));
   });
 
@@ -34,7 +34,7 @@ describe('readCount', () => {
     {},
     1n,
   ]) {
-    it(`does not believe ${typeof value === 'object' ? JSON.stringify(value) : `the ${typeof value} ${String(value)}`}`, () => {
+    it(`rejects ${typeof value === 'object' ? JSON.stringify(value) : `the ${typeof value} ${String(value)}`}`, () => {
       assert.equal(readCount(value), undefined);
     });
   }

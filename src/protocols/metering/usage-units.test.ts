@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { addUsage, inputTokensOf, noUsage, outputTokensOf, totalTokens } from './usage-facts.ts';
 import { byUnit, pricedUnits, shownUnits, type UnitCounts, unitColumns, unitNames } from './usage-units.ts';
 
-/** A power of two for each unit, so that a sum says what is in it. */
+/** A power of two for each unit, so that a sum shows its components. */
 const counts: UnitCounts = byUnit((name) => 2 ** unitNames.indexOf(name));
 
 function summed(sum: number): string[] {
@@ -39,7 +39,7 @@ describe('usage units', () => {
     );
   });
 
-  it('are tokens of the input, of the output, or none; reasoning is in the output already', () => {
+  it('are input tokens, output tokens or neither; output includes reasoning', () => {
     const input = [
       ...['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'cacheWrite1hTokens'],
       ...['imageInputTokens', 'audioInputTokens', 'citationTokens'],
@@ -50,14 +50,14 @@ describe('usage units', () => {
     assert.deepEqual(summed(totalTokens(counts)), [...input, ...output]);
   });
 
-  it('are added one by one, with the images, and without what single models used', () => {
+  it('are added one by one, including images and excluding the usage of single models', () => {
     const image = { quality: null, size: null, count: 1 };
     const part = { model: null, isInside: true, usage: noUsage };
     const sum = addUsage({ ...counts, images: [image], parts: [part] }, { ...counts, images: [image] });
     assert.deepEqual(sum, { ...byUnit((name) => 2 * counts[name]), images: [image, image] });
   });
 
-  it('are added on the terms of the first part that has some', () => {
+  it('are added with the service terms of the first part that has some', () => {
     const part = { ...noUsage, servedOn: { serviceTier: 'flex' } };
     assert.deepEqual(addUsage(noUsage, part).servedOn, part.servedOn);
     assert.deepEqual(addUsage(part, { ...noUsage, servedOn: { speed: 'fast' } }).servedOn, part.servedOn);

@@ -10,17 +10,15 @@ import {
   type WrittenRules,
 } from './written-paths.ts';
 
-/** Encrypted reasoning is base64 of about as many bytes as its text has. */
+/** Encrypted reasoning is base64 of about as many bytes as the reasoning text. */
 const OPAQUE_SHARE = 3 / 4;
-/** Longer tells are not taken. */
-export const TELL_BYTES_MAX = 64;
-/** `{}` and `[]`. */
+export const SELECTOR_BYTES_MAX = 64;
 const EMPTY_BYTES = 2;
 const SEVERAL = -2;
 
-/** The size of what a model wrote, by counter; what is in an object counts once that is judged. */
+/** Counts the text that a model wrote, by counter. Text within a judged object counts once the object is judged. */
 export class WrittenCount {
-  /** The texts that came, and the last one of them: its place in the bytes, its counter and its run. */
+  /** Number of texts, and the last one: its offsets, counter and run. */
   texts = 0;
   textStart = 0;
   textEnd = 0;
@@ -30,40 +28,39 @@ export class WrittenCount {
   readonly #rules: WrittenRules;
   readonly #bytes: number[];
   readonly #pending: number[];
-  /** The counter that has something pending; `NONE`: none, `SEVERAL`: more than one. */
+  /** The counter with pending bytes; `NONE` or `SEVERAL`. */
   #pendingIn = NONE;
-  readonly #tells: (string | null)[];
-  #hasTells = false;
-  /** The tells that came last: most events have the same ones. */
-  readonly #lastTells: string[];
+  readonly #selectors: (string | null)[];
+  #hasSelectors = false;
+  readonly #lastSelectors: string[];
   readonly #runs: (DataRuns | undefined)[];
-  /** What a counter had before a container that counts as a whole. */
+  /** Pending bytes before the current JSON container. */
   #before = 0;
-  /** The counter that got all of what was pending in the last object that had some; `NONE`: not all of it, or several did. */
+  /** The counter that received all pending bytes of the last judged object; `NONE` if several did, or not all bytes counted. */
   #writtenIn = NONE;
   #writtenBytes = 0;
 
   constructor(rules: WrittenRules) {
-    const { counters, tells, runs } = rules.paths;
+    const { counters, selectors, runs } = rules.paths;
     this.#rules = rules;
     this.#bytes = new Array(counters).fill(0);
     this.#pending = new Array(counters).fill(0);
-    this.#tells = new Array(tells).fill(null);
-    this.#lastTells = new Array(tells).fill('');
+    this.#selectors = new Array(selectors).fill(null);
+    this.#lastSelectors = new Array(selectors).fill('');
     this.#runs = new Array(runs).fill(undefined);
   }
 
-  /** The pictures that stand in the text as base64. */
+  /** Base64 images within the text. */
   get pictures(): number {
     return this.#runs.reduce((sum, run) => sum + (run?.pictures ?? 0), 0);
   }
 
-  /** The bytes of the text, and of the reasoning as far as it is seen or is known by what is encrypted. */
+  /** Bytes of text and reasoning. Reasoning is measured by what is visible or by its encrypted form. */
   get sizeBytes(): number {
     return this.#sizeWith(OPAQUE_SHARE);
   }
 
-  /** Without what is encrypted. */
+  /** Like `sizeBytes`, without encrypted reasoning. */
   get visibleBytes(): number {
     return this.#sizeWith(0);
   }
@@ -77,13 +74,12 @@ export class WrittenCount {
     return bytes[TEXT]! + reasoning;
   }
 
-  /** With what is pending, judged by what has come of it. */
+  /** Judged by the selector values received so far. */
   #withPending(): readonly number[] {
     const verdict = this.#verdict();
     return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#judged(counter, verdict));
   }
 
-  /** What of the pending bytes a counter gets. */
   #judged(counter: number, verdict: Verdict): number {
     const pending = this.#pending;
     if (verdict === 'none') return 0;
@@ -92,7 +88,6 @@ export class WrittenCount {
     return pending[counter]! + (counter === FIRST_REASONING ? pending[TEXT]! : 0);
   }
 
-  /** Counts a piece of a text, without the pictures in it. */
   addText(counter: number, run: number, bytes: Buffer, start: number, end: number, sizeBytes: number): void {
     this.texts++;
     this.textStart = start;
@@ -109,13 +104,12 @@ export class WrittenCount {
     this.add(counter, sizeBytes - runs.dataIn(bytes, start, end));
   }
 
-  /** Whether the last object that had some text counts as having all of the last text and nothing else, and a next one like it would. */
+  /** Whether the last object consisted of exactly the last text and all of it counted, so that a similar object can be counted by size alone. */
   get hasWrittenText(): boolean {
     const isInPicture = this.#textRun !== NONE && this.#runs[this.#textRun]?.isOpen === true;
     return this.#writtenIn === this.#textCounter && this.#writtenBytes === this.#textBytes && !isInPicture;
   }
 
-  /** Counts the text of an object like the last one. */
   addWritten(sizeBytes: number): void {
     this.#bytes[this.#writtenIn]! += sizeBytes;
   }
@@ -125,39 +119,36 @@ export class WrittenCount {
     if (this.#pendingIn !== counter) this.#pendingIn = this.#pendingIn === NONE ? counter : SEVERAL;
   }
 
-  /** A container that counts as a whole begins. */
   containerBegins({ counter }: PathNode): void {
     this.#before = this.#pending[counter]!;
   }
 
-  /** ... and has ended; an empty one is nothing. */
+  /** Called at its end. Empty containers do not count. */
   containerEnds(counter: number): void {
     if (this.#pending[counter] === this.#before + EMPTY_BYTES) this.#pending[counter] = this.#before;
   }
 
-  lacksTell(tell: number): boolean {
-    return this.#tells[tell] === null;
+  lacksSelector(selector: number): boolean {
+    return this.#selectors[selector] === null;
   }
 
-  /** Takes the text between two offsets as a tell. */
-  tell(tell: number, bytes: Buffer, start: number, end: number): void {
-    if (end - start > TELL_BYTES_MAX) return;
-    const last = this.#lastTells[tell]!;
+  setSelector(selector: number, bytes: Buffer, start: number, end: number): void {
+    if (end - start > SELECTOR_BYTES_MAX) return;
+    const last = this.#lastSelectors[selector]!;
     const text = hasBytes(last, bytes, start, end) ? last : bytes.toString('latin1', start, end);
-    this.#lastTells[tell] = text;
-    this.#tells[tell] = text;
-    this.#hasTells = true;
+    this.#lastSelectors[selector] = text;
+    this.#selectors[selector] = text;
+    this.#hasSelectors = true;
   }
 
   #verdict(): Verdict {
-    return this.#rules.judge?.(this.#tells) ?? 'written';
+    return this.#rules.judge?.(this.#selectors) ?? 'written';
   }
 
-  /** Decides what of the judged object counts. */
   judge(): void {
     const pendingIn = this.#pendingIn;
-    if (pendingIn === NONE && !this.#hasTells) return;
-    // Objects in which nothing is written may say what others are.
+    if (pendingIn === NONE && !this.#hasSelectors) return;
+    // Objects without text may determine how later ones are judged.
     const verdict = this.#verdict();
     if (pendingIn >= 0 && verdict === 'written') {
       this.#writtenIn = pendingIn;
@@ -172,8 +163,8 @@ export class WrittenCount {
       this.#pending.fill(0);
     }
     this.#pendingIn = NONE;
-    if (!this.#hasTells) return;
-    this.#tells.fill(null);
-    this.#hasTells = false;
+    if (!this.#hasSelectors) return;
+    this.#selectors.fill(null);
+    this.#hasSelectors = false;
   }
 }

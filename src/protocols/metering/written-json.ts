@@ -1,6 +1,6 @@
 import { findNamed, PlainTexts, plainMemberEnd, SPECIAL_BYTES, tokenEnd } from '../../lib/json/json-string.ts';
 import { decodedSize, escapeLength } from './estimate.ts';
-import { TELL_BYTES_MAX, type WrittenCount } from './written-count.ts';
+import { SELECTOR_BYTES_MAX, type WrittenCount } from './written-count.ts';
 import { NONE, type PathNode } from './written-paths.ts';
 
 const LF = 0x0a;
@@ -15,40 +15,37 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** What the next byte belongs to. */
 const VALUE = 0;
 const KEY = 1;
-const BEHIND_KEY = 2;
-const BEHIND_VALUE = 3;
+const AFTER_KEY = 2;
+const AFTER_VALUE = 3;
 const STRING = 4;
 const SKIPPED = 5;
 const OVER = 6;
 
-/** A name of this file: reading that of another one in a loop takes longer. */
+/** A local copy; reading an imported binding in a loop is slower. */
 const SPECIAL = SPECIAL_BYTES;
 
-/** Reads the JSON in which a model writes, and counts the strings at the paths of its protocol. */
+/** Parses JSON incrementally and counts the strings at the paths of a protocol. */
 export class WrittenJson {
   readonly #root: PathNode;
   readonly #count: WrittenCount;
-  /** Whether the JSON is the data of an event, whose lines `read` stops behind. */
+  /** Whether the JSON is the data of an event; `read` then stops at the end of each line. */
   readonly #isInLines: boolean;
   #state = VALUE;
-  /** The path of the value that comes next; `null`: nothing in it counts. */
   #node: PathNode | null;
-  /** The open containers on a path: an object, or the items of an array. */
+  /** Open containers on a path: an object, or the items of an array. */
   readonly #open: PathNode[] = [];
   readonly #isObject: boolean[] = [];
   #depth = 0;
-  /** The open containers that are skipped, or count as a whole. */
+  /** Number of open containers that are skipped or counted as JSON. */
   #skippedDepth = 0;
-  /** The counter and the run of the string, or of the container that counts as a whole. */
+  /** Counter and run of the current string, or of the container that is counted as JSON. */
   #counter = NONE;
   #run = NONE;
-  /** What follows the string. */
-  #behindString = BEHIND_VALUE;
+  #stateAfterString = AFTER_VALUE;
   readonly #plainTexts = new PlainTexts();
-  /** Where a token begins that may go on behind the bytes; `NONE`: none does. */
+  /** Start of a token that continues beyond the bytes; `NONE` if there is none. */
   cutAt = NONE;
 
   constructor(root: PathNode, count: WrittenCount, isInLines: boolean) {
@@ -58,14 +55,13 @@ export class WrittenJson {
     this.#isInLines = isInLines;
   }
 
-  /** Another value comes next. */
   begin(): void {
     this.#node = this.#root;
     this.#state = VALUE;
     this.#depth = 0;
   }
 
-  /** Reads on, to the end of the line or of the bytes, and returns where that is. */
+  /** Reads until the end of the line or of the bytes, and returns that offset. */
   read(bytes: Buffer, start: number, isLast: boolean): number {
     this.cutAt = NONE;
     const end = this.#read(bytes, start, isLast);
@@ -84,7 +80,7 @@ export class WrittenJson {
         continue;
       }
       switch (this.#state) {
-        case BEHIND_VALUE:
+        case AFTER_VALUE:
           if (byte === COMMA && this.#depth > 0) this.#next();
           else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET || this.#depth === 0) this.#close();
           at++;
@@ -92,7 +88,7 @@ export class WrittenJson {
         case KEY:
           at = byte === QUOTE ? this.#key(bytes, at, isLast) : this.#noKey(byte, at);
           break;
-        case BEHIND_KEY:
+        case AFTER_KEY:
           this.#state = byte === COLON ? VALUE : OVER;
           at++;
           break;
@@ -112,20 +108,18 @@ export class WrittenJson {
     return end;
   }
 
-  /** Another item or member comes next. */
   #next(): void {
     const last = this.#depth - 1;
     this.#node = this.#open[last]!;
     this.#state = this.#isObject[last] ? KEY : VALUE;
   }
 
-  /** The next part has the rest of a token. */
   #cut(bytes: Buffer, from: number): number {
     this.cutAt = from;
     return bytes.length;
   }
 
-  /** Reads a key, and on over members that are not looked for, up to the value of one that is. */
+  /** Reads a key. Skips members on no path, and stops at the value of a member on a path. */
   #key(bytes: Buffer, start: number, isLast: boolean): number {
     const node = this.#open[this.#depth - 1]!;
     let from = start;
@@ -133,17 +127,17 @@ export class WrittenJson {
       let at = from + 1;
       while (at < bytes.length && SPECIAL[bytes[at]!] === 0) at++;
       if (bytes[at] !== QUOTE) {
-        if (at === bytes.length && !isLast && at - from <= TELL_BYTES_MAX) return this.#cut(bytes, from);
-        // Too long, or with an escape, which no writer has reason to put into a name.
+        if (at === bytes.length && !isLast && at - from <= SELECTOR_BYTES_MAX) return this.#cut(bytes, from);
+        // The key is too long or has an escape, which names on a path never have.
         this.#node = null;
-        this.#beginString(NONE, NONE, BEHIND_KEY);
+        this.#beginString(NONE, NONE, AFTER_KEY);
         return from + 1;
       }
       const hasLength = (node.lengths & (1 << (at - from - 1))) !== 0;
       const member = hasLength ? (findNamed(node.members, bytes, from + 1, at)?.node ?? null) : null;
       at++;
       const end = member === null ? plainMemberEnd(bytes, at) : NONE;
-      if (end === NONE) return this.#behindKey(member, bytes, at, isLast);
+      if (end === NONE) return this.#afterKey(member, bytes, at, isLast);
       if (bytes[end] === CLOSE_BRACE) {
         this.#close();
         return end + 1;
@@ -153,9 +147,9 @@ export class WrittenJson {
     return from;
   }
 
-  #behindKey(node: PathNode | null, bytes: Buffer, start: number, isLast: boolean): number {
+  #afterKey(node: PathNode | null, bytes: Buffer, start: number, isLast: boolean): number {
     this.#node = node;
-    this.#state = BEHIND_KEY;
+    this.#state = AFTER_KEY;
     if (bytes[start] !== COLON) return start;
     this.#state = VALUE;
     const at = bytes[start + 1] === SPACE ? start + 2 : start + 1;
@@ -171,15 +165,15 @@ export class WrittenJson {
   #value(bytes: Buffer, start: number, isLast: boolean): number {
     const byte = bytes[start]!;
     const node = this.#node;
-    if (node !== null && node.tell !== NONE && byte !== OPEN_BRACE && byte !== OPEN_BRACKET) {
+    if (node !== null && node.selector !== NONE && byte !== OPEN_BRACE && byte !== OPEN_BRACKET) {
       const end = tokenEnd(bytes, start);
-      if (end === bytes.length && !isLast && end - start <= TELL_BYTES_MAX) return this.#cut(bytes, start);
+      if (end === bytes.length && !isLast && end - start <= SELECTOR_BYTES_MAX) return this.#cut(bytes, start);
       const quote = byte === QUOTE ? 1 : 0;
-      this.#count.tell(node.tell, bytes, start + quote, end - quote);
+      this.#count.setSelector(node.selector, bytes, start + quote, end - quote);
     }
     switch (byte) {
       case QUOTE:
-        this.#beginString(node?.counter ?? NONE, node?.run ?? NONE, BEHIND_VALUE);
+        this.#beginString(node?.counter ?? NONE, node?.run ?? NONE, AFTER_VALUE);
         return this.#string(bytes, start + 1, isLast);
       case OPEN_BRACE:
         if (node !== null && (node.members.length > 0 || node.isJudged)) this.#enter(node, true);
@@ -193,7 +187,7 @@ export class WrittenJson {
         this.#close();
         break;
       default:
-        this.#state = BEHIND_VALUE;
+        this.#state = AFTER_VALUE;
     }
     return start + 1;
   }
@@ -213,10 +207,10 @@ export class WrittenJson {
     }
     this.#depth--;
     if (this.#isObject[this.#depth] && this.#open[this.#depth]!.isJudged) this.#count.judge();
-    this.#state = this.#depth === 0 ? OVER : BEHIND_VALUE;
+    this.#state = this.#depth === 0 ? OVER : AFTER_VALUE;
   }
 
-  /** Passes over a container, which counts as a whole if something is written at its path. */
+  /** Skips a container, which is counted as JSON if its path requires it. */
   #skip(node: PathNode | null): void {
     this.#counter = node?.isJson ? node.counter : NONE;
     this.#skippedDepth = 1;
@@ -240,7 +234,7 @@ export class WrittenJson {
       } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         this.#skippedDepth++;
       } else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --this.#skippedDepth === 0) {
-        this.#state = this.#depth === 0 ? OVER : BEHIND_VALUE;
+        this.#state = this.#depth === 0 ? OVER : AFTER_VALUE;
       }
       if (this.#state !== SKIPPED) {
         at++;
@@ -253,14 +247,14 @@ export class WrittenJson {
     return at;
   }
 
-  #beginString(counter: number, run: number, behind: number): void {
+  #beginString(counter: number, run: number, stateAfter: number): void {
     this.#counter = counter;
     this.#run = run;
-    this.#behindString = behind;
+    this.#stateAfterString = stateAfter;
     this.#state = STRING;
   }
 
-  /** Reads on in a string, to its end or to that of the bytes; no string has the end of a line. */
+  /** Reads until the end of the string or of the bytes. A string cannot contain a line break. */
   #string(bytes: Buffer, start: number, isLast: boolean): number {
     const length = bytes.length;
     let escapeStart = NONE;
@@ -285,7 +279,7 @@ export class WrittenJson {
     }
     this.#countString(bytes, start, stop, escapeStart !== NONE);
     if (stop === length) return length;
-    this.#state = bytes[stop] === QUOTE ? this.#behindString : OVER;
+    this.#state = bytes[stop] === QUOTE ? this.#stateAfterString : OVER;
     return bytes[stop] === QUOTE ? stop + 1 : stop;
   }
 

@@ -1,34 +1,33 @@
 /**
- * Where a model writes, as paths in a JSON value: `choices[].delta.content`, where `[]` stands for each item of an array. What stands at
- * other paths, such as the pages that a search found or the result of a tool, is not the model's.
+ * Where a JSON value contains text by the model, as paths such as `choices[].delta.content`, where `[]` means each item of an array. Text at other
+ * paths, such as search results or tool output, is not the model's.
  */
 interface WrittenPaths {
   readonly text: readonly string[];
-  /** Text that some providers have as an object in place of a string, which counts by the size of its JSON. */
+  /** Text that some providers send as an object in place of a string. Its JSON size counts. */
   readonly json?: readonly string[];
-  /** The model's reasoning. Providers send the same one at several paths: of these groups the greatest counts. */
+  /** Reasoning. Providers send the same reasoning at several paths, so the maximum of these groups counts. */
   readonly reasoning?: readonly (readonly string[])[];
-  /** Reasoning that is encrypted, in base64; it stands for the same reasoning as the groups above. */
+  /** Encrypted reasoning in base64, an alternative form of the groups above. */
   readonly encrypted?: readonly string[];
-  /** The objects that are judged one by one, with what stands in them. Absent: the value as a whole, or each event of a stream. */
+  /** Path of the objects that are judged separately. Absent: the whole value, or each event of a stream. */
   readonly judged?: string;
-  /** The strings and numbers by which an object is judged, at most 64 bytes each. */
-  readonly tells?: readonly string[];
-  /** Whether the first of `tells`, if an event lacks it, is the name of the event. Absent: no. */
+  /** Selectors: paths of strings and numbers by which an object is judged, at most 64 bytes each. */
+  readonly selectors?: readonly string[];
+  /** Whether the event name replaces the first of `selectors` if an event lacks it. Absent: no. */
   readonly isNamedByEvent?: boolean;
 }
 
-/** What a model may have written in a judged object: as declared, all of it reasoning, only what is encrypted, or nothing. */
+/** What to count in a judged object: the text as declared, all text as reasoning, only encrypted reasoning, or nothing. */
 export type Verdict = 'written' | 'reasoning' | 'encrypted' | 'none';
 
-/** Where the model writes in the events of a stream, or in a whole response. */
 export interface WrittenRules {
   readonly paths: CompiledPaths;
-  /** Judges an object by its tells; `null` for one that is absent. Absent: all is as declared. */
-  judge?(tells: readonly (string | null)[]): Verdict;
+  /** Judges an object by its selector values (`null` if missing). Absent: everything counts as declared. */
+  judge?(selectors: readonly (string | null)[]): Verdict;
 }
 
-/** Counters: the text, encrypted reasoning, and a group of reasoning each. */
+/** Counters: text, encrypted reasoning, and one per group of reasoning. */
 export const TEXT = 0;
 export const ENCRYPTED = 1;
 export const FIRST_REASONING = 2;
@@ -36,15 +35,14 @@ export const NONE = -1;
 
 export interface PathNode {
   readonly members: PathMember[];
-  /** A bit for the length of each name, from 32 on again from the first. */
+  /** Bit set of name lengths modulo 32. */
   lengths: number;
   items: PathNode | null;
   counter: number;
-  /** Whether an object or an array counts as well. */
   isJson: boolean;
-  /** The run of pictures in the text of this path. */
+  /** Index of the `DataRuns` for this path. */
   run: number;
-  tell: number;
+  selector: number;
   isJudged: boolean;
 }
 
@@ -57,13 +55,12 @@ export interface CompiledPaths {
   readonly root: PathNode;
   readonly counters: number;
   readonly runs: number;
-  readonly tells: number;
+  readonly selectors: number;
   readonly isNamedByEvent: boolean;
 }
 
-/** Paths are compiled once for each protocol. */
 export function compilePaths(paths: WrittenPaths): CompiledPaths {
-  const { text, json = [], reasoning = [], encrypted = [], judged, tells = [], isNamedByEvent = false } = paths;
+  const { text, json = [], reasoning = [], encrypted = [], judged, selectors = [], isNamedByEvent = false } = paths;
   const root = emptyNode();
   for (const [run, path] of text.entries()) Object.assign(nodeAt(root, path), { counter: TEXT, run });
   for (const path of json) Object.assign(nodeAt(root, path), { counter: TEXT, isJson: true });
@@ -71,19 +68,27 @@ export function compilePaths(paths: WrittenPaths): CompiledPaths {
   for (const [group, names] of reasoning.entries()) {
     for (const path of names) nodeAt(root, path).counter = FIRST_REASONING + group;
   }
-  for (const [tell, path] of tells.entries()) nodeAt(root, path).tell = tell;
+  for (const [selector, path] of selectors.entries()) nodeAt(root, path).selector = selector;
   if (judged !== undefined) nodeAt(root, judged).isJudged = true;
   const counters = FIRST_REASONING + Math.max(reasoning.length, 1);
-  return { root, counters, runs: text.length, tells: tells.length, isNamedByEvent };
+  return { root, counters, runs: text.length, selectors: selectors.length, isNamedByEvent };
 }
 
-/** The same paths below another one. */
 export function pathsUnder(prefix: string, paths: readonly string[]): string[] {
   return paths.map((path) => `${prefix}.${path}`);
 }
 
 function emptyNode(): PathNode {
-  return { members: [], lengths: 0, items: null, counter: NONE, isJson: false, run: NONE, tell: NONE, isJudged: false };
+  return {
+    members: [],
+    lengths: 0,
+    items: null,
+    counter: NONE,
+    isJson: false,
+    run: NONE,
+    selector: NONE,
+    isJudged: false,
+  };
 }
 
 function nodeAt(root: PathNode, path: string): PathNode {

@@ -6,7 +6,7 @@ import { LAST_EVENT_TEXT, RESPONSE_TEXT, streamedResponseText } from '../respons
 import type { WrittenRules } from './written-paths.ts';
 import { WrittenText } from './written-text.ts';
 
-/** Where a model writes in each protocol, in the events of a stream and in whole responses. */
+/** Where each protocol has text by the model, in stream events and in non-streaming responses. */
 
 const sizeOf = (rules: WrittenRules, bodies: readonly object[], isStream: boolean): number => {
   const text = new WrittenText(rules, isStream);
@@ -17,11 +17,11 @@ const sizeOf = (rules: WrittenRules, bodies: readonly object[], isStream: boolea
 
 const page = 'what a search found '.repeat(500);
 
-describe('what the model writes in chat', () => {
+describe('text by the model in chat', () => {
   const messages: readonly [what: string, bytes: number, message: object, around?: object][] = [
-    ['a text', 4, { role: 'assistant', content: 'four' }],
+    ['text', 4, { role: 'assistant', content: 'four' }],
     [
-      'a text in parts',
+      'text in parts',
       7,
       {
         content: [
@@ -31,36 +31,32 @@ describe('what the model writes in chat', () => {
       },
     ],
     ['a refusal', 4, { refusal: 'four' }],
-    ['the arguments of a tool', 7, { tool_calls: [{ function: { name: 'f', arguments: '{"a":1}' } }] }],
+    ['tool arguments', 7, { tool_calls: [{ function: { name: 'f', arguments: '{"a":1}' } }] }],
     ['arguments as an object', 7, { tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }] }],
-    ['the input of a custom tool', 4, { tool_calls: [{ custom: { name: 'f', input: 'four' } }] }],
-    ['the arguments of a function', 7, { function_call: { name: 'f', arguments: '{"a":1}' } }],
-    ['a transcript, and not its sound', 4, { audio: { id: 'a', transcript: 'four', data: page } }],
-    ['reasoning under a further name', 4, { reasoning_text: 'four' }],
+    ['custom tool input', 4, { tool_calls: [{ custom: { name: 'f', input: 'four' } }] }],
+    ['function arguments', 7, { function_call: { name: 'f', arguments: '{"a":1}' } }],
+    ['a transcript, but not its audio', 4, { audio: { id: 'a', transcript: 'four', data: page } }],
+    ['reasoning under another name', 4, { reasoning_text: 'four' }],
     [
-      'thinking, and its blocks once',
+      'thinking and thinking blocks, counted once',
       4,
       { thinking: 'four', thinking_blocks: [{ type: 'thinking', thinking: 'four' }] },
     ],
-    ['reasoning once', 6, { content: 'ab', reasoning: 'four', reasoning_content: 'fou' }],
+    ['reasoning, counted once', 6, { content: 'ab', reasoning: 'four', reasoning_content: 'fou' }],
     [
-      'reasoning once, with its details',
+      'reasoning and its details, counted once',
       6,
       { content: 'ab', reasoning: 'four', reasoning_details: [{ type: 'reasoning.text', text: 'four' }] },
     ],
-    [
-      'reasoning in parts of the content',
-      4,
-      { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'four' }] }] },
-    ],
+    ['reasoning in content parts', 4, { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'four' }] }] }],
     ['encrypted reasoning', 30_000, { reasoning_details: [{ type: 'reasoning.encrypted', data: 'A'.repeat(40_000) }] }],
     [
-      'nothing of citations',
+      'nothing for citations',
       4,
       { content: 'four', annotations: [{ type: 'url_citation', url_citation: { content: page } }] },
     ],
     [
-      'nothing of results',
+      'nothing for search results',
       4,
       {
         content: 'four',
@@ -68,12 +64,12 @@ describe('what the model writes in chat', () => {
       },
     ],
     [
-      'nothing of results of calls',
+      'nothing for results of calls',
       4,
       { content: 'four', tool_calls: [{ web_search: { outputs: page }, content: page, output: page }] },
     ],
     [
-      'nothing of pictures',
+      'nothing for images',
       4,
       {
         content: [
@@ -82,22 +78,22 @@ describe('what the model writes in chat', () => {
         ],
       },
     ],
-    ['nothing of the message of a tool', 0, { role: 'tool', content: page }],
+    ['nothing for a tool message', 0, { role: 'tool', content: page }],
     [
-      'nothing beside the choices',
+      'nothing outside the choices',
       4,
       { content: 'four' },
       { web_search: [{ content: page, text: page }], search_results: [{ content: page }], citations: [page] },
     ],
   ];
   for (const [what, bytes, message, around = {}] of messages) {
-    it(`is ${what}, in a stream and whole`, () => {
+    it(`is ${what}, in streams and non-streaming responses`, () => {
       assert.equal(sizeOf(streamedChatText(), [{ choices: [{ index: 0, delta: message }], ...around }], true), bytes);
       assert.equal(sizeOf(COMPLETION_TEXT, [{ choices: [{ index: 0, message }], ...around }], false), bytes);
     });
   }
 
-  it('is no message that each chunk repeats from its beginning', () => {
+  it('excludes a message that every chunk repeats from its beginning', () => {
     const chunks = ['four', ' and', ' six'].map((content, i, all) => ({
       choices: [
         { index: 0, message: { role: 'assistant', content: all.slice(0, i + 1).join('') }, delta: { content } },
@@ -107,18 +103,18 @@ describe('what the model writes in chat', () => {
   });
 });
 
-describe('the pieces of a message in a chat stream', () => {
+describe('the chunks of a message in a chat stream', () => {
   const pieces = (...deltas: object[]) => deltas.map((delta) => ({ choices: [{ index: 0, delta }] }));
   const cases: readonly [what: string, bytes: number, ...deltas: object[]][] = [
     [
-      'of a tool count nowhere, also without a role',
+      'do not count for tools, also without a role',
       4,
       { role: 'tool', content: 'page' },
       { content: 'page' },
       { role: 'assistant', content: 'four' },
     ],
     [
-      'that have a role of nothing go on',
+      'keep the previous role if the role is empty',
       4,
       { role: 'tool', content: 'page' },
       { role: null, content: 'page' },
@@ -126,7 +122,7 @@ describe('the pieces of a message in a chat stream', () => {
       { role: 'assistant', content: 'four' },
     ],
     [
-      'of the model count, also without a role',
+      'count for the model, also without a role',
       8,
       { role: 'assistant', content: '' },
       { content: 'four' },
@@ -138,19 +134,15 @@ describe('the pieces of a message in a chat stream', () => {
   }
 });
 
-describe('what the model writes in messages', () => {
+describe('text by the model in messages', () => {
   const blocks: readonly [what: string, bytes: number, block: object][] = [
-    ['a text', 4, { type: 'text', text: 'four', citations: [{ cited_text: page, title: page }] }],
-    ['thinking, or what of it is encrypted', 4, { type: 'thinking', thinking: 'four', signature: 'A' }],
+    ['text', 4, { type: 'text', text: 'four', citations: [{ cited_text: page, title: page }] }],
+    ['thinking, visible or encrypted', 4, { type: 'thinking', thinking: 'four', signature: 'A' }],
     ['encrypted thinking', 300, { type: 'redacted_thinking', data: 'A'.repeat(400) }],
-    ['the input of a tool', 15, { type: 'tool_use', id: 't', name: 'f', input: { city: 'Rome' } }],
-    [
-      'the input of a tool of the provider',
-      15,
-      { type: 'server_tool_use', id: 't', name: 'f', input: { city: 'Rome' } },
-    ],
+    ['tool input', 15, { type: 'tool_use', id: 't', name: 'f', input: { city: 'Rome' } }],
+    ['provider tool input', 15, { type: 'server_tool_use', id: 't', name: 'f', input: { city: 'Rome' } }],
     ['no empty input', 0, { type: 'tool_use', id: 't', name: 'f', input: {} }],
-    ['the summary of a context', 4, { type: 'compaction', content: 'four' }],
+    ['a compaction summary', 4, { type: 'compaction', content: 'four' }],
     [
       'no search results',
       0,
@@ -160,31 +152,31 @@ describe('what the model writes in messages', () => {
       },
     ],
     [
-      'no fetched page',
+      'no fetched pages',
       0,
       {
         type: 'web_fetch_tool_result',
         content: { type: 'web_fetch_result', content: { source: { type: 'text', data: page } } },
       },
     ],
-    ['no result of MCP', 0, { type: 'mcp_tool_result', content: [{ type: 'text', text: page }] }],
-    ['no result of MCP that is a text', 0, { type: 'mcp_tool_result', content: page }],
-    ['no output of code', 0, { type: 'code_execution_tool_result', content: { stdout: page }, text: page }],
-    ['no result of a kind that is not known', 0, { type: 'new_tool_result', text: page, data: page, input: { page } }],
+    ['no MCP results', 0, { type: 'mcp_tool_result', content: [{ type: 'text', text: page }] }],
+    ['no MCP results in text form', 0, { type: 'mcp_tool_result', content: page }],
+    ['no code output', 0, { type: 'code_execution_tool_result', content: { stdout: page }, text: page }],
+    ['no results of unknown types', 0, { type: 'new_tool_result', text: page, data: page, input: { page } }],
   ];
   for (const [what, bytes, block] of blocks) {
-    it(`is ${what}, in a stream and whole`, () => {
+    it(`is ${what}, in streams and non-streaming responses`, () => {
       const start = { type: 'content_block_start', index: 0, content_block: block };
       assert.equal(sizeOf(streamedMessageText(), [start], true), bytes);
       assert.equal(sizeOf(MESSAGE_TEXT, [{ type: 'message', content: [block] }], false), bytes);
     });
   }
 
-  it('is a text in the place of the blocks', () => {
+  it('may be a string in place of the blocks', () => {
     assert.equal(sizeOf(MESSAGE_TEXT, [{ type: 'message', content: 'four' }], false), 4);
   });
 
-  it('is in the pieces of a block, but of one that began as a result', () => {
+  it('is in the deltas of a block unless it is a result block', () => {
     const start = (index: number, type: string) => ({ type: 'content_block_start', index, content_block: { type } });
     const delta = (index: number, piece: object) => ({ type: 'content_block_delta', index, delta: piece });
     const events = [
@@ -203,7 +195,7 @@ describe('what the model writes in messages', () => {
   });
 });
 
-describe('what the model writes in responses', () => {
+describe('text by the model in responses', () => {
   const events: readonly [type: string, bytes: number][] = [
     ['response.output_text.delta', 4],
     ['response.refusal.delta', 4],
@@ -225,41 +217,41 @@ describe('what the model writes in responses', () => {
     ['response.web_search_call.delta', 0],
   ];
   for (const [type, bytes] of events) {
-    it(`is ${bytes === 0 ? 'nothing' : 'the piece'} of ${type}`, () => {
+    it(`is ${bytes === 0 ? 'nothing' : 'the delta'} of ${type}`, () => {
       assert.equal(sizeOf(streamedResponseText(), [{ type, delta: 'four' }], true), bytes);
     });
   }
 
   const items: readonly [what: string, bytes: number, item: object][] = [
     [
-      'a text',
+      'text',
       4,
       { type: 'message', content: [{ type: 'output_text', text: 'four', annotations: [{ title: page, text: page }] }] },
     ],
     ['a refusal', 4, { type: 'message', content: [{ type: 'refusal', refusal: 'four' }] }],
     [
-      'reasoning, or what of it is encrypted',
+      'reasoning, visible or encrypted',
       300,
       { type: 'reasoning', summary: [{ text: 'four' }], encrypted_content: 'A'.repeat(400) },
     ],
     ['reasoning', 4, { type: 'reasoning', content: [{ type: 'reasoning_text', text: 'four' }], summary: [] }],
     ['arguments', 7, { type: 'function_call', arguments: '{"a":1}' }],
-    ['the call of an MCP tool, and not its output', 7, { type: 'mcp_call', arguments: '{"a":1}', output: page }],
+    ['the call of an MCP tool, without its output', 7, { type: 'mcp_call', arguments: '{"a":1}', output: page }],
     ['input', 4, { type: 'custom_tool_call', input: 'four' }],
     [
-      'code, and not its output',
+      'code, without its output',
       4,
       { type: 'code_interpreter_call', code: 'four', outputs: [{ type: 'logs', logs: page }] },
     ],
     ['commands', 4, { type: 'shell_call', action: { commands: ['ls', 'id'] } }],
-    ['no output of commands', 0, { type: 'shell_call_output', output: [{ stdout: page }], content: [{ text: page }] }],
-    ['no results of a search', 0, { type: 'file_search_call', queries: ['q'], results: [{ text: page }] }],
+    ['no command output', 0, { type: 'shell_call_output', output: [{ stdout: page }], content: [{ text: page }] }],
+    ['no search results', 0, { type: 'file_search_call', queries: ['q'], results: [{ text: page }] }],
     ['no pages', 0, { type: 'web_search_call', action: { type: 'search', query: 'q', sources: [{ text: page }] } }],
-    ['no tools of a server', 0, { type: 'mcp_list_tools', tools: [{ name: 'f', input_schema: { text: page } }] }],
-    ['no picture', 0, { type: 'image_generation_call', result: page }],
+    ['no tool lists of servers', 0, { type: 'mcp_list_tools', tools: [{ name: 'f', input_schema: { text: page } }] }],
+    ['no images', 0, { type: 'image_generation_call', result: page }],
   ];
   for (const [what, bytes, item] of items) {
-    it(`is ${what}, whole and in the last event of a stream`, () => {
+    it(`is ${what}, in non-streaming responses and in the last event of a stream`, () => {
       const response = { object: 'response', output: [item] };
       assert.equal(sizeOf(RESPONSE_TEXT, [response], false), bytes);
       assert.equal(sizeOf(LAST_EVENT_TEXT, [{ type: 'response.completed', response }], false), bytes);
@@ -278,27 +270,27 @@ describe('what the model writes in responses', () => {
     const call = { type: 'function_call', name: 'f', arguments: '{"a":1}' };
     const reasoning = { type: 'reasoning', summary: [{ text: 'four' }], encrypted_content: 'A'.repeat(400) };
     const cases: readonly [what: string, bytes: number, events: readonly object[]][] = [
-      ['the text of an item that had no deltas', 4, [done(message, 0)]],
+      ['the text of an item without deltas', 4, [done(message, 0)]],
       [
-        'the arguments of a call that had no deltas, behind a text that had',
+        'the arguments of a call without deltas, after text with deltas',
         11,
         [delta('four', 0), done(message, 0), done(call, 1)],
       ],
       ['arguments as an object', 7, [done({ ...call, arguments: { a: 1 } }, 0)]],
-      ['nothing that the deltas had', 4, [delta('four', 0), done(message, 0)]],
+      ['nothing that is also in deltas', 4, [delta('four', 0), done(message, 0)]],
       [
-        'nothing that deltas had between those of another item',
+        'nothing that is also in deltas between those of another item',
         8,
         [delta('four', 0), delta('four', 1), done(message, 0), done(message, 1)],
       ],
-      ['nothing that deltas without an index had', 4, [delta('four'), done(message, 0)]],
+      ['nothing that is also in deltas without an index', 4, [delta('four'), done(message, 0)]],
       [
-        'encrypted reasoning, also behind deltas of the summary',
+        'encrypted reasoning, also after deltas of the summary',
         300,
         [delta('four', 0, 'response.reasoning_summary_text.delta'), done(reasoning, 0)],
       ],
-      ['no summary beside encrypted reasoning', 300, [done(reasoning, 0)]],
-      ['no output of a tool', 0, [done({ type: 'function_call_output', output: page, content: [{ text: page }] }, 0)]],
+      ['no summary in addition to encrypted reasoning', 300, [done(reasoning, 0)]],
+      ['no tool output', 0, [done({ type: 'function_call_output', output: page, content: [{ text: page }] }, 0)]],
     ];
     for (const [what, bytes, events] of cases) {
       it(`is ${what}`, () => assert.equal(sizeOf(streamedResponseText(), events, true), bytes));

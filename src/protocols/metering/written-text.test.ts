@@ -12,7 +12,7 @@ const sizeOf = (text: string, rules = CONTENT): number => {
   return written.sizeBytes;
 };
 
-/** UTF-8 of each character as it is escaped: half a pair that stands alone has two bytes of a whole one. */
+/** UTF-8 size of each character when escaped: an unpaired surrogate counts two of the four bytes of a pair. */
 const decodedBytes = (text: string) => {
   const halves = text.match(/(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])/g) ?? [];
   return Buffer.byteLength(text) - halves.length;
@@ -59,12 +59,12 @@ describe('the text of events', () => {
     });
   }
 
-  it('is that of lines of data alone', () => {
+  it('is read from data lines only', () => {
     assert.equal(sizeOf(': {"content":"abc"}\n\nevent: {"content":"abc"}\n\ndat: {"content":"abc"}\n\n'), 0);
     assert.equal(sizeOf('{"content":"abc"}\n\n'), 0);
   });
 
-  it('counts the JSON of an object where a protocol has one in place of a text, other than an empty one', () => {
+  it('counts the JSON of an object that a protocol has in place of text, unless it is empty', () => {
     const input = { paths: compilePaths({ text: [], json: ['input'] }) };
     assert.equal(
       sizeOf('data: {"input":{"city": "Rome", "n": [1, {}]}}\n\n', input),
@@ -75,7 +75,7 @@ describe('the text of events', () => {
       assert.equal(sizeOf(`data: {"input":${empty}}\n\n`, input), 0, empty);
   });
 
-  it('takes the greatest of what is the same reasoning, and three quarters of what is encrypted', () => {
+  it('counts the maximum of alternative forms of reasoning, and three quarters of encrypted reasoning', () => {
     const paths = compilePaths({ text: ['a'], reasoning: [['b'], ['c', 'd']], encrypted: ['e'] });
     const event = (of: object): string => `data: ${JSON.stringify(of)}\n\n`;
     assert.equal(sizeOf(event({ a: '1', b: '123', c: '12', d: '12', e: '1234' }), { paths }), 1 + 4);
@@ -84,12 +84,12 @@ describe('the text of events', () => {
     assert.deepEqual([written.sizeBytes, written.visibleBytes], [300, 4]);
   });
 
-  it('judges each object by what stands in it, before or behind the text', () => {
+  it('judges each object by its selector values, before or after the text', () => {
     const paths = compilePaths({
       text: ['items[].text'],
       reasoning: [[]],
       judged: 'items[]',
-      tells: ['items[].type', 'items[].n'],
+      selectors: ['items[].type', 'items[].n'],
     });
     const judge: WrittenRules['judge'] = ([type, n]) =>
       type === 'result' ? 'none' : type === 'thought' || n === '12' ? 'reasoning' : 'written';
@@ -105,9 +105,9 @@ describe('the text of events', () => {
     assert.equal(open.sizeBytes, 2);
   });
 
-  it('takes the name of an event for a type that it lacks', () => {
+  it('uses the event name in place of a missing type', () => {
     const rules: WrittenRules = {
-      paths: compilePaths({ text: ['delta'], tells: ['type'], isNamedByEvent: true }),
+      paths: compilePaths({ text: ['delta'], selectors: ['type'], isNamedByEvent: true }),
       judge: ([type]) => (type === 'text' ? 'written' : 'none'),
     };
     for (const event of ['event: text\ndata: {"delta":"abc"}', 'event:text\r\ndata: {"delta":"abc"}']) {
@@ -121,7 +121,7 @@ describe('the text of events', () => {
 const PATHS = ['a', 'b[].a', 'b[].b.c', 'c.c'];
 const RULES: WrittenRules = { paths: compilePaths({ text: PATHS }) };
 
-/** The size of the strings at the paths, by values. */
+/** The size of the strings at the paths, computed from parsed values. */
 function reference(value: unknown, path = ''): number {
   if (typeof value === 'string') return PATHS.includes(path) ? decodedBytes(value) : 0;
   if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + reference(item, `${path}[]`), 0);
@@ -141,7 +141,7 @@ const { value: anyValue } = fc.letrec((tie) => ({
   ),
 }));
 
-/** JSON of a value, its tokens apart by what a sender may put there, in an event. */
+/** JSON of a value in an event, with arbitrary white space between tokens. */
 const anyEvent = fc
   .tuple(anyValue, fc.constantFrom('', ' ', '\ndata: ', '\r\ndata:\r\ndata: '), fc.boolean())
   .map(([value, gap, escapes]) => {
@@ -153,8 +153,8 @@ const anyEvent = fc
     return { value, text: `data: ${escaped}\n\n` };
   });
 
-describe('the text of any events', () => {
-  it('is that of the values at the paths, wherever the events are cut', () => {
+describe('the text of arbitrary events', () => {
+  it('equals the text of the values at the paths, wherever the events are cut', () => {
     const events = fc.array(anyEvent, { maxLength: 3 });
     fc.assert(
       fc.property(events, fc.array(fc.nat({ max: 400 }), { maxLength: 8 }), (all, positions) => {
@@ -172,7 +172,7 @@ describe('the text of any events', () => {
     );
   });
 
-  it('is never more than there is, wherever that is cut, whatever it is', () => {
+  it('never exceeds the input, for arbitrary bytes cut anywhere', () => {
     const noise = fc.array(
       fc.constantFrom(
         'data: ',
@@ -208,7 +208,7 @@ describe('the text of any events', () => {
     );
   });
 
-  it('takes its time from the size, not from the square of it', () => {
+  it('is measured in linear time', () => {
     const text = new WrittenText(RULES);
     const space = Buffer.alloc(64 * 1024, ' ');
     text.addPart(Buffer.from('data: {"a":'), false);
@@ -223,7 +223,7 @@ describe('the text of any events', () => {
   });
 });
 
-describe('the text of a whole response', () => {
+describe('the text of a non-streaming response', () => {
   it('is found in JSON without lines, cut anywhere', () => {
     const bytes = Buffer.from('{\n  "b": [\n    { "a": "abc\\u4f60" }\n  ],\n  "a": "d"\n}\n');
     for (let at = 0; at <= bytes.length; at++) {

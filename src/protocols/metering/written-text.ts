@@ -10,10 +10,9 @@ const SPACE = 0x20;
 
 const DATA = Buffer.from('data:');
 const NAME = Buffer.from('event:');
-/** The beginning of a line that tells what it is: a byte order mark, and the name of a field. */
+/** Enough bytes to identify a line: a byte order mark and a field name. */
 const LINE_BYTES = 9;
 
-/** What the next byte belongs to. */
 const IN_DATA = 0;
 const LINE_START = 1;
 const OTHER_LINE = 2;
@@ -21,23 +20,22 @@ const OTHER_LINE = 2;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * The size of what a model wrote, in the events of a stream or in a whole response: finds the strings at the paths of a protocol in one
- * pass, and builds nothing. What is no JSON ends the reading of its event. Memory: the tells of an object, and the beginning of a token.
+ * Measures the text that a model wrote, in the events of a stream or in a non-streaming response. Finds the strings at the paths of a protocol in one
+ * pass without building values. Invalid JSON ends the reading of its event. Memory: selector values, and the beginning of a token.
  */
 export class WrittenText {
   readonly #count: WrittenCount;
   readonly #json: WrittenJson;
   readonly #paths: CompiledPaths;
   readonly #similar = new SimilarEvents();
-  /** Where events begin: at a line, or for one JSON value without lines at once. */
+  /** State at the start of an event: a line, or immediately JSON. */
   readonly #start: number;
   #line: number;
-  /** The last line ended with a CR, so that a line feed is its second byte. */
   #isAfterCr = false;
-  /** The beginning of a token that the next part has the rest of. */
+  /** An incomplete token at the end of the previous chunk. */
   #rest = NO_BYTES;
 
-  /** @param isStream whether the bytes are those of an event stream, or of one JSON value. */
+  /** @param isStream Whether the bytes are an event stream, as opposed to one JSON value. */
   constructor(rules: WrittenRules, isStream = true) {
     const { paths } = rules;
     this.#count = new WrittenCount(rules);
@@ -47,30 +45,23 @@ export class WrittenText {
     this.#line = this.#start;
   }
 
-  /** The pictures that stand in the text as base64. */
   get pictures(): number {
     return this.#count.pictures;
   }
 
-  /** The bytes of the text, and of the reasoning as far as it is seen or is known by what is encrypted. */
   get sizeBytes(): number {
     return this.#count.sizeBytes;
   }
 
-  /** Without what is encrypted. */
   get visibleBytes(): number {
     return this.#count.visibleBytes;
   }
 
-  /** Counts whole events. */
   add(events: Buffer): void {
     this.addPart(events, true);
   }
 
-  /**
-   * Counts whole events that have nothing else to be read. Those that differ from them in one text alone have nothing either: `addSimilar`
-   * counts them.
-   */
+  /** Counts complete events that contain nothing else of interest. Events that differ from them in only one text are then counted by `addSimilar`. */
   addPassed(events: Buffer): void {
     const count = this.#count;
     const wasAtEvent = this.#isAtEvent;
@@ -80,7 +71,7 @@ export class WrittenText {
     if (isOneText) this.#similar.note(events, count.textStart, count.textEnd);
   }
 
-  /** Counts events that are like the last ones. Returns whether they are. */
+  /** Counts events that are similar to the last ones. Returns false if they are not. */
   addSimilar(events: Buffer): boolean {
     const sizeBytes = this.#similar.textBytesIn(events);
     if (sizeBytes === -1) return false;
@@ -88,12 +79,11 @@ export class WrittenText {
     return true;
   }
 
-  /** Whether the next byte begins an event. */
   get #isAtEvent(): boolean {
     return this.#line === LINE_START && !this.#isAfterCr && this.#rest.length === 0;
   }
 
-  /** Counts the next part of an event, or of a response, which is cut anywhere. */
+  /** Counts the next chunk of an event or a response, cut at any byte. */
   addPart(part: Buffer, isLast: boolean): void {
     this.#similar.forget();
     const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
@@ -102,7 +92,7 @@ export class WrittenText {
     if (isLast) this.#endEvent();
   }
 
-  /** Returns where a token begins that is not whole, or the end of the bytes. */
+  /** Returns the offset of an incomplete token, or the end of the bytes. */
   #read(bytes: Buffer, isLast: boolean): number {
     const end = bytes.length;
     let at = 0;
@@ -126,7 +116,7 @@ export class WrittenText {
     return end;
   }
 
-  /** Reads how a line begins, up to the value of a line of data. Returns the same offset if that takes more bytes. */
+  /** Identifies a line, and stops at the value of a data line. Returns the same offset if more bytes are needed. */
   #lineStart(bytes: Buffer, start: number, isLast: boolean): number {
     const byte = bytes[start]!;
     const wasAfterCr = this.#isAfterCr;
@@ -147,12 +137,12 @@ export class WrittenText {
     return Math.max(at, start + 1);
   }
 
-  /** The name of an event, as far as it has come, may be its first tell. */
+  /** Uses the event name as the first selector value, even if it is incomplete. */
   #name(bytes: Buffer, start: number): void {
-    if (!this.#count.lacksTell(0)) return;
+    if (!this.#count.lacksSelector(0)) return;
     let end = start;
     while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end++;
-    this.#count.tell(0, bytes, bytes[start] === SPACE ? start + 1 : start, end);
+    this.#count.setSelector(0, bytes, bytes[start] === SPACE ? start + 1 : start, end);
   }
 
   #endEvent(): void {

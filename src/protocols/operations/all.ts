@@ -8,22 +8,18 @@ import type { JsonOperation, Operation } from './operation.ts';
 import { rerank } from './rerank.ts';
 import { responses } from './responses.ts';
 
-/** Every operation, in the order in which the documentation names them. */
 export const operations = [chat, messages, responses, compact, embeddings, rerank, imageGeneration, imageEdit] as const;
 
-/** What a model can be asked to do. */
 export type OperationName = (typeof operations)[number]['name'];
 
 export const operationNames = operations.map(({ name }) => name);
 
 const byName: ReadonlyMap<string, Operation> = new Map(operations.map((operation) => [operation.name, operation]));
 
-/** The operation of that name, which may come from anywhere; `null` if there is none. */
 export function findOperation(name: string): Operation | null {
   return byName.get(name) ?? null;
 }
 
-/** The operation of that name. */
 export function operationOf(name: OperationName): Operation {
   return byName.get(name)!;
 }
@@ -34,9 +30,9 @@ const jsonByName: ReadonlyMap<string, JsonOperation> = new Map(
   operations.flatMap((operation) => ('read' in operation ? [[operation.name, operation] as const] : [])),
 );
 
-/** The operation with a JSON body that another thread knows by this name. */
+/** Called in worker threads. */
 export function jsonOperationOf(name: string): JsonOperation {
   const operation = jsonByName.get(name);
-  if (operation === undefined) throw new Error(`no thread knows the operation ${name}`);
+  if (operation === undefined) throw new Error(`unknown JSON operation ${name}`);
   return operation;
 }

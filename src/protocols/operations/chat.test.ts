@@ -21,7 +21,7 @@ const READ_KEYS = ['model', 'messages', 'stream', 'n', 'max_tokens', 'max_comple
 const inspect = (text: string) => readInput(chat, text);
 const assertRefused = refusalsOf(chat);
 
-/** A body with a model and messages, and these members besides. */
+/** A body with a model, messages and additional members. */
 const bodyWith = (...members: readonly string[]): string =>
   `{${['"model":"m"', '"messages":[]', ...members].join(',')}}`;
 
@@ -34,7 +34,7 @@ const unread = memberOf(
 const model = memberOf(keySpelling('model'), fc.constantFrom('"m"', '"\\u006d"', '"acme/m-1"', '"模型"'));
 const messages = memberOf(keySpelling('messages'), fc.constantFrom('[]', '[{"role":"user","content":"hé"}]', '[ 1 ]'));
 
-/** What a member of the client's body must be when it reaches the provider. */
+/** The value that a member of the client's body must have for the provider. */
 interface Rewritten {
   readonly member: SpeltMember;
   readonly sent: string;
@@ -42,7 +42,7 @@ interface Rewritten {
 
 const kept = (member: SpeltMember): Rewritten => ({ member, sent: memberText(member) });
 
-/** `stream_options` in all its forms, beside what the provider must get for it. */
+/** `stream_options` in all forms, each with the value that the provider must receive. */
 const streamOptions: fc.Arbitrary<Rewritten> = fc.oneof(
   memberOf(keySpelling('stream_options'), fc.constant('null')).map((member) => ({
     member,
@@ -76,7 +76,7 @@ const streamOptions: fc.Arbitrary<Rewritten> = fc.oneof(
 );
 
 describe('chat', () => {
-  it('changes nothing of a body but the model and the request for usage, down to the last byte', () => {
+  it('changes only the model and the request for usage in a body, to the byte', () => {
     const stream = memberOf(keySpelling('stream'), fc.constantFrom('true', 'false', 'null'));
     const parts = fc.record({
       model,
@@ -124,12 +124,12 @@ describe('chat', () => {
     );
   });
 
-  it('refuses a second copy of include_usage, and names it with its path', () => {
+  it('refuses a duplicate include_usage, with its path in the error', () => {
     const text = bodyWith('"stream":true', '"stream_options":{"include_usage":true,"include\\u005fusage":false}');
     assertRefused(text, 'stream_options.include_usage');
   });
 
-  it('passes duplicates on that it does not read', () => {
+  it('forwards duplicate members that it does not read', () => {
     const text = bodyWith('"seed":1', '"seed":9223372036854775807', '"stream_options":{}', '"stream_options":1');
     assert.equal(sentAs(text), text);
   });
@@ -160,7 +160,7 @@ describe('chat', () => {
     });
   }
 
-  it('does not look at stream_options if the response is no stream', () => {
+  it('ignores stream_options if the response is not streamed', () => {
     const text = bodyWith('"stream_options":"nonsense"');
     assert.equal(sentAs(text), text);
   });
@@ -174,7 +174,7 @@ describe('chat', () => {
     ],
   ];
   for (const [client, provider] of askings) {
-    it(`asks for usage if the client sends ${client === '' ? 'nothing' : client.slice(1)}, and drops the chunk`, () => {
+    it(`requests usage if the client sends ${client === '' ? 'nothing' : client.slice(1)}, and drops the chunk`, () => {
       const input = inspect(`{"model":"m","messages":[],"stream":true${client}}`);
       assert.equal(input.toProvider('m').toString(), `{"model":"m","messages":[],"stream":true${provider}}`);
       const usageChunk = Buffer.from('data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n');
@@ -182,7 +182,7 @@ describe('chat', () => {
     });
   }
 
-  it('leaves the usage chunk in if the client asked for it', () => {
+  it('keeps the usage chunk if the client requested it', () => {
     const text = bodyWith('"stream":true', '"stream_options":{"include_usage":true}');
     const input = inspect(text);
     assert.equal(input.toProvider('m').toString(), text);
@@ -190,7 +190,7 @@ describe('chat', () => {
     assert.equal(input.readStream('tokens').read(usageChunk), 'pass');
   });
 
-  it('asks for as many choices and tokens as the body allows', () => {
+  it('determines choices and tokens from the body', () => {
     for (const [members, choices, outputTokens] of [
       [[], 1, null],
       [['"max_tokens":50', '"max_completion_tokens":60'], 1, 60],
@@ -202,7 +202,7 @@ describe('chat', () => {
     }
   });
 
-  it('reads the usage of whole responses as chat usage', () => {
+  it('reads the usage of non-streaming responses', () => {
     const { response } = inspect(bodyWith());
     const body = '{"usage":{"prompt_tokens":3,"completion_tokens":4}}';
     assert.equal(response.usage(captureResponse(response, body), 'tokens')?.inputTokens, 3);

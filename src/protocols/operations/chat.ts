@@ -53,12 +53,10 @@ export const chat = jsonOperation({
     readChatStream({ ...details, ...ofDemand(demand, details.choices), restate }),
 });
 
-/** What responses are read by of the demand of their requests. */
 function ofDemand(demand: Demand, choices: number) {
   return { offersTools: demand.serverToolUses > 0, outputTokensMax: outputTokensMax(demand, choices) };
 }
 
-/** The format in which a request asks for audio; `null`: it does not say. */
 function audioFormat(fields: BodyFields): string | null {
   const audio = fields.member('audio');
   if (audio?.kind !== 'object' || audio.valueEnd - audio.valueStart > AUDIO_BYTES_MAX) return null;
@@ -66,12 +64,12 @@ function audioFormat(fields: BodyFields): string | null {
   return isRecord(asked) && typeof asked.format === 'string' ? asked.format : null;
 }
 
-/** What a request says of its audio is a voice and a format. */
+/** `audio` of a request consists of a voice and a format. */
 const AUDIO_BYTES_MAX = 4_096;
 
 /**
- * What makes the provider report usage at the end of a stream; `null` if the client asks for it itself. Without it a
- * chat stream has no usage facts at all.
+ * Makes the provider report usage at the end of a stream; `null` if the client already requests it. Without this option, chat streams report no
+ * usage.
  */
 function includeUsageSplice(fields: BodyFields): Splice | null {
   const options = fields.optionalObject('stream_options');

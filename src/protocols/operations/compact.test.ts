@@ -7,11 +7,11 @@ import { compact } from './compact.ts';
 const inspect = (text: string) => readInput(compact, text);
 const assertRefused = refusalsOf(compact);
 
-/** A body with a model and these members besides. */
+/** A body with a model and additional members. */
 const bodyWith = (...members: readonly string[]): string => `{${['"model":"m"', ...members].join(',')}}`;
 
 describe('compact', () => {
-  it('requires the key of the model, which may be null', () => {
+  it('requires the member model, which may be null', () => {
     assertRefused('{}', 'model');
     assertRefused('{"previous_response_id":"resp_1"}', 'model');
     for (const value of ['""', '7', '{}', '[]', 'true']) assertRefused(`{"model":${value}}`, 'model');
@@ -19,18 +19,18 @@ describe('compact', () => {
     assert.equal(inspect('{"model":"m"}').model, 'm');
   });
 
-  it('is no stream, whatever the body says, and has no limit of output', () => {
+  it('is never streamed and has no output limit, whatever the body contains', () => {
     const { isStream, demand } = inspect(bodyWith('"stream":true', '"max_output_tokens":5'));
     assert.deepEqual([isStream, demand.outputTokensLimit], [false, null]);
-    assert.throws(() => inspect(bodyWith()).readStream('tokens'), /no streams/);
+    assert.throws(() => inspect(bodyWith()).readStream('tokens'), /does not support streaming/);
   });
 
-  it('checks its input', () => {
+  it('validates its input', () => {
     assertRefused(bodyWith('"input":7'), 'input');
     assertRefused(bodyWith('"input":[{"approve":1}]'), 'input[0].approve');
   });
 
-  it('takes a cache key of up to 64 characters, counted as code points', () => {
+  it('accepts a cache key of up to 64 code points', () => {
     for (const letter of ['k', '钥', '😀']) {
       inspect(bodyWith(`"prompt_cache_key":"${letter.repeat(64)}"`));
       assertRefused(bodyWith(`"prompt_cache_key":"${letter.repeat(65)}"`), 'prompt_cache_key');
@@ -38,7 +38,7 @@ describe('compact', () => {
     inspect(bodyWith(`"prompt_cache_key":"${'\\u0041'.repeat(64)}"`));
   });
 
-  it('knows the words of its settings, and takes null for none', () => {
+  it('validates its settings, and treats null as absent', () => {
     const settings: readonly [name: string, words: readonly string[]][] = [
       ['prompt_cache_retention', ['in_memory', '24h']],
       ['service_tier', ['auto', 'default', 'fast', 'flex', 'priority']],
@@ -69,7 +69,7 @@ describe('compact', () => {
     }
   });
 
-  it('refuses texts that are none', () => {
+  it('refuses values that are not strings', () => {
     for (const name of ['instructions', 'previous_response_id', 'prompt_cache_key']) {
       inspect(bodyWith(`"${name}":""`));
       inspect(bodyWith(`"${name}":null`));
@@ -77,7 +77,7 @@ describe('compact', () => {
     }
   });
 
-  it('is paid for by the response of its own kind', () => {
+  it('is charged by a compaction response', () => {
     assert.equal(inspect(bodyWith()).response, compactionResponse);
   });
 });

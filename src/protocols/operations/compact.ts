@@ -11,7 +11,7 @@ import { jsonOperation } from './json-operation.ts';
 
 const CACHE_KEY_CHARS_MAX = 64;
 
-/** Responses compaction (contract 2.1, 4.3): never a stream, and checked before it is paid for. */
+/** Responses compaction (contract 2.1, 4.3). Never streamed, and validated before it is charged. */
 export const compact = jsonOperation({
   name: 'compact',
   protocol: chatProtocol,
@@ -26,7 +26,10 @@ export const compact = jsonOperation({
   hasSessions: true,
   readRequest(fields, asked) {
     if (fields.member('model') === undefined) {
-      throw invalidRequest('The field "model" is required; it may be null if an earlier call tells it.', 'model');
+      throw invalidRequest(
+        'The field "model" is required. It may be null if the request continues an earlier call.',
+        'model',
+      );
     }
     const model = fields.has('model') ? fields.requiredText('model') : null;
     checkInput(fields.wholeValue('input'));

@@ -11,7 +11,7 @@ const keysOf = (body: object | string): string[] =>
   continuationKeysOf(BodyFields.read(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))));
 
 describe('continuation keys of a request', () => {
-  it('are none if the request refers to nothing in its input', () => {
+  it('are empty if the request refers to nothing', () => {
     for (const body of [
       {},
       { input: null },
@@ -23,7 +23,7 @@ describe('continuation keys of a request', () => {
     }
   });
 
-  it('are the response first, however late it stands, then the contexts of the input, the newest first', () => {
+  it('list the response first, wherever it is in the body, then encrypted content, newest first', () => {
     const input = [{ encrypted_content: 'old' }, { role: 'user', content: 'x' }, { encrypted_content: 'new' }];
     const body = JSON.stringify({ model: 'm', input, previous_response_id: 'resp_1' });
     for (const operation of [responses, compact]) {
@@ -35,7 +35,7 @@ describe('continuation keys of a request', () => {
     }
   });
 
-  it('are refused if the id of the response is no text or stands twice', () => {
+  it('cause a refusal if the response id is not a string or is duplicated', () => {
     for (const body of ['{"previous_response_id":7}', '{"previous_response_id":"a","previous_response_id":"b"}']) {
       assertRefused(() => keysOf(body), 'previous_response_id');
     }

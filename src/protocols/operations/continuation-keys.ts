@@ -1,10 +1,7 @@
 import { continuationKeysOfInput, responseContinuationKey } from '../responses/continuation-keys.ts';
 import type { BodyFields } from './fields.ts';
 
-/**
- * Continuation keys of what a responses or compact request refers to: a response, or contexts that only the provider
- * that made them can read.
- */
+/** Continuation keys of what a responses or compact request refers to: a stored response, or encrypted content that only its provider can read. */
 export function continuationKeysOf(fields: BodyFields): string[] {
   const responseId = fields.optionalText('previous_response_id');
   const input = fields.member('input');

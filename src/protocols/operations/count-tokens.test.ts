@@ -9,7 +9,7 @@ const inspect = (text: string): string | null => countTokens.inspect(BodyFields.
 const inspectBody = (body: object): string | null => inspect(JSON.stringify({ messages: [], ...body }));
 
 describe('count tokens', () => {
-  it('returns the model if one is named; it need not exist', () => {
+  it('returns the model, which need not exist', () => {
     assert.equal(inspectBody({ model: 'm' }), 'm');
     for (const model of [undefined, null]) assert.equal(inspectBody({ model }), null);
     assert.equal(countTokens.requiresModel, false);
@@ -20,7 +20,7 @@ describe('count tokens', () => {
     for (const messages of [undefined, null, 'x', {}, 7]) assertRefused(() => inspectBody({ messages }), 'messages');
   });
 
-  it('blames the message that is wrong', () => {
+  it('blames the message that is invalid', () => {
     const sound = { role: 'user', content: 'x' };
     for (const [message, param] of [
       ['x', 'messages[1]'],
@@ -37,7 +37,7 @@ describe('count tokens', () => {
     }
   });
 
-  it('takes any role, any blocks and any fields besides', () => {
+  it('accepts any role, blocks and additional fields', () => {
     const message = fc.record({
       role: fc.string({ minLength: 1 }),
       content: fc.oneof(fc.string(), fc.array(fc.json())),
@@ -56,12 +56,12 @@ describe('count tokens', () => {
     );
   });
 
-  it('takes tools in an array or none', () => {
+  it('accepts tools in an array, or none', () => {
     for (const tools of [undefined, null, [], [{}], ['x']]) assert.equal(inspectBody({ tools }), null);
     for (const tools of [{}, 'x', 7]) assertRefused(() => inspectBody({ tools }), 'tools');
   });
 
-  it('refuses a second copy of a key that it reads', () => {
+  it('refuses a duplicate of a member that it reads', () => {
     for (const name of ['model', 'messages', 'tools']) {
       const others = name === 'messages' ? '' : '"messages":[],';
       assertRefused(() => inspect(`{${others}"${name}":[],"${name}":[]}`), name);

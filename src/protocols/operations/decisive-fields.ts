@@ -1,8 +1,8 @@
 import { foldedName } from '../../lib/folded-name.ts';
 
 /**
- * What decides the cost of a call at one operation or another. In the outermost object these must have one spelling and
- * occur once, also if the operation does not read them: the provider may read what is passed on.
+ * Fields that affect the cost of a call. At the top level they must be spelled exactly and occur only once, even for operations that ignore them: the
+ * provider may read what the gateway forwards.
  */
 export const DECISIVE_FIELDS = [
   ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'inference_geo', 'background'],
@@ -14,7 +14,6 @@ export const DECISIVE_FIELDS = [
   ...['size', 'quality', 'partial_images', 'dimensions', 'top_n'],
 ];
 
-/** The same by their folded keys. */
 export const DECISIVE_BY_FOLDED: ReadonlyMap<string, string> = new Map(
   DECISIVE_FIELDS.map((key) => [foldedName(key), key]),
 );

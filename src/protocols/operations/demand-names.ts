@@ -4,59 +4,52 @@ import { serviceTerms, type TermName, termNames } from '../metering/service-term
 import { CONTROL_FIELDS } from '../token-estimate/count-body.ts';
 
 /**
- * What the members of requests mean for the cost of a call, in the spellings of all vendors. A name may mean several things, depending
- * on where it stands; a reader looks it up once.
+ * Effects of request members on the cost of a call, in the spellings of all vendors. A name can have several meanings, depending on its position, so
+ * that it is looked up only once.
  */
 export const Meaning = {
-  /** Something that models read. */
   content: 1 << 0,
   tools: 1 << 1,
-  /** Servers of tools, and plugins. */
   toolServers: 1 << 2,
   /** Data that only the caller reads. */
   free: 1 << 3,
   prediction: 1 << 4,
-  /** What relays put at the top before they pass a request on. */
   more: 1 << 5,
-  /** The model of the call itself, at the top. */
   ownModel: 1 << 6,
-  /** Names other models: one text, several, or objects with a member that does. */
+  /** Other models: a name, several names, or objects with a member that names a model. */
   models: 1 << 7,
-  /** The same, where the names of members are names of models too. */
+  /** Like `models`, but member names can also be model names. */
   modelMap: 1 << 8,
-  /** Names a model in an object that stands for one. */
+  /** The model name within an object that describes a model. */
   modelId: 1 << 9,
-  /** A number that limits the output. */
   limit: 1 << 10,
   thinking: 1 << 11,
   choices: 1 << 12,
-  /** Counts choices near the top only: the name is short. */
+  /** Number of choices, but only near the top level, since the name is short. */
   nearTop: 1 << 13,
   toolCalls: 1 << 14,
   thinks: 1 << 15,
-  /** What a search is asked for with where it is no tool. */
+  /** Requests a web search by other means than a tool. */
   search: 1 << 16,
-  /** The same where vendors read it at the top alone: in a tool it says what that tool searches. Baidu, Doubao; Hunyuan. */
+  /** Like `search`, but only at the top level, since it is a setting within tools. Baidu, Doubao; Hunyuan. */
   searchAtTop: 1 << 17,
-  /** A term of service that is asked for. */
   term: 1 << 18,
   modalities: 1 << 19,
   audio: 1 << 20,
   caches: 1 << 21,
-  /** A description of data, in which any word may be the name of a member. */
+  /** A schema, in which member names are arbitrary. */
   schema: 1 << 22,
-  /** A schema in a function; settings at the top, and in a tool that the provider runs. */
+  /** A schema within a function; settings at the top level and within provider tools. */
   parameters: 1 << 23,
   type: 1 << 24,
   maxUses: 1 << 25,
-  /** What may ask a provider to summarize a long input. */
+  /** May ask the provider to summarize a long input. */
   contextManagement: 1 << 26,
-  /** Says when an edit of the context is made. */
   trigger: 1 << 27,
   threshold: 1 << 28,
   /** Repeats tools that are offered elsewhere. */
   toolChoice: 1 << 29,
-  /** Nothing here, and it is no setting that vendors document. */
+  /** No known meaning, and not a documented setting. */
   unknown: 1 << 30,
 } as const;
 
@@ -113,7 +106,7 @@ const NAMES: readonly (readonly [meaning: number, names: readonly string[]])[] =
   [Meaning.trigger, ['trigger']],
   [Meaning.toolChoice, ['tool_choice']],
   [Meaning.threshold, ['value', 'compact_threshold']],
-  // Settings that stand in an entry of a list of models too, and mean nothing else here.
+  // Settings that may also appear in an entry of a list of models. They have no effect on cost.
   [
     0,
     [
@@ -127,7 +120,7 @@ const meanings = new Map<string, number>();
 for (const [meaning, names] of NAMES) {
   for (const name of names) meanings.set(name, (meanings.get(name) ?? 0) | meaning);
 }
-// A whole name means what its suffix means, too.
+// A full name also has the meanings of its suffixes.
 for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith('*'))) {
   for (const [name, own] of meanings) {
     if (foldedName(name).endsWith(foldedName(suffix.slice(1)))) meanings.set(name, own | meaning);
@@ -137,7 +130,7 @@ for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith
 const KEYS = new MemberNames(...meanings.keys());
 const MEANINGS = Int32Array.from(meanings.values());
 
-/** The meanings of the key between two quotes, as bits. */
+/** The meanings of a key as a bit set. `bytes[start, end)` is the key without quotes. */
 export function meaningOf(bytes: Buffer, start: number, end: number): number {
   const index = KEYS.find(bytes, start, end);
   return index === -1 ? Meaning.unknown : MEANINGS[index]!;
@@ -146,7 +139,6 @@ export function meaningOf(bytes: Buffer, start: number, end: number): number {
 const termsByMember = new Map<string, TermName>(termNames.map((name) => [serviceTerms[name].member, name]));
 const TERMS = new MemberNames(...termsByMember.keys());
 
-/** The term of service that a member with this meaning asks for. */
 export function termOf(bytes: Buffer, start: number, end: number): TermName {
   return termsByMember.get(TERMS.names[TERMS.find(bytes, start, end)]!)!;
 }

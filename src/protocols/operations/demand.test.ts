@@ -19,8 +19,8 @@ function demandOf(...members: readonly string[]): Demand & { readonly choices: n
 
 const content = (...parts: readonly string[]): string => `"messages":[{"role":"user","content":[${parts.join(',')}]}]`;
 
-describe('what a request may cost', () => {
-  it('is nothing in particular if it asks for nothing in particular', () => {
+describe('the demand of a request', () => {
+  it('is the default for a request without special features', () => {
     const plain = { ...plainDemand, choices: 1 };
     assert.deepEqual(demandOf(), plain);
     for (const member of [
@@ -68,13 +68,13 @@ describe('what a request may cost', () => {
     ['"extra_body":{"th\\u0069nking_budget":7}', null, 7],
   ];
   for (const [member, limit, thinking] of limits) {
-    it(`is output of ${limit}, and thinking of ${thinking}, with ${member}`, () => {
+    it(`has output limit ${limit} and thinking ${thinking} with ${member}`, () => {
       const { outputTokensLimit, thinkingTokens } = demandOf(member);
       assert.deepEqual([outputTokensLimit, thinkingTokens], [limit, thinking]);
     });
   }
 
-  it('is as many choices as the greatest number asks for', () => {
+  it('uses the greatest number of choices', () => {
     assert.equal(demandOf('"n":3,"best_of":7').choices, 7);
     assert.equal(demandOf('"n":9,"best_of":7').choices, 9);
     assert.equal(demandOf('"extra_body":{"n":4}').choices, 4);
@@ -117,7 +117,7 @@ describe('what a request may cost', () => {
     ['{"type":"message","id":"msg_1","content":"x"}', 0],
   ];
   for (const [part, tokens] of addressed) {
-    it(`is ${tokens} tokens of input with ${part}`, () => {
+    it(`has ${tokens} additional input tokens with ${part}`, () => {
       assert.equal(demandOf(content(part)).addressedTokens, tokens);
       assert.equal(demandOf(`"input":[${part},${part}]`).addressedTokens, 2 * tokens);
     });
@@ -148,7 +148,7 @@ describe('what a request may cost', () => {
     ['"tools":[{"type":"builtin_function","function":{"name":"$web_search"}}]', 1],
   ];
   for (const [member, count] of tools) {
-    it(`is ${count} tools of the provider with ${member}`, () => {
+    it(`has ${count} uses of provider tools with ${member}`, () => {
       assert.equal(demandOf(member).serverToolUses, 2 * count);
     });
   }
@@ -185,12 +185,12 @@ describe('what a request may cost', () => {
     ['"context_management":"compaction"', null],
   ];
   for (const [member, aboveTokens] of compactions) {
-    it(`is ${aboveTokens === null ? 'no summary' : `a summary above ${aboveTokens} tokens`} with ${member}`, () => {
+    it(`has ${aboveTokens === null ? 'no summary' : `a summary above ${aboveTokens} tokens`} with ${member}`, () => {
       assert.equal(demandOf(member).compactsAboveTokens, aboveTokens);
     });
   }
 
-  it('asks for the dearest input if it is written to a cache', () => {
+  it('includes the most expensive input if it is written to a cache', () => {
     assert.equal(
       demandOf(content('{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}')).writesCache,
       true,
@@ -199,14 +199,14 @@ describe('what a request may cost', () => {
     assert.equal(demandOf('"tools":[{"name":"f","cache_control":{"type":"ephemeral"}}]').writesCache, true);
   });
 
-  it('assumes a lot of thinking if it has no limit', () => {
+  it('assumes much thinking if it is unlimited', () => {
     for (const member of ['"enable_thinking":true', '"thinking_budget":-1', '"reasoning_budget":-1']) {
       assert.equal(demandOf(member).moreOutputTokens, 38_912, member);
     }
     assert.equal(demandOf('"enable_thinking":true,"thinking_budget":500').moreOutputTokens, 0);
   });
 
-  it('names the terms of service that are asked for, at the top and in what relays put there', () => {
+  it('contains the service terms requested at the top level and in relay extensions', () => {
     const asked = (...members: string[]) => demandOf(...members).terms;
     assert.deepEqual(asked('"service_tier":"flex"', '"speed":"fast"', '"inference_geo":"us"'), {
       serviceTier: 'flex',
@@ -223,7 +223,7 @@ describe('what a request may cost', () => {
     assert.equal(demandOf('"extra_body":{"modalities":["audio"]}').audioOutput, 'modalities');
   });
 
-  it('names the members that send audio, and that ask for audio', () => {
+  it('names the members that send or request audio', () => {
     const audio = (...members: string[]) => {
       const { audioInput, audioOutput } = demandOf(...members);
       return [audioInput, audioOutput];
@@ -242,7 +242,7 @@ describe('what a request may cost', () => {
     assert.deepEqual(audio(content('{"type":"text","text":"input_audio"}'), '"modalities":["text"]'), [null, null]);
   });
 
-  it('is read of any JSON without a failure', () => {
+  it('can be read from any JSON without failing', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (body) => {
         const { addressedTokens, serverToolUses, choices } = demandOf(`"x":${JSON.stringify(body)}`);

@@ -11,39 +11,33 @@ import type { BodyFields } from './fields.ts';
 import { NamedModels } from './named-models.ts';
 import { type Demand, plainDemand } from './operation.ts';
 
-/** Names of types have up to 64 characters, each of which may be written as an escape of six bytes. */
+/** Type names have up to 64 characters, each of which may be a six-byte escape. */
 const TYPE_BYTES_MAX = 6 * 64;
 const TERM_BYTES_MAX = 64;
 const NUMBER_BYTES_MAX = 64;
-/** Where the request itself is the first level. */
+/** Depth 1 is the request itself. */
 const NEAR_TOP_DEPTH_MAX = 2;
 
 const NUMBERS = Meaning.limit | Meaning.thinking | Meaning.choices;
 
-/** The tool whose members are being read. */
 interface OpenTool {
-  /** Whether a type says that the provider runs it. */
   isRunByProvider: boolean;
-  /** How often it may be used; `null`: it does not say. */
   uses: number | null;
-  /** The models that its parameters name: those of a function are a schema. */
+  /** Models named in its parameters. They do not count for functions, whose parameters are a schema. */
   models: NamedModels | null;
 }
 
-/** An edit of the context that is being read. */
 interface OpenEdit {
   isCompaction: boolean;
   aboveTokens: number | null;
 }
 
 /**
- * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
- * pass any of them on. A member whose form is not that of the vendors is ignored; if several members state the same
- * thing, the greatest counts. See `docs/reservations.md`.
+ * Reads what multiplies the cost of a request, in the spellings of all vendors with similar APIs, since relays may forward any of them. Members with
+ * an unexpected form are ignored. If several members specify the same quantity, the maximum counts. See `docs/reservations.md`.
  */
 export class DemandReader extends ContentDemand {
   readonly #fields: BodyFields;
-  /** Where it is read. */
   #reader: JsonReader;
   #limit: number | null = null;
   #thinkingTokens = 0;
@@ -53,12 +47,11 @@ export class DemandReader extends ContentDemand {
   #toolCallsLimit = 0;
   #compactsAboveTokens: number | null = null;
   #predictedTokens = 0;
-  /** Where the names of models go that are being read. */
   #models = new NamedModels();
   readonly #terms: { [Name in TermName]?: string } = {};
   #audioOutput: string | null = null;
   #tool: OpenTool | null = null;
-  /** Whether nothing counts of what is being read but the names of models. */
+  /** If true, only model names are collected. */
   #isForModelsOnly = false;
   #edit: OpenEdit | null = null;
 
@@ -69,23 +62,19 @@ export class DemandReader extends ContentDemand {
   }
 
   /**
-   * What the request names at its provider. What it asks for is read in the same pass, and known afterwards.
+   * Reads the state references of the request. The same pass collects its demand.
    *
-   * @throws GatewayError `invalidRequest` as `readNamedState`.
+   * @throws GatewayError `invalidRequest`, like `readNamedState`.
    */
   named(table: RequestTable): NamedState {
     return readNamedState(this.#reader, table, this);
   }
 
-  /** The number of choices that are asked for. */
   get choices(): number {
     return this.#choices;
   }
 
-  /**
-   * @param continues What the references of the request continue.
-   * @throws GatewayError `invalidRequest` if the request names very many models.
-   */
+  /** @throws GatewayError `invalidRequest` if the request names too many models. */
   demand(continues: Demand['continues']): Demand {
     const { bytes, start } = this.#fields;
     const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
@@ -109,7 +98,7 @@ export class DemandReader extends ContentDemand {
   readMember(json: JsonReader, isRequest: boolean): Reads {
     const { bytes, keyStart: start, keyEnd: end, kind } = json;
     const meaning = meaningOf(bytes, start, end);
-    // Most settings.
+    // Fast path for most settings.
     if ((meaning === 0 || meaning === Meaning.unknown) && kind !== 'object' && kind !== 'array') return Reads.nothing;
     if ((meaning & Meaning.content) !== 0) {
       this.content = decodeString(bytes, start, end);
@@ -129,7 +118,7 @@ export class DemandReader extends ContentDemand {
     this.#at(json, () => this.#readTool(false));
   }
 
-  /** Reads the value that comes next in `json`, which stays in front of it. */
+  /** Reads the next value of `json` without moving `json`. */
   #at(json: JsonReader, read: () => void): void {
     const outer = this.#reader;
     this.#reader = json.from(json.offset);
@@ -144,7 +133,7 @@ export class DemandReader extends ContentDemand {
     else if (meaning === Meaning.unknown || !this.#asksFor(start, end, meaning)) this.#control(meaning, 1);
   }
 
-  /** Reads a member at the top that asks for a term of service, or for audio; `false`: it is none, or has more to read. */
+  /** Reads a top-level member that requests a service term or audio. Returns `false` if it must be read further. */
   #asksFor(start: number, end: number, meaning: number): boolean {
     const reader = this.#reader;
     const { bytes, kind } = reader;
@@ -166,11 +155,10 @@ export class DemandReader extends ContentDemand {
     return false;
   }
 
-  /** A member that says how the call is to run. */
   #control(meaning: number, depth: number): void {
     const reader = this.#reader;
     const { kind } = reader;
-    // Most members of a request are not known by name.
+    // Fast path: most members have no known name.
     if (meaning === Meaning.unknown) {
       if (kind === 'object' || kind === 'array') this.#controls(depth);
       return;
@@ -197,7 +185,6 @@ export class DemandReader extends ContentDemand {
     else this.#controls(depth);
   }
 
-  /** What a member asks for by its presence. */
   #flags(meaning: number, depth: number): void {
     const { kind } = this.#reader;
     if ((meaning & Meaning.caches) !== 0) this.writesCache = true;
@@ -207,14 +194,13 @@ export class DemandReader extends ContentDemand {
     if (searches && kind !== 'false') this.#serverToolUses += TOOL_USES;
   }
 
-  /** The members of what comes next, an object or an array of them. */
   #controls(depth: number): void {
     const reader = this.#reader;
     if (reader.kind === 'object') this.#object((meaning) => this.#control(meaning, depth + 1));
     else if (reader.kind === 'array') for (reader.enter(); reader.nextItem(); ) this.#controls(depth);
   }
 
-  /** The members of the object that comes next, which is an edit of the context where one may stand. */
+  /** Reads the members of the next object. Within context management, the object is a potential edit. */
   #object(visit: (meaning: number, start: number, end: number) => void): void {
     const reader = this.#reader;
     const outer = this.#edit;
@@ -234,8 +220,8 @@ export class DemandReader extends ContentDemand {
   }
 
   /**
-   * What may ask a provider to summarize a long input: one edit of the context, a list of them, or an object that has such a list.
-   * Each object in it may be an edit.
+   * Reads context edits, which may ask the provider to summarize a long input. The value is an edit, a list of edits, or an object that contains a
+   * list. Each object in it may be an edit.
    */
   #contextManagement(depth: number): void {
     const outer = this.#edit;
@@ -244,7 +230,7 @@ export class DemandReader extends ContentDemand {
     this.#edit = outer;
   }
 
-  /** Reads a member of an edit that says what it is, or above which length of the input it is made; `false`: it is none. */
+  /** Reads a member of a context edit: its type, or the input length from which it applies. Returns `false` for other members. */
   #readEdit(edit: OpenEdit, meaning: number, depth: number): boolean {
     const reader = this.#reader;
     if ((meaning & Meaning.type) !== 0 && reader.kind === 'string') {
@@ -259,13 +245,12 @@ export class DemandReader extends ContentDemand {
     if ((meaning & Meaning.trigger) === 0 || reader.kind !== 'object') return false;
     for (reader.enter(); reader.nextMember(); ) {
       const inner = meaningOf(reader.bytes, reader.keyStart, reader.keyEnd);
-      // It has a type of its own.
+      // The type of a trigger is not the type of the edit.
       if ((inner & Meaning.type) === 0) this.#control(inner, depth + 1);
     }
     return true;
   }
 
-  /** What comes next names models. */
   #named(isMap: boolean, depth: number): void {
     const reader = this.#reader;
     switch (reader.kind) {
@@ -286,8 +271,8 @@ export class DemandReader extends ContentDemand {
   }
 
   /**
-   * An object that stands for a model, with its settings, or that maps models to others: `{"gpt":["other"]}`. A member that names the
-   * model tells the first form from the second.
+   * Reads an object that describes a model and its settings, or maps models to others: `{"gpt":["other"]}`. Only the first form has a member that
+   * names the model.
    */
   #namedInObject(isMap: boolean, depth: number): void {
     const reader = this.#reader;
@@ -323,7 +308,7 @@ export class DemandReader extends ContentDemand {
     else this.#thinkingTokens = Math.max(this.#thinkingTokens, value);
   }
 
-  /** The number that comes next, rounded up; `null` if there is none. Some servers take one that stands in quotes. */
+  /** Reads the next number, rounded up; `null` if it is not a number. Some servers accept numbers in quotes. */
   #wholeNumber(): number | null {
     const reader = this.#reader;
     const { offset, kind } = reader;
@@ -338,7 +323,7 @@ export class DemandReader extends ContentDemand {
     return Number.isNaN(value) ? null : Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
   }
 
-  /** Tools, or servers of tools: all of those are run by the provider. */
+  /** Reads tools, or tool servers, all of which the provider runs. */
   #offered(areTools: boolean): void {
     const reader = this.#reader;
     const { kind } = reader;
@@ -374,7 +359,7 @@ export class DemandReader extends ContentDemand {
     if (tool.models !== null) this.#models.addAll(tool.models);
   }
 
-  /** The settings of a tool that the provider runs, or the schema of a function: only the models that they name matter. */
+  /** Reads the settings of a provider tool, or the schema of a function. Only model names in it matter. */
   #parameters(depth: number): void {
     const tool = this.#tool;
     if (tool === null) return;
@@ -392,7 +377,6 @@ export class DemandReader extends ContentDemand {
     this.#isForModelsOnly = outer;
   }
 
-  /** The uses of a tool that a request allows; `null`: it does not say. */
   #toolUses(): number | null {
     const uses = this.#wholeNumber();
     return uses === null || uses <= 0 ? null : Math.min(uses, TOOL_USES_MAX);
@@ -409,19 +393,16 @@ export class DemandReader extends ContentDemand {
   }
 }
 
-/** How often a tool that the provider runs is expected to be used if the request does not limit it. */
+/** Expected uses of a provider tool if the request sets no limit. */
 const TOOL_USES = 2;
 
-/** In place of the name of a term that is longer than any that has a price, and of a type that is longer than any that is known. */
+/** Replaces values that are longer than any priced service term or known type. */
 const TOO_LONG = '…';
 
-/**
- * Thinking tokens that are assumed where thinking is asked for without a limit of its own: the default of Qwen's
- * models.
- */
+/** Assumed thinking tokens if thinking is requested without a limit: the default of Qwen models. */
 const OPEN_THINKING_TOKENS = 38_912;
 
-/** The caller runs functions, and tools whose results come with the next request. */
+/** Functions, and other tools whose results come with the next request, run at the caller. */
 function isServerTool(type: string): boolean {
   return type !== '' && toolRule(type)?.runs !== 'client';
 }

@@ -45,7 +45,7 @@ function assertRefused(work: () => unknown, param: string | null, message = /./)
   assert.throws(work, { kind: 'invalidRequest', param, message });
 }
 
-/** The beginning of a PNG of this size. */
+/** The beginning of a PNG with this size. */
 function png(width: number, height: number): Buffer {
   const head = Buffer.alloc(24);
   head.write('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
@@ -54,13 +54,13 @@ function png(width: number, height: number): Buffer {
   return head;
 }
 
-/** What a provider is sent if its name of the model goes to this place. */
+/** The body that the provider receives if its name of the model is inserted here. */
 function withModel(bytes: Buffer, { start, end, before, after }: FormModelPlace, name: string): Buffer {
   return Buffer.concat([bytes.subarray(0, start), Buffer.from(`${before}${name}${after}`), bytes.subarray(end)]);
 }
 
-describe('the form of an edit', () => {
-  it('is its texts, its images in the order of the form, and its mask; other parts are left out', () => {
+describe('the form of an image edit', () => {
+  it('consists of texts, images in order, and a mask; other parts are skipped', () => {
     const { form } = readParts([
       part('mask', png(7, 8)),
       part('image[]', png(1, 2)),
@@ -83,7 +83,7 @@ describe('the form of an edit', () => {
     });
   });
 
-  it('is the same wherever its bytes are cut', () => {
+  it('is the same however its bytes are cut', () => {
     const content = fc.oneof(
       fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
       fc.constantFrom(`\r\n--${BOUNDARY.slice(0, -1)}`, '\r', '\r\n--', '--', '').map((text) => Buffer.from(text)),
@@ -123,7 +123,7 @@ describe('the form of an edit', () => {
     );
   });
 
-  it('does not keep the chunks that it was given', () => {
+  it('does not keep the chunks that it received', () => {
     const reader = new EditFormReader(BOUNDARY);
     const bytes = formBytes([part('prompt', 'Add a boat'), part('image', png(5, 6))]);
     for (const byte of bytes) {
@@ -136,7 +136,7 @@ describe('the form of an edit', () => {
     assert.equal(form.images[0]!.width, 5);
   });
 
-  it('knows the size of an image only if its beginning has it, and its length always', () => {
+  it('has the dimensions of an image only if its beginning contains them, and always its length', () => {
     const metadata = (sizeBytes: number) => {
       const segments: Buffer[] = [Buffer.of(0xff, 0xd8)];
       for (let left = sizeBytes; left > 0; left -= 60_000) {
@@ -157,8 +157,8 @@ describe('the form of an edit', () => {
   });
 });
 
-describe('the place of the model', () => {
-  it('is the content of its part, wherever that stands', () => {
+describe('the place of the model in a form', () => {
+  it('is the content of its part, wherever the part is', () => {
     const name = fc.constantFrom('model', 'm'.repeat(100), '', 'gpt\r\n--b0undar');
     const others = fc.array(fc.constantFrom(part('prompt2', ' p\n'), part('image', png(1, 1)), part('x', '')), {
       maxLength: 5,
@@ -174,7 +174,7 @@ describe('the place of the model', () => {
     );
   });
 
-  it('is before the first part if no part has that name', () => {
+  it('is before the first part if there is no model part', () => {
     const parts = [part('image', png(1, 1)), part('prompt', 'p'), part('model_id', 'x'), part('models', 'y')];
     for (const preamble of ['', 'preamble\r\n', '\r\n']) {
       const bytes = formBytes(parts, preamble);
@@ -185,7 +185,7 @@ describe('the place of the model', () => {
 });
 
 describe('a form that cannot become valid', () => {
-  /** Pushes the bytes one part at a time: the last push is refused, the ones before are taken. */
+  /** Pushes bytes one part at a time. Only the last push is refused. */
   function assertRefusedAt(parts: readonly Part[], lastBytes: number, param: string): void {
     const reader = new EditFormReader(BOUNDARY);
     for (const each of parts.slice(0, -1)) reader.push(partBytes(each));
@@ -195,13 +195,13 @@ describe('a form that cannot become valid', () => {
     assertRefused(() => reader.push(last.subarray(head - 1, head + lastBytes)), param);
   }
 
-  it('is refused if a second copy of a text or of the mask begins', () => {
+  it('is refused when a duplicate text or mask begins', () => {
     for (const name of ['prompt', 'model', 'n', 'size', 'stream', 'user', 'mask']) {
       assertRefusedAt([part(name, 'a'), part('image', 'a'), part(name, 'b')], 0, name);
     }
   });
 
-  it('is refused if the image beyond the most begins, however the images are named', () => {
+  it('is refused when one image too many begins, however the images are named', () => {
     const images = Array.from({ length: EDIT_IMAGES_MAX + 1 }, (_, index) =>
       part(index % 2 ? 'image' : 'image[]', 'a'),
     );
@@ -210,7 +210,7 @@ describe('a form that cannot become valid', () => {
     assert.equal(readParts([...images.slice(1), part('images', 'a')]).form.images.length, EDIT_IMAGES_MAX);
   });
 
-  it('is refused if a text is longer than what is kept of it', () => {
+  it('is refused if a text is too long', () => {
     const longest = 'a'.repeat(TEXT_PART_BYTES_MAX);
     for (const name of ['prompt', 'user']) {
       assert.equal(
@@ -224,7 +224,7 @@ describe('a form that cannot become valid', () => {
     assert.equal(readParts([part('other', `${longest}a`)]).form.texts.size, 0);
   });
 
-  it('is refused if a part is one of those that are read for some readers only', () => {
+  it('is refused if other servers could mistake the name of a part for one that is read', () => {
     for (const [name, param] of [
       ['Model', 'model'],
       ['\u017fize', 'size'],
@@ -256,7 +256,7 @@ describe('a form that cannot become valid', () => {
     }
   });
 
-  it('is refused if a text is in a charset in which other readers find another text', () => {
+  it('is refused if a text has a charset in which other servers read another text', () => {
     const headOf = (type: string) =>
       `--${BOUNDARY}\r\nContent-Disposition: form-data; name="size"\r\nContent-Type: ${type}\r\n\r\n1\r\n--${BOUNDARY}--`;
     for (const type of [
@@ -277,7 +277,7 @@ describe('a form that cannot become valid', () => {
     }
   });
 
-  it('is refused if it breaks the syntax, with the place', () => {
+  it('is refused with the offset of a syntax error', () => {
     const bytes = formBytes([part('prompt', 'p')]);
     assertRefused(() => read([Buffer.from(bytes.toString().replace('form-data', 'attachment'))]), null, /at byte 6\d/);
     assertRefused(() => read([]), null, /the boundary does not occur \(at byte 0\)/);
@@ -287,12 +287,12 @@ describe('a form that cannot become valid', () => {
 });
 
 describe('the digest of a form', () => {
-  /** A part as a client may write it; without a file name and a type if they are `null`. */
+  /** A part as a client may write it; `null`: without file name or type. */
   interface SentPart {
     readonly name: string;
     readonly filename: string | null;
     readonly contentType: string | null;
-    /** Another header, such as few clients send. */
+    /** An additional header that few clients send. */
     readonly language: string | null;
     readonly content: string;
   }
@@ -316,7 +316,7 @@ describe('the digest of a form', () => {
     return Buffer.concat(taken).toString('latin1');
   }
 
-  // Texts of which a digest that merely joined its parts would not know where they belong.
+  // Texts that a digest of merely concatenated parts could not distinguish.
   const piece = fc.constantFrom(
     'a',
     '\n',
@@ -338,7 +338,7 @@ describe('the digest of a form', () => {
   const boundaries = fc.stringMatching(/^[a-z0-9]{8,20}-x$/);
   const cuts = fc.array(fc.nat(2_000), { maxLength: 8 });
 
-  it('is the same whatever the boundary, what stands around the parts, and wherever the bytes are cut', () => {
+  it('does not depend on the boundary, the text around the parts, or how the bytes are cut', () => {
     fc.assert(
       fc.property(sentParts, boundaries, boundaries, cuts, (parts, one, other, positions) => {
         const expected = digestOf([sentBytes(parts, one, '', '')], one);
@@ -348,7 +348,7 @@ describe('the digest of a form', () => {
     );
   });
 
-  it('is another one for every other form', () => {
+  it('differs for every other form', () => {
     const reordered = sentParts.chain((parts) => fc.tuple(fc.constant(parts), fc.shuffledSubarray(parts)));
     fc.assert(
       fc.property(fc.oneof(fc.tuple(sentParts, sentParts), reordered), ([one, other]) => {

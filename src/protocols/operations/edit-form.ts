@@ -15,22 +15,21 @@ import {
 } from '../image-rules/edit.ts';
 import type { Digest, ModelPlace } from './operation.ts';
 
-/** Where in the form the provider's name of the model goes, as it is. */
+/** Where to insert the provider's name of the model in the form, unquoted. */
 export type FormModelPlace = Omit<ModelPlace, 'isNamed'>;
 
-/** The part that is under way. */
 interface OpenPart {
   readonly head: PartHead;
   readonly kind: ReturnType<typeof partKind>;
   sizeBytes: number;
-  /** The whole of a text, the beginning of a file. */
+  /** The whole content of a text part, or the beginning of a file. */
   readonly kept: Buffer[];
   keptBytes: number;
 }
 
 /**
- * Reads the form of an edit as it streams by: keeps its texts and the beginnings of its images, and counts the rest. A
- * form that can no longer become valid is refused at once, however much of it is still to come.
+ * Reads the form of an image edit as a stream. Keeps text parts and the beginning of each image, and counts the other bytes. A form that cannot
+ * become valid is refused immediately, before it is complete.
  */
 export class EditFormReader {
   readonly #boundary: string;
@@ -39,12 +38,12 @@ export class EditFormReader {
   readonly #texts = new Map<string, Buffer>();
   readonly #images: FormFile[] = [];
   #mask: FormFile | null = null;
-  /** The most images that a list of `n` asks for. */
+  /** Maximum number of images that `n[]` asks for. */
   #listedCount = 1;
   #open: OpenPart | null = null;
   #modelPlace: FormModelPlace | null = null;
 
-  /** `digest` takes in every part, but not the boundary, which a client draws anew each time. */
+  /** `digest` receives every part, but not the boundary, which clients choose at random for each request. */
   constructor(boundary: string, digest: Digest | null = null) {
     this.#boundary = boundary;
     this.#digest = digest;
@@ -108,7 +107,7 @@ export class EditFormReader {
     const keptBytesMax = part.kind === 'text' ? TEXT_PART_BYTES_MAX : IMAGE_HEAD_BYTES_MAX;
     const wanted = bytes.subarray(0, keptBytesMax - part.keptBytes);
     if (wanted.length === 0) return;
-    // A copy: the chunk that it stands in is far larger.
+    // Copied so that the much larger chunk can be freed.
     part.kept.push(Buffer.from(wanted));
     part.keptBytes += wanted.length;
   }
@@ -116,7 +115,7 @@ export class EditFormReader {
   #end(contentEnd: number): void {
     const { head, kind, sizeBytes, kept } = this.#open!;
     this.#open = null;
-    // With its size at the end, no part can be mistaken for two.
+    // The trailing size makes the encoding of parts unambiguous.
     this.#digest?.add(`\n${sizeBytes}`);
     if (kind === 'other') return;
     const bytes = Buffer.concat(kept);

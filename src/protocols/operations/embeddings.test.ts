@@ -8,7 +8,7 @@ const inspect = (text: string) => readInput(embeddings, text);
 const assertRefused = refusalsOf(embeddings);
 
 describe('embeddings', () => {
-  it('need a model and an input of a kind that a provider could read', () => {
+  it('require a model and an input of an accepted type', () => {
     assertRefused('{"input":"x"}', 'model');
     assertRefused('{"model":"","input":"x"}', 'model');
     for (const input of ['null', '7', 'true', '{}']) assertRefused(`{"model":"m","input":${input}}`, 'input');
@@ -18,7 +18,7 @@ describe('embeddings', () => {
     }
   });
 
-  it('never stream and have no output, whatever else is asked for', () => {
+  it('are never streamed and have no output, whatever else is requested', () => {
     const { isStream, demand, choices, continuationKeys, response } = inspect(
       '{"model":"m","input":"x","stream":true,"n":5,"max_tokens":7}',
     );

@@ -6,7 +6,7 @@ import { byTokens } from '../metering/charge-options.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** Embeddings (contract 4.2): text, tokens, or lists of either; the provider checks everything else. */
+/** Embeddings (contract 4.2). The input is text, tokens, or a list of either. The provider validates the rest. */
 export const embeddings = jsonOperation({
   name: 'embeddings',
   protocol: chatProtocol,
@@ -32,7 +32,6 @@ export const embeddings = jsonOperation({
   response: () => embeddingsResponse,
 });
 
-/** The number of texts in an input, and of tokens that are given as numbers. */
 function readTexts(reader: JsonReader): { inputs: number; numbers: number } {
   let texts = 0;
   let numbers = 0;
@@ -45,6 +44,6 @@ function readTexts(reader: JsonReader): { inputs: number; numbers: number } {
       if (item === 'array') for (reader.enter(); reader.nextItem(); ) if (reader.kind === 'number') numbers++;
     }
   }
-  // Numbers without a list of their own are one text.
+  // Numbers directly in the array form one text.
   return { inputs: Math.max(texts, 1), numbers };
 }

@@ -1,19 +1,16 @@
 import type { BodyFields } from './fields.ts';
 
-/** A request whose input tokens the gateway estimates itself: no provider is called and nothing is charged. */
+/** A request whose input tokens the gateway estimates itself. No provider is called and nothing is charged. */
 export interface Estimate {
-  /** For reports. */
   readonly name: string;
-  /** The wire format of the request. */
   readonly kind: 'responses' | 'messages';
-  /** Whether the model has to be one that may be called (contract 4.4), or only decides how text is counted (4.7). */
+  /** Whether the model must be callable (contract 4.4), or only selects the tokenizer (4.7). */
   readonly requiresModel: boolean;
   /**
-   * Checks the request and returns the model that it names; `null` if it names none.
+   * Returns the model that the request names; `null` if none.
    *
-   * @throws GatewayError `invalidRequest` with the field to blame.
+   * @throws GatewayError `invalidRequest` with the field that is wrong.
    */
   inspect(fields: BodyFields): string | null;
-  /** The body of the response. */
   toResponse(inputTokens: number): object;
 }

@@ -8,7 +8,7 @@ import { splice } from './json-operation.ts';
 
 const fieldsOf = (text: string) => BodyFields.read(Buffer.from(text));
 
-/** Asserts that the work is refused with 400, the message, and the field to blame. */
+/** Asserts a 400 with this message and field. */
 function assertRefused(work: () => unknown, message: string | RegExp, param: string | null): void {
   assert.throws(work, { kind: 'invalidRequest', message, param });
 }
@@ -23,7 +23,7 @@ describe('reading a body', () => {
     assertRefused(() => BodyFields.read(bytes), 'The body is not valid UTF-8.', null);
   });
 
-  it('says at which byte the JSON is broken', () => {
+  it('reports the offset of invalid JSON', () => {
     assertRefused(
       () => fieldsOf('{"a":1,}'),
       'The body is not valid JSON: a string is expected here (at byte 7).',
@@ -32,38 +32,38 @@ describe('reading a body', () => {
     assertRefused(() => fieldsOf('\ufeff{"a":1}'), /a value is expected here \(at byte 0\)/, null);
   });
 
-  it('refuses nesting that would overflow other readers', () => {
+  it('refuses nesting that would overflow other parsers', () => {
     assertRefused(() => fieldsOf(`{"a":${'['.repeat(600)}${']'.repeat(600)}}`), /nested deeper than 256 levels/, null);
   });
 
-  it('names the limit that a body is beyond', () => {
+  it('names the limit that a body exceeds', () => {
     const text = `{"a":[${'[],'.repeat(2 ** 20)}[]]}`;
-    assertRefused(() => fieldsOf(text), /^The body is beyond a limit: the text has more than 1048576 values \(/, null);
+    assertRefused(() => fieldsOf(text), /^The body exceeds a limit: the text has more than 1048576 values \(/, null);
   });
 
-  it('applies the same limits to objects within the body', () => {
+  it('applies the same limits to nested objects', () => {
     const members = Array.from({ length: 10_001 }, (_, i) => `"k${i}":0`).join(',');
     const fields = fieldsOf(`{"options":{${members}}}`);
     assertRefused(
       () => fields.optionalObject('options'),
-      /beyond a limit: the object has more than 10000 members/,
+      /exceeds a limit: the object has more than 10000 members/,
       null,
     );
   });
 
-  it('refuses texts and numbers that are longer than what is read of them', () => {
+  it('refuses strings and numbers that are too long', () => {
     const longest = 'm'.repeat(64 * 1024 - 2);
     assert.equal(fieldsOf(`{"model":"${longest}"}`).requiredText('model'), longest);
     for (const read of ['requiredText', 'optionalText'] as const) {
       const fields = fieldsOf(`{"model":"${longest}m"}`);
-      assertRefused(() => fields[read]('model'), /"model" is longer than the 65536 bytes/, 'model');
+      assertRefused(() => fields[read]('model'), /"model" is longer than 65536 bytes/, 'model');
     }
     const digits = (count: number) => fieldsOf(`{"n":1${'.'}${'0'.repeat(count)}}`);
     assert.equal(digits(400).optionalWhole('n', 1), 1);
     assertRefused(() => digits(2_000_000).optionalWhole('n', 1), /from 1, not 1\.0{38}\.$/, 'n');
   });
 
-  it('refuses a body that is no JSON object', () => {
+  it('refuses a body that is not a JSON object', () => {
     for (const [kind, text] of Object.entries({
       array: '[]',
       string: '"{}"',
@@ -75,14 +75,14 @@ describe('reading a body', () => {
     }
   });
 
-  it('knows an object without members', () => {
+  it('accepts an object without members', () => {
     assert.equal(fieldsOf(' { } ').isEmpty, true);
     assert.equal(fieldsOf('{"a":1}').isEmpty, false);
   });
 });
 
 describe('the fields of a body', () => {
-  it('are found under any spelling of their key', () => {
+  it('are found even if their key has escapes', () => {
     fc.assert(
       fc.property(
         memberOf(
@@ -97,7 +97,7 @@ describe('the fields of a body', () => {
     );
   });
 
-  it('are refused if their key appears twice, in whatever spelling and with whatever values', () => {
+  it('are refused if their key is duplicated, in any spelling and with any values', () => {
     const copy = memberOf(keySpelling('stream'), valueText);
     const other = memberOf(
       stringText.filter(({ value }) => value !== 'stream'),
@@ -113,7 +113,7 @@ describe('the fields of a body', () => {
     );
   });
 
-  it('are refused under a key that is theirs only for readers that ignore case, alone or beside them', () => {
+  it('are refused under a key that other parsers could mistake for theirs, alone or in addition', () => {
     const spellings = ['Stream', 'STREAM', '\u017ftream', '\\u017ftream', 'st_ream', '\\u0053tream'];
     for (const key of spellings) {
       for (const text of [
@@ -123,7 +123,7 @@ describe('the fields of a body', () => {
       ]) {
         assertRefused(
           () => fieldsOf(text).has('x'),
-          /is read as "stream" by some; spell it so, and send it once/,
+          /can be mistaken for "stream"\. Use the exact spelling, only once/,
           'stream',
         );
       }
@@ -136,16 +136,16 @@ describe('the fields of a body', () => {
     );
   });
 
-  it('are refused so in nested objects, with their path', () => {
+  it('are refused likewise in nested objects, with the path in the error', () => {
     const options = fieldsOf('{"stream_options":{"Include_Usage":false}}').optionalObject('stream_options')!;
     assertRefused(
       () => options.optionalBoolean('include_usage'),
-      'The key "Include_Usage" is read as "stream_options.include_usage" by some; spell it so, and send it once.',
+      'The key "Include_Usage" can be mistaken for "stream_options.include_usage". Use the exact spelling, only once.',
       'stream_options.include_usage',
     );
   });
 
-  it('occur once if they decide the cost at any operation, read or not', () => {
+  it('must be unique if they affect the cost of any operation, whether read or not', () => {
     for (const key of ['model', 'n', 'best_of', 'tools', 'service_tier', 'quality', 'max_output_tokens']) {
       assertRefused(
         () => fieldsOf(`{"${key}":1,"x":0,"${key}":2}`).has('x'),
@@ -155,36 +155,40 @@ describe('the fields of a body', () => {
     }
   });
 
-  it('leave keys alone that are like none of them, whatever their case', () => {
+  it('ignore keys that no parser could mistake for them', () => {
     const text = '{"Metadata":1,"metadata":2,"tool":1,"modelx":1,"":2,"m\u00f6del":3,"toolſ_":4,"N1":5}';
-    assertRefused(() => fieldsOf(text).has('x'), /is read as "tools" by some/, 'tools');
+    assertRefused(() => fieldsOf(text).has('x'), /can be mistaken for "tools"/, 'tools');
     assert.doesNotThrow(() => fieldsOf(text.replace('toolſ_', 'x')).has('x'));
   });
 
-  it('may stand beside other keys that appear twice', () => {
+  it('may be accompanied by duplicates of other keys', () => {
     assert.equal(fieldsOf('{"x":1,"model":"m","x":2}').requiredText('model'), 'm');
   });
 
-  it('are not mistaken for fields of the same name in nested objects', () => {
+  it('are distinct from fields of the same name in nested objects', () => {
     assert.equal(fieldsOf('{"x":{"stream":true,"stream":false}}').optionalBoolean('stream'), null);
   });
 
-  it('give the member as it stands, null included', () => {
+  it('include null members', () => {
     const fields = fieldsOf('{"a": null}');
     assert.deepEqual(fields.member('a'), { key: 'a', kind: 'null', valueStart: 6, valueEnd: 10 });
     assert.equal(fields.member('b'), undefined);
   });
 
-  describe('required text', () => {
+  describe('a required string', () => {
     it('is decoded', () => {
       assert.equal(fieldsOf('{"model":"a\\u0062\\n\\ud83d\\ude00é"}').requiredText('model'), 'ab\n😀é');
     });
 
-    it('consists of whole characters: readers disagree about half a surrogate pair', () => {
+    it('has no unpaired surrogate, since parsers disagree about those', () => {
       for (const text of ['\\ud800', 'm\\udc00\\ud800', '\\uD83Dx']) {
         const fields = fieldsOf(`{"model":"${text}"}`);
-        assertRefused(() => fields.requiredText('model'), /a string of whole characters, not string/, 'model');
-        assertRefused(() => fields.optionalText('model'), /a string of whole characters/, 'model');
+        assertRefused(
+          () => fields.requiredText('model'),
+          /a string of complete Unicode characters, not string/,
+          'model',
+        );
+        assertRefused(() => fields.optionalText('model'), /a string of complete Unicode characters/, 'model');
       }
     });
 
@@ -194,7 +198,7 @@ describe('the fields of a body', () => {
       });
     }
 
-    it('is not empty', () => {
+    it('must not be empty', () => {
       assertRefused(
         () => fieldsOf('{"model":""}').requiredText('model'),
         'The field "model" must not be empty.',
@@ -210,18 +214,18 @@ describe('the fields of a body', () => {
       ['{}', 'object'],
       [`1${'0'.repeat(100)}`, `1${'0'.repeat(39)}`],
     ]) {
-      it(`is not ${value}`, () => {
+      it(`must not be ${value}`, () => {
         const expected = `The field "model" must be a string, not ${found}.`;
         assertRefused(() => fieldsOf(`{"model":${value}}`).requiredText('model'), expected, 'model');
       });
     }
   });
 
-  it('give values of any kind, of numbers only those that are what their digits say', () => {
+  it('have values of any type; numbers must equal their digits exactly', () => {
     assert.deepEqual(fieldsOf('{"a":[1,{"b":null}]}').value('a'), [1, { b: null }]);
     assert.equal(fieldsOf('{"a":0.7}').value('a'), 0.7);
     assert.equal(fieldsOf('{"a":2.0}').value('a'), 2);
-    assertRefused(() => fieldsOf('{"a":0.99999999999999999999}').value('a'), /a number of fewer digits/, 'a');
+    assertRefused(() => fieldsOf('{"a":0.99999999999999999999}').value('a'), /a number with fewer digits/, 'a');
   });
 
   describe('a required array', () => {
@@ -230,7 +234,7 @@ describe('the fields of a body', () => {
       assert.doesNotThrow(() => fieldsOf('{"messages":[]}').requireKind('messages', ['array']));
     });
 
-    it('is not left out, null or of another type', () => {
+    it('must not be absent, null or of another type', () => {
       const required = 'The field "messages" is required.';
       assertRefused(() => fieldsOf('{}').requireKind('messages', ['array']), required, 'messages');
       assertRefused(() => fieldsOf('{"messages":null}').requireKind('messages', ['array']), required, 'messages');
@@ -256,14 +260,14 @@ describe('the fields of a body', () => {
       ['1', '1'],
       ['[]', 'array'],
     ]) {
-      it(`is not ${value}`, () => {
+      it(`must not be ${value}`, () => {
         const expected = `The field "stream" must be a boolean, not ${found}.`;
         assertRefused(() => fieldsOf(`{"stream":${value}}`).optionalBoolean('stream'), expected, 'stream');
       });
     }
   });
 
-  describe('an optional whole number', () => {
+  describe('an optional integer', () => {
     for (const [value, number] of [
       ['null', null],
       ['0', 0],
@@ -275,16 +279,16 @@ describe('the fields of a body', () => {
       ['0e-9', 0],
       ['9007199254740991', Number.MAX_SAFE_INTEGER],
     ] as const) {
-      it(`is ${number} if the text says ${value}`, () => {
+      it(`is ${number} for ${value}`, () => {
         assert.equal(fieldsOf(`{"n":${value}}`).optionalWhole('n', 0), number);
       });
     }
 
-    it('is zero if the text says so, without a sign', () => {
+    it('is zero without a sign', () => {
       assert.ok(Object.is(fieldsOf('{"n":-0}').optionalWhole('n', 0), 0));
     });
 
-    it('is null if it is left out', () => {
+    it('is null if absent', () => {
       assert.equal(fieldsOf('{}').optionalWhole('n', 0), null);
     });
 
@@ -301,25 +305,25 @@ describe('the fields of a body', () => {
       ['true', 'boolean'],
       ['[7]', 'array'],
     ]) {
-      it(`is not ${value}`, () => {
+      it(`must not be ${value}`, () => {
         const expected = `The field "n" must be a whole number from 0, not ${found}.`;
         assertRefused(() => fieldsOf(`{"n":${value}}`).optionalWhole('n', 0), expected, 'n');
       });
     }
 
-    it('is not less than its least value', () => {
+    it('must not be below its minimum', () => {
       assert.equal(fieldsOf('{"n":1}').optionalWhole('n', 1), 1);
       assertRefused(() => fieldsOf('{"n":0}').optionalWhole('n', 1), /a whole number from 1, not 0/, 'n');
     });
   });
 
   describe('an optional object', () => {
-    it('is null if it is left out or null', () => {
+    it('is null if absent or null', () => {
       assert.equal(fieldsOf('{}').optionalObject('options'), null);
       assert.equal(fieldsOf('{"options":null}').optionalObject('options'), null);
     });
 
-    it('has fields of its own, which errors name with their path', () => {
+    it('has its own fields, with their paths in errors', () => {
       const options = fieldsOf('{"a":[], "options": {"on": true, "bad": 1, "twice":1, "twice":2} }').optionalObject(
         'options',
       )!;
@@ -330,14 +334,14 @@ describe('the fields of a body', () => {
       assertRefused(() => options.requiredText('gone'), /"options\.gone" is required/, 'options.gone');
     });
 
-    it('knows where its braces stand', () => {
+    it('has the offsets of its braces', () => {
       const text = '{"options" : {"on":true} }';
       const options = fieldsOf(text).optionalObject('options')!;
       assert.equal(text.slice(options.start, options.end), '{"on":true}');
       assert.equal(options.isEmpty, false);
     });
 
-    it('is not of another type', () => {
+    it('must not be of another type', () => {
       assertRefused(
         () => fieldsOf('{"options":[]}').optionalObject('options'),
         /must be an object, not array/,
@@ -348,12 +352,12 @@ describe('the fields of a body', () => {
 });
 
 describe('splice', () => {
-  it('returns the very same bytes if nothing is to be replaced', () => {
+  it('returns the same buffer if there is nothing to replace', () => {
     const bytes = Buffer.from('abc');
     assert.equal(splice(bytes, []), bytes);
   });
 
-  it('keeps every byte that it is not asked to replace', () => {
+  it('keeps all other bytes', () => {
     const position = fc.nat({ max: 30 });
     fc.assert(
       fc.property(

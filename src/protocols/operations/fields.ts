@@ -16,27 +16,25 @@ import {
 import { DECISIVE_BY_FOLDED, DECISIVE_FIELDS } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
-/** The most bytes that a text may have as it is spelt: names, ids and words. A longer one is refused unread. */
+/** Maximum bytes of a string in its JSON form. Names, ids and keywords are shorter. */
 const TEXT_BYTES_MAX = 64 * 1024;
-/** The most bytes of a number. */
 const NUMBER_BYTES_MAX = 1024;
 
 /**
- * The few fields of a JSON body that the gateway reads, and where they stand, so that what must differ for the provider
- * can be spliced into the bytes. Null is absent. A second copy of a key that is read is refused, because two readers
- * could disagree about which one counts; so is a key that is the same for a reader that ignores case.
+ * The fields of a JSON body that the gateway reads, with their offsets, so that values for the provider can be spliced into the bytes. Null counts as
+ * absent. A duplicate of a key is refused, because parsers disagree on which one counts. So is another spelling of it that some parsers treat as the
+ * same key.
  */
 export class BodyFields {
   readonly bytes: Buffer;
-  /** Offsets of the opening brace of the object and of the byte behind its closing one. */
+  /** Offsets of the opening brace and of the byte after the closing brace. */
   readonly start: number;
   readonly end: number;
-  /** In the order of the text, duplicates included. */
+  /** In document order, including duplicates. */
   readonly members: readonly JsonMember[];
   /** See `JsonOutline`. */
   readonly longValues: readonly number[];
   readonly #path: string;
-  /** The keys of the members when folded, in the same order. */
   readonly #foldedKeys: string[] = [];
 
   private constructor(bytes: Buffer, outline: JsonOutline, path: string) {
@@ -49,7 +47,7 @@ export class BodyFields {
     for (const { key } of outline.members) this.#foldedKeys.push(foldings.get(key) ?? foldedName(key));
   }
 
-  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with clear keys, JsonStepsError as `scanJson`. */
+  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with unambiguous keys; JsonStepsError, like `scanJson`. */
   static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
@@ -60,7 +58,7 @@ export class BodyFields {
     return fields;
   }
 
-  /** Whether a decisive key occurs twice, or in another spelling than its own: only then each of them needs a look. */
+  /** Whether a decisive key is duplicated or misspelled, so that each one must be checked. */
   #hasDoubtfulKey(): boolean {
     for (const [index, { key }] of this.members.entries()) {
       const folded = this.#foldedKeys[index]!;
@@ -70,7 +68,6 @@ export class BodyFields {
     return false;
   }
 
-  /** A reader of the whole object, or of the value at an offset of it. */
   reader(start = this.start): JsonReader {
     return new JsonReader(this.bytes, start, this.longValues);
   }
@@ -79,18 +76,18 @@ export class BodyFields {
     return this.members.length === 0;
   }
 
-  /** Whether the key is there with a value other than null. */
+  /** Whether the key has a value other than null. */
   has(key: string): boolean {
     return this.#present(key) !== undefined;
   }
 
-  /** The splice that gives a key a value: in place of the one that it has, else as the first member of the object. */
+  /** Returns the splice that sets a key: it replaces the current value, or adds a first member. */
   assignment(key: string, json: string): Splice {
     const { start, end, before, after } = this.#place(key);
     return { start, end, text: `${before}${json}${after}` };
   }
 
-  /** Where the provider's name of the model goes: in place of the client's, else as the first member of the object. */
+  /** Where to insert the provider's name of the model: in place of the client's name, or as a first member. */
   modelPlace(): ModelPlace {
     return this.#place('model');
   }
@@ -106,9 +103,9 @@ export class BodyFields {
   }
 
   /**
-   * The member as it stands, null included; `undefined` if the key is absent.
+   * Returns null members too; `undefined` if the key is absent.
    *
-   * @throws GatewayError `invalidRequest` if there are two, or one that some readers take for this key.
+   * @throws GatewayError `invalidRequest` if the key is duplicated, or another key could be mistaken for it.
    */
   member(key: string): JsonMember | undefined {
     const folded = foldings.get(key) ?? noteFolding(key);
@@ -119,7 +116,7 @@ export class BodyFields {
       const member = this.members[index]!;
       if (member.key !== key) {
         const spelt = JSON.stringify(member.key.slice(0, 80));
-        const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
+        const message = `The key ${spelt} can be mistaken for "${this.param(key)}". Use the exact spelling, only once.`;
         throw invalidRequest(message, this.param(key));
       }
       isRepeated = found !== undefined;
@@ -129,7 +126,6 @@ export class BodyFields {
     return found;
   }
 
-  /** The text of a field that must be there and not be empty. */
   requiredText(key: string): string {
     const member = this.#present(key);
     if (member === undefined) throw this.#refusal(key, 'is required');
@@ -138,13 +134,11 @@ export class BodyFields {
     return text;
   }
 
-  /** The text of a field that may be absent; it may be empty. */
   optionalText(key: string): string | null {
     const member = this.#present(key);
     return member === undefined ? null : this.#string(key, member);
   }
 
-  /** One of a few words. */
   optionalWord<const Word extends string>(key: string, words: readonly Word[]): Word | null {
     const text = this.optionalText(key);
     if (text === null) return null;
@@ -154,9 +148,9 @@ export class BodyFields {
   }
 
   /**
-   * A small value as it is, for fields of several types; `undefined` if it is absent or null.
+   * Returns a small value of any type; `undefined` if it is absent or null.
    *
-   * @throws GatewayError `invalidRequest` if it is longer than what is read of a text.
+   * @throws GatewayError `invalidRequest` if it is longer than a string may be.
    */
   value(key: string): unknown {
     const member = this.#present(key);
@@ -166,8 +160,8 @@ export class BodyFields {
   }
 
   /**
-   * A value of any size as it is; `undefined` if it is absent or null. It may take long and need much memory, so it
-   * is for code that runs in another thread if the body is not small.
+   * Returns a value of any size; `undefined` if it is absent or null. Parsing may be slow and need much memory, so large bodies must be read in
+   * another thread.
    */
   wholeValue(key: string): unknown {
     const member = this.#present(key);
@@ -177,17 +171,17 @@ export class BodyFields {
   #parsed(key: string, member: JsonMember): unknown {
     const text = this.#text(member);
     const value: unknown = JSON.parse(text);
-    if (Number.isInteger(value) && !isExactWhole(text)) throw this.#wrongType(key, member, 'a number of fewer digits');
+    if (Number.isInteger(value) && !isExactWhole(text))
+      throw this.#wrongType(key, member, 'a number with fewer digits');
     return value;
   }
 
-  /** Checks that a field is there and is of one of a few kinds. What is in it is the provider's business. */
+  /** The provider validates the content. */
   requireKind(key: string, kinds: readonly JsonKind[]): void {
     if (!this.has(key)) throw this.#refusal(key, 'is required');
     this.optionalKind(key, kinds);
   }
 
-  /** Checks that a field, if it is there, is of one of a few kinds. */
   optionalKind(key: string, kinds: readonly JsonKind[]): void {
     const member = this.#present(key);
     if (member === undefined || kinds.includes(member.kind)) return;
@@ -205,26 +199,24 @@ export class BodyFields {
     return member.kind === 'true';
   }
 
-  /** A whole number from `min` up, as in `max_tokens`. */
   optionalWhole(key: string, min: number): number | null {
     const member = this.#present(key);
     if (member === undefined) return null;
     const isShort = member.kind === 'number' && sizeBytes(member) <= NUMBER_BYTES_MAX;
     const text = isShort ? this.#text(member) : '';
     const value = isExactWhole(text) ? Number(text) : Number.NaN;
-    // The sum makes zero of a negative zero.
+    // Adding 0 converts -0 to 0.
     if (Number.isSafeInteger(value) && value >= min) return value + 0;
     throw this.#wrongType(key, member, `a whole number from ${min}`);
   }
 
-  /** A whole number above zero of a field that only some vendors know; `null` for any other value. */
+  /** `null` for any other value. For fields that only some vendors define. */
   lenientWhole(key: string): number | null {
     const member = this.#present(key);
     const value = member?.kind === 'number' ? Number(this.#text(member)) : Number.NaN;
     return Number.isSafeInteger(value) && value > 0 ? value : null;
   }
 
-  /** The fields of a nested object. */
   optionalObject(key: string): BodyFields | null {
     const member = this.#present(key);
     if (member === undefined) return null;
@@ -232,7 +224,7 @@ export class BodyFields {
     return new BodyFields(this.bytes, outlineOf(this.bytes, member.valueStart, member.valueEnd), this.param(key));
   }
 
-  /** The name of a field as an error states it: `stream_options.include_usage`. */
+  /** Path of a field for error messages: `stream_options.include_usage`. */
   param(key: string): string {
     return this.#path === '' ? key : `${this.#path}.${key}`;
   }
@@ -246,14 +238,14 @@ export class BodyFields {
     if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
     this.#requireShort(key, member);
     const text = JSON.parse(this.#text(member)) as string;
-    // Python keeps half a surrogate pair, Go reads U+FFFD.
-    if (!text.isWellFormed()) throw this.#wrongType(key, member, 'a string of whole characters');
+    // Python keeps an unpaired surrogate; Go replaces it with U+FFFD.
+    if (!text.isWellFormed()) throw this.#wrongType(key, member, 'a string of complete Unicode characters');
     return text;
   }
 
   #requireShort(key: string, member: JsonMember): void {
     if (sizeBytes(member) <= TEXT_BYTES_MAX) return;
-    throw this.#refusal(key, `is longer than the ${TEXT_BYTES_MAX} bytes that are read of it`);
+    throw this.#refusal(key, `is longer than ${TEXT_BYTES_MAX} bytes`);
   }
 
   #text(member: JsonMember): string {
@@ -274,7 +266,7 @@ export class BodyFields {
   }
 }
 
-/** The folded form of the keys that the gateway asks for: a few dozen, and most of those that clients send. */
+/** Folded forms of the keys that the gateway reads: a few dozen, which include most keys that clients send. */
 const foldings = new Map<string, string>();
 
 function noteFolding(key: string): string {
@@ -283,14 +275,14 @@ function noteFolding(key: string): string {
   return folded;
 }
 
-/** @throws GatewayError `invalidRequest` if the bytes are no JSON, or beyond a limit. */
+/** @throws GatewayError `invalidRequest` if the bytes are not valid JSON or exceed a limit. */
 function outlineOf(bytes: Buffer, start: number, end: number, limits = defaultJsonScanLimits): JsonOutline {
   try {
     return scanJson(bytes, start, end, limits);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    const problem = error instanceof JsonLimitError ? 'beyond a limit' : 'not valid JSON';
-    throw invalidRequest(`The body is ${problem}: ${error.message} (at byte ${error.offset}).`);
+    const problem = error instanceof JsonLimitError ? 'exceeds a limit' : 'is not valid JSON';
+    throw invalidRequest(`The body ${problem}: ${error.message} (at byte ${error.offset}).`);
   }
 }
 

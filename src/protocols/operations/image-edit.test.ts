@@ -28,7 +28,7 @@ function formBytes(parts: Parts): Buffer {
   return Buffer.concat([...pieces, Buffer.from(`--${BOUNDARY}--\r\n`)]);
 }
 
-/** An upload that is kept in memory, and read in pieces of a few bytes. */
+/** An upload in memory that is read in chunks of a few bytes. */
 function storedOf(bytes: Buffer): StoredUpload {
   return {
     sizeBytes: bytes.length,
@@ -45,7 +45,7 @@ function inspect(parts: Parts): CallInput {
   return reader.finish(storedOf(bytes));
 }
 
-/** What the provider is sent, after a check that its length is what is announced. */
+/** The body that the provider receives, after a check of its announced length. */
 async function sent(input: CallInput, providerModel: string): Promise<Buffer> {
   const body = input.toProvider(providerModel) as StoredBody;
   const pieces: Buffer[] = [];
@@ -56,13 +56,13 @@ async function sent(input: CallInput, providerModel: string): Promise<Buffer> {
 }
 
 describe('an image edit', () => {
-  it('takes multipart/form-data with a boundary, and refuses every other type before a byte is read', () => {
+  it('accepts multipart/form-data with a boundary, and refuses other types before reading a byte', () => {
     for (const type of [undefined, '', 'application/json', 'multipart/form-data', 'multipart/mixed; boundary=b']) {
       assert.throws(() => imageEdit.receive(type), { kind: 'unsupportedMediaType' });
     }
   });
 
-  it('is sent with a content type of its own, which has nothing of the client but the boundary', () => {
+  it('is sent with its own content type, which has only the boundary from the client', () => {
     for (const [type, sentType] of [
       [TYPE, TYPE],
       [
@@ -77,7 +77,7 @@ describe('an image edit', () => {
     }
   });
 
-  it('is sent byte for byte but for the model, wherever its part stands', async () => {
+  it('is sent unchanged except for the model, wherever its part is', async () => {
     for (let place = 0; place <= usual.length; place++) {
       const parts = (model: string): Parts => usual.toSpliced(place, 0, ['model', model]);
       const input = inspect(parts('gpt-image-2'));
@@ -88,7 +88,7 @@ describe('an image edit', () => {
     }
   });
 
-  it('has a reservation for as many images as any server may read in it', () => {
+  it('reserves the maximum number of images that any server may read in it', () => {
     assert.equal(inspect(usual).choices, 1);
     assert.equal(inspect([...usual, ['n', '2'], ['n[]', '4'], ['n[]', '3']]).choices, 4);
     assert.equal(inspect([...usual, ['n', '5'], ['n[]', '4']]).choices, 5);
@@ -97,14 +97,14 @@ describe('an image edit', () => {
     }
   });
 
-  it('can be sent more than once', async () => {
+  it('can be sent repeatedly', async () => {
     const input = inspect([['model', 'm'], ...usual]);
     for (const name of ['upstream', 'upstream', 'another']) {
       assert.deepEqual(await sent(input, name), formBytes([['model', name], ...usual]));
     }
   });
 
-  it('goes to the default model if it names none, and names it to the provider in a part in front', async () => {
+  it('uses the default model if it names none, in a part inserted at the beginning', async () => {
     const input = inspect(usual);
     assert.equal(input.model, 'gpt-image-1.5');
     for (const name of ['upstream', 'gpt-image-1.5']) {
@@ -112,7 +112,7 @@ describe('an image edit', () => {
     }
   });
 
-  it('is a stream only if it says so, of as many images as it asks for', () => {
+  it('is streamed only on request, with the requested number of images', () => {
     assert.deepEqual([inspect(usual).isStream, inspect(usual).choices], [false, 1]);
     const input = inspect([...usual, ['stream', 'true'], ['n', '4']]);
     assert.deepEqual([input.isStream, input.choices], [true, 4]);
@@ -121,7 +121,7 @@ describe('an image edit', () => {
     assert.deepEqual(input.continuationKeys, []);
   });
 
-  it('has a reservation by its prompt and the number of its images, not by their bytes', () => {
+  it('is reserved by its prompt and number of images, not by their bytes', () => {
     const prompt = '船'.repeat(400);
     const parts: Parts = [
       ['prompt', prompt],
@@ -131,7 +131,7 @@ describe('an image edit', () => {
     assert.equal(inspect(parts).inputTokensEstimate, estimateTokens(1200) + 2 * 8_000);
   });
 
-  it('is checked against the model that it is served by', () => {
+  it('is validated against its model', () => {
     const input = inspect([...usual, ['quality', 'high']]);
     input.checkFor('gpt-image-2');
     input.checkFor('some-other-model');
@@ -139,7 +139,7 @@ describe('an image edit', () => {
     assert.throws(() => input.checkFor('dall-e-3'), { kind: 'modelLacksOperation' });
   });
 
-  it('is refused with the part to blame as soon as that is known', () => {
+  it('is refused with the part that is wrong, as early as possible', () => {
     const reader = imageEdit.receive(TYPE);
     const twice = formBytes([['n', '1'], ...usual, ['n', '1']]);
     assertRefused(() => reader.push(twice), 'n');
@@ -152,7 +152,7 @@ describe('an image edit', () => {
     }
   });
 
-  it('is charged by the images that the response describes, and by the request if it does not', () => {
+  it('is charged by the images that the response describes, or else by the request', () => {
     const usage = (parts: Parts) => {
       const { response } = inspect(parts);
       const body = JSON.stringify({ created: 1, usage: null, data: [{ b64_json: 'a' }, { url: 'b' }] });
@@ -163,7 +163,7 @@ describe('an image edit', () => {
     assert.deepEqual(images, [{ quality: 'low', size: '1024x1024', count: 2 }]);
   });
 
-  it('reads the streams of edits, as many images as were asked for', () => {
+  it('reads streams with the requested number of images', () => {
     const reading = inspect([...usual, ['n', '2'], ['quality', 'low'], ['stream', 'true']]).readStream('images');
     const completed = Buffer.from('event: image_edit.completed\ndata: {"b64_json":"aaaa"}\n\n');
     assert.equal(reading.read(completed), 'pass');

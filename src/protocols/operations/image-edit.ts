@@ -19,10 +19,10 @@ import {
   type UploadReader,
 } from './operation.ts';
 
-/** The most input tokens of an image, with high fidelity: for the reservation, not for the charge. */
+/** Maximum input tokens of an image at high fidelity. Used for the reservation, not for the charge. */
 const IMAGE_INPUT_TOKENS = 8_000;
 
-/** Changed images from a prompt and images (contract 4.6). */
+/** Contract 4.6. */
 export const imageEdit: UploadOperation<'images.edit'> = {
   name: 'images.edit',
   protocol: chatProtocol,
@@ -36,7 +36,7 @@ export const imageEdit: UploadOperation<'images.edit'> = {
     const boundary = multipartBoundary(contentType);
     if (boundary === null) {
       throw new GatewayError('unsupportedMediaType', {
-        message: 'The Content-Type of this address is multipart/form-data with a boundary.',
+        message: 'The Content-Type must be multipart/form-data with a boundary.',
       });
     }
     const reader = new EditFormReader(boundary, digest);
@@ -76,7 +76,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   };
 }
 
-/** The upload as it came, but for the provider's own name of the model; `null` leaves every byte as it is. */
+/** Replaces the client's name of the model with the provider's in a stored upload. `null` changes nothing. */
 function withModel(stored: StoredUpload, place: FormModelPlace | null, providerModel: string): StoredBody {
   if (place === null) return { sizeBytes: stored.sizeBytes, read: () => stored.read() };
   const named = Buffer.from(`${place.before}${providerModel}${place.after}`);

@@ -9,7 +9,7 @@ const inspect = (text: string) => readInput(imageGeneration, text);
 const assertRefused = refusalsOf(imageGeneration);
 
 describe('an image generation', () => {
-  it('names the default model to the provider, also for a null model, whatever else the body contains', () => {
+  it('sends the default model to the provider, also in place of a null model', () => {
     for (const [given, sent, model] of [
       ['{"prompt":"p"}', '{"model":"up","prompt":"p"}', 'dall-e-2'],
       [' { "prompt":"p" , "n":1 }\n', ' {"model":"up", "prompt":"p" , "n":1 }\n', 'dall-e-2'],
@@ -23,20 +23,20 @@ describe('an image generation', () => {
     }
   });
 
-  it('refuses what is no JSON object with a prompt', () => {
+  it('refuses a body that is not a JSON object with a prompt', () => {
     for (const text of ['', '[]', '{', 'null', '{"prompt":"p"}}']) assertRefused(text, null);
     for (const text of ['{}', '{"prompt":null}', '{"prompt":""}', '{"prompt":[]}']) assertRefused(text, 'prompt');
     assertRefused('{"prompt":"p","n":11}', 'n');
   });
 
-  it('asks for as many images as it states, of no limited number of tokens', () => {
+  it('determines the number of images, with an unlimited number of tokens', () => {
     assert.equal(inspect('{"prompt":"p"}').choices, 1);
     assert.equal(inspect('{"prompt":"p","n":null}').choices, 1);
     assert.equal(inspect('{"prompt":"p","n":4}').choices, 4);
     assert.equal(inspect('{"prompt":"p","n":4}').demand.outputTokensLimit, null);
   });
 
-  it('asks for as many images as a sequence may have, which is the model’s to choose', () => {
+  it('determines the maximum number of images of a sequence, which the model chooses', () => {
     const sequence = '"prompt":"p","sequential_image_generation"';
     const options = '"sequential_image_generation_options"';
     for (const [text, choices] of [
@@ -68,21 +68,21 @@ describe('an image generation', () => {
     assertRefused(`{"prompt":"p",${options}:[]}`, 'sequential_image_generation_options');
   });
 
-  it('has a reservation by its size, and refers to no earlier call', () => {
+  it('is reserved by its size, and refers to no earlier call', () => {
     const body = JSON.stringify({ prompt: 'p'.repeat(10_000) });
     assert.equal(inspect(body).inputTokensEstimate, estimateTokens(body.length));
     assert.deepEqual(inspect(body).continuationKeys, []);
     assert.equal(inspect(body).contentType, 'application/json');
   });
 
-  it('is checked against the model that it is served by', () => {
+  it('is validated against its model', () => {
     const input = inspect('{"prompt":"p","style":"vivid"}');
     input.checkFor('dall-e-3');
     input.checkFor('some-other-model');
     assertCallRefused(() => input.checkFor('gpt-image-2'), 'style');
   });
 
-  it('is charged by the images that the response describes, and by the request if it does not', () => {
+  it('is charged by the images that the response describes, or else by the request', () => {
     const usage = (text: string) => {
       const { response } = inspect(text);
       const body = { created: 1, usage: null, size: '512x512', data: Array(3).fill({ b64_json: 'a' }) };
@@ -93,7 +93,7 @@ describe('an image generation', () => {
     assert.deepEqual(images, [{ quality: 'hd', size: '512x512', count: 3 }]);
   });
 
-  it('reads the streams of generations, as many images as were asked for', () => {
+  it('reads streams with the requested number of images', () => {
     const reading = inspect('{"prompt":"p","n":2,"stream":true,"size":"auto"}').readStream('images');
     const completed = Buffer.from('event: image_generation.completed\ndata: {"b64_json":"aaaa"}\n\n');
     assert.equal(reading.read(completed), 'pass');

@@ -11,13 +11,13 @@ import { typedStreamError } from '../responses/errors.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** The most output tokens of an image, with its partial images. */
+/** Maximum output tokens of an image, including its partial images. */
 export const IMAGE_OUTPUT_TOKENS = 8_192;
 
-/** A longer prompt, in UTF-16 units, is longer than any family takes; the facts keep no more of it. */
+/** A prompt with more UTF-16 code units is too long for every family, so no more of it is kept. */
 const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersMax }) => promptCharactersMax)) + 1;
 
-/** New images from a prompt (contract 4.5). */
+/** Contract 4.5. */
 export const imageGeneration = jsonOperation({
   name: 'images.generate',
   protocol: chatProtocol,

@@ -51,7 +51,7 @@ function sent(body: string, providerModel: string, ...parts: Parameters<typeof o
 }
 
 describe('the input of a call with a JSON body', () => {
-  it('is one whole response that continues nothing, unless the operation says otherwise', () => {
+  it('is not streamed and continues nothing, unless the operation specifies otherwise', () => {
     const { model, continuationKeys, isStream, demand, choices, contentType } = inputOf('{"model":"m"}');
     assert.deepEqual(
       { model, continuationKeys, isStream, demand, choices, contentType },
@@ -66,31 +66,31 @@ describe('the input of a call with a JSON body', () => {
     );
   });
 
-  it('is what the operation says', () => {
+  it('follows the operation', () => {
     const given = { model: null, continuationKeys: ['k'], isStream: true, choices: 3 };
     const { model, continuationKeys, isStream, choices } = inputOf('{}', given);
     assert.deepEqual({ model, continuationKeys, isStream, choices }, given);
     assert.equal(inputOf('{}').response, response);
   });
 
-  it('is estimated by the size of the whole body, four bytes a token', () => {
+  it('is estimated by the size of the body, four bytes per token', () => {
     assert.equal(inputOf('{}').inputTokensEstimate, 1);
     assert.equal(inputOf(`{"x":"${'é'.repeat(500)}"}`).inputTokensEstimate, 252);
   });
 
-  it('reaches the provider with its own name of the model, in the place of the other', () => {
+  it("contains the provider's name of the model instead of the client's", () => {
     assert.equal(sent('{ "a":1.0, "model" : "m" }', 'theirs "1"'), '{ "a":1.0, "model" : "theirs \\"1\\"" }');
     assert.equal(sent('{"model":"m"}', 'm'), '{"model":"m"}');
   });
 
-  it('gets the model put in if its caller left it out, null included', () => {
+  it('gets the model inserted if the caller omitted it or sent null', () => {
     assert.equal(sent('{"a":1}', 'theirs', { model: null }), '{"model":"theirs","a":1}');
     assert.equal(sent('{ }', 'theirs', { model: null }), '{"model":"theirs" }');
     assert.equal(sent('{"model":null}', 'theirs', { model: null }), '{"model":"theirs"}');
     assert.equal(sent('{"a":1}', 'm', { model: 'm' }), '{"model":"m","a":1}');
   });
 
-  it('has whatever else must differ spliced in, wherever that stands', () => {
+  it('has other changes spliced in, wherever they are', () => {
     const splices = [
       { start: 13, end: 13, text: ',"b":2' },
       { start: 0, end: 0, text: ' ' },
@@ -99,13 +99,13 @@ describe('the input of a call with a JSON body', () => {
     assert.equal(sent('{"model":"m" }', 'm', { splices }), ' {"model":"m" ,"b":2}');
   });
 
-  it('can be asked for more than once, as when another route is tried', () => {
+  it('can be built repeatedly, for example for another route', () => {
     const input = inputOf('{"model":"m"}');
     assert.equal(input.toProvider('one').toString(), '{"model":"one"}');
     assert.equal(input.toProvider('another').toString(), '{"model":"another"}');
   });
 
-  it('is checked against the model if the operation has something to check', () => {
+  it('is validated against the model if the operation defines a check', () => {
     assert.doesNotThrow(() => inputOf('{}').checkFor('any'));
     const checked: unknown[] = [];
     const checkFor = (details: Details, modelId: string) => checked.push([details, modelId]);
@@ -113,7 +113,7 @@ describe('the input of a call with a JSON body', () => {
     assert.deepEqual(checked, [['d', 'canonical']]);
   });
 
-  it('has its stream read as the operation says, by what the call is charged for', () => {
+  it('reads streams like the operation, by the basis of the charge', () => {
     const read: unknown[] = [];
     const input = inputOf(
       '{}',
@@ -127,16 +127,16 @@ describe('the input of a call with a JSON body', () => {
     );
     assert.equal(input.readStream('images').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'done');
     assert.deepEqual(read, [['d', 'images']]);
-    assert.throws(() => inputOf('{}').readStream('tokens'), /has no streams/);
+    assert.throws(() => inputOf('{}').readStream('tokens'), /does not support streaming/);
   });
 });
 
 interface Bodies {
   readonly operation: JsonOperation;
   readonly hasStreams: boolean;
-  /** The members that a body has besides its model, with values that they may have. */
+  /** Members of a body in addition to the model, each with possible values. */
   readonly members: Readonly<Record<string, readonly string[]>>;
-  /** The other keys that are read, all of which may be `null`. */
+  /** Other keys that are read and may be `null`. */
   readonly optional: readonly string[];
 }
 
@@ -187,7 +187,7 @@ const bodies: readonly Bodies[] = [
 
 describe('every operation with a JSON body', () => {
   for (const { operation, hasStreams, members, optional } of bodies) {
-    it(`changes nothing of a body of ${operation.name} but the model, down to the last byte`, () => {
+    it(`changes only the model in a body of ${operation.name}, to the byte`, () => {
       const read = ['model', ...Object.keys(members), ...optional];
       const others = fc.array(
         memberOf(
@@ -232,7 +232,7 @@ describe('every operation with a JSON body', () => {
     optional: ['n', 'max_tokens', 'max_completion_tokens', 'stream_options'],
   };
   for (const { operation, members, optional } of [chatBodies, ...bodies]) {
-    it(`refuses a second copy of every key that ${operation.name} reads, and names it`, () => {
+    it(`refuses a duplicate of every key that ${operation.name} reads, with the key in the error`, () => {
       const values = { model: ['"m"'], ...members, ...Object.fromEntries(optional.map((name) => [name, ['null']])) };
       const body = Object.entries(values).map(([name, [value]]) => `"${name}":${value}`);
       for (const [name, [value]] of Object.entries(values)) {

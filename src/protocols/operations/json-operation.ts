@@ -15,43 +15,40 @@ import { BodyFields } from './fields.ts';
 import type { CallInput, Demand, JsonOperation, ModelPlace, Operation, RequestFacts, Splice } from './operation.ts';
 import { bodySession, readSession, type Session, sessionPlaces } from './session.ts';
 
-/** What is read of one body; what is left out has the value that most operations give it. */
+/** What an operation reads from a body. Absent members have defaults. */
 export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly continuationKeys?: readonly string[];
-  /** What the call names at a provider; absent: it is read by the table of all operations. */
+  /** The state that the request refers to; absent: it is read by `PLAIN_TABLE`. */
   readonly named?: NamedState;
   readonly choices?: number;
-  /** The parts of the demand that this operation reads in its own way. */
   readonly demand?: Partial<Demand>;
-  /** The input in tokens, where more than its size decides. */
+  /** Input tokens, if they do not follow from the size of the body. */
   readonly inputTokensEstimate?: number;
-  /** What else than the model has to differ for the provider. */
+  /** Changes for the provider in addition to the model. */
   readonly splices?: readonly Splice[];
   readonly details: Details;
 }
 
-/** What differs between operations with a JSON body. `Details` are plain values: see `RequestFacts`. */
+/** The specific parts of an operation with a JSON body. `Details` must be plain values (see `RequestFacts`). */
 export interface JsonOperationParts<Details, Name extends string = string> extends Operation<Name> {
-  /** What `readRequest` does, see `JsonOperation`. One that only scans never asks for `wholeValue`. */
+  /** See `JsonOperation`. An operation that only scans must not call `wholeValue`. */
   readonly reading: JsonOperation['reading'];
-  /** @throws GatewayError `invalidRequest` with the field to blame. */
+  /** @throws GatewayError `invalidRequest` with the field that is wrong. */
   readRequest(fields: BodyFields, asked: DemandReader): ReadRequest<Details>;
-  /** @throws GatewayError `invalidRequest` if the model does not take what is asked for. */
+  /** @throws GatewayError `invalidRequest` if the model does not support the request. */
   checkFor?(details: Details, modelId: string): void;
   response(details: Details, demand: Demand): ResponseReading;
-  /** Whether a request may ask for several choices. */
   readonly givesChoices?: boolean;
   /** Whether its calls belong to sessions, whose prompts providers cache. */
   readonly hasSessions?: boolean;
-  /** The member of its responses that may have signed blocks. Absent: it has none, or continuation keys cover them. */
+  /** The response member that may contain signed blocks. Absent: none, or continuation keys cover them. */
   readonly signedMember?: string;
-  /** Absent if the operation has no streams. */
+  /** Absent if the operation does not support streaming. */
   readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
 }
 
-/** Makes an operation from its parts: what it reads of a body, and what follows from that for the call. */
 export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
@@ -102,7 +99,7 @@ class JsonCallInput<Details> implements CallInput {
   readonly choices: number;
   readonly contentType = 'application/json';
 
-  /** `facts` were read of this body, perhaps in another thread. */
+  /** `facts` were read from this body, possibly in another thread. */
   constructor(parts: JsonOperationParts<Details>, facts: RequestFacts<Details>, body: Buffer) {
     this.#parts = parts;
     this.#facts = facts;
@@ -145,22 +142,19 @@ class JsonCallInput<Details> implements CallInput {
 
   readStream(basis: ChargeBasis, restate?: RestateUsage): StreamReading {
     const { readStream, name } = this.#parts;
-    if (readStream === undefined) throw new Error(`the operation ${name} has no streams`);
+    if (readStream === undefined) throw new Error(`the operation ${name} does not support streaming`);
     return readStream(this.#facts.details, basis, this.demand, restate);
   }
 }
 
-/**
- * What gives the provider its own name of the model: a replacement if the names differ, an insertion if the client
- * left the model to the gateway, so that the provider does not choose another.
- */
+/** Sets the provider's name of the model. If the client sent none, it is inserted, so that the provider does not choose a default. */
 function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
   if (place.isNamed && model === providerModel) return [];
   const { start, end, before, after } = place;
   return [{ start, end, text: `${before}${JSON.stringify(providerModel)}${after}` }];
 }
 
-/** Applies replacements that do not overlap. Every other byte stays as it is. */
+/** Applies replacements, which must not overlap. All other bytes stay unchanged. */
 export function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
   if (splices.length === 0) return bytes;
   const parts: Buffer[] = [];

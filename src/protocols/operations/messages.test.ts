@@ -23,20 +23,20 @@ describe('messages', () => {
     });
   }
 
-  it('takes null for absent', () => {
+  it('treats null as absent', () => {
     const input = inspect('{"model":"m","messages":[],"stream":null,"max_tokens":null}');
     assert.equal(input.isStream, false);
     assert.equal(input.demand.outputTokensLimit, null);
   });
 
-  it('asks for one choice of at most max_tokens', () => {
+  it('requests one choice of at most max_tokens', () => {
     const input = inspect('{"model":"m","messages":[],"max_tokens":64,"n":5}');
     assert.equal(input.choices, 1);
     assert.equal(input.demand.outputTokensLimit, 64);
     assert.equal(inspect('{"model":"m","messages":[],"max_tokens":0}').demand.outputTokensLimit, null);
   });
 
-  it('reads whole responses and streams as messages', () => {
+  it('reads non-streaming responses and streams', () => {
     const input = inspect('{"model":"m","messages":[]}');
     const { response } = input;
     const body = '{"usage":{"input_tokens":3,"output_tokens":4}}';

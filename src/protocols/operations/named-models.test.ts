@@ -18,9 +18,9 @@ const escaped = (text: string): string =>
 const advisor = '"tools":[{"type":"openrouter:advisor","parameters":{"model":"dear"}}]';
 
 describe('models that a request names', () => {
-  /** Members of a request, with the names by the member that has each. */
+  /** Members of a request, and the model names by the member that contains them. */
   const named: readonly [members: string, names: Readonly<Record<string, string>>][] = [
-    // Tools that the provider runs, wherever they stand.
+    // Tools that the provider runs, in any position.
     ['"tools":[{"type":"function"},{"type":"advisor_20260301","model":"dear"}]', { 'tools[1].model': 'dear' }],
     ['"tools":[{"type":"x","mod\\u0065l":"dear"}]', { 'tools[0].model': 'dear' }],
     ['"tools":[{"type":"x","Model":"d\\u0065ar"}]', { 'tools[0].Model': 'dear' }],
@@ -69,7 +69,7 @@ describe('models that a request names', () => {
       { 'tools[0].parameters.model': 'dear' },
     ],
     [`"tools":[{"type":"${'x'.repeat(500)}","parameters":{"model":"dear"}}]`, { 'tools[0].parameters.model': 'dear' }],
-    // Functions: their schemas are content.
+    // Functions, whose schemas are content.
     ['"tools":[{"type":"function","parameters":{"model":"no","models":["no"]}}]', {}],
     ['"tools":[{"parameters":{"model":"no"},"name":"f","type":"function"}]', {}],
     ['"tools":[{"name":"f","parameters":{"model":"no"}},{"name":"g","input_schema":{"model":"no"}}]', {}],
@@ -124,7 +124,7 @@ describe('models that a request names', () => {
     ['"judge\\u004dodel":"dear"', { judgeModel: 'dear' }],
     ['"deployment_id":"dear"', { deployment_id: 'dear' }],
     ['"models_allowed":["no"],"use_model":true,"allow_fallbacks":false', {}],
-    // What relays merge into the request.
+    // Extensions that relays merge into the request.
     ['"extra_body":{"model":"dear"}', { 'extra_body.model': 'dear' }],
     [`"extra_body":{${advisor}}`, { 'extra_body.tools[0].parameters.model': 'dear' }],
     ['"extra_body":{"fallbacks":[{"*":["dear"]}]}', { 'extra_body.fallbacks[0].*[0]': 'dear' }],
@@ -145,7 +145,7 @@ describe('models that a request names', () => {
   const refusal = (param: string) => (error: unknown) =>
     error instanceof GatewayError && error.kind === 'invalidRequest' && error.param === param;
 
-  it('are 32 at most', () => {
+  it('are limited to 32', () => {
     const names = Array.from({ length: 33 }, (_, n) => `"m${n}"`).join(',');
     assert.throws(() => namedBy(`"models":[${names}]`), refusal('models[32]'));
     const parameters = `{"type":"x","parameters":{"models":["m0","m0",${names}]}}`;
@@ -153,7 +153,7 @@ describe('models that a request names', () => {
     assert.deepEqual(namedBy(`"tools":[${parameters.replace('"x"', '"function"')}]`), []);
   });
 
-  it('have names of at most 512 bytes', () => {
+  it('are limited to 512 bytes each', () => {
     assert.throws(() => namedBy(`"models":["${'m'.repeat(513)}"]`), refusal('models[0]'));
     assert.throws(
       () => namedBy(`"fallbacks":[{"${'m'.repeat(513)}":["x"]}]`),

@@ -6,15 +6,15 @@ import type { InnerModel } from './operation.ts';
 const NAME_BYTES_MAX = 512;
 const INNER_MODELS_MAX = 32;
 
-/** LiteLLM's key for the models that fall back to the same others. */
+/** LiteLLM's key for the default fallback models. */
 const ANY_MODEL = '*';
 
-/** The names of other models in a request, each with the offset of the value that has it first, or that it is the key of. */
+/** Names of other models in a request. Each has the offset of the first value that is, or whose key is, the name. */
 export class NamedModels {
-  /** `null` stands for a name that is too long. No more are kept than it takes to refuse the request. */
+  /** `null`: a name that is too long. Limited to one more than the maximum, which suffices to refuse the request. */
   #offsets: Map<string | null, number> | null = null;
 
-  /** Takes in the name between two quotes of the text. */
+  /** `bytes[start, end)` is the name without quotes. */
   add(bytes: Buffer, start: number, end: number, offset: number): void {
     this.#take(end - start > NAME_BYTES_MAX ? null : decodeString(bytes, start, end), offset);
   }
@@ -30,9 +30,9 @@ export class NamedModels {
   }
 
   /**
-   * The models with the members that name them, of a text that begins at `start`.
+   * Returns the models with the paths of the members that name them. `start` is the offset of the request in `bytes`.
    *
-   * @throws GatewayError `invalidRequest` if there are too many, or the name of one is too long.
+   * @throws GatewayError `invalidRequest` if there are too many models, or a name is too long.
    */
   list(bytes: Buffer, start: number): InnerModel[] {
     if (this.#offsets === null) return [];

@@ -15,90 +15,79 @@ import type { BodyKind } from '../token-estimate/count-body.ts';
 import type { UnlistedPart } from '../unlisted-parts.ts';
 import type { BodySession, Session } from './session.ts';
 
-/**
- * What differs between one kind of call and another. The endpoint table says where it is served; `calls` does what is
- * the same for all.
- */
+/** What distinguishes one kind of call from others. The endpoint table defines its addresses; `calls` implements what all kinds share. */
 export interface Operation<Name extends string = string> {
-  /** Its name in the configuration, the records and the admin API. */
+  /** Name in the configuration, in records and in the admin API. */
   readonly name: Name;
-  /** The wire family of its addresses, and of the providers that take it. */
   readonly protocol: KnownProtocol;
-  /** Appended to a provider's base address. */
   readonly upstreamPath: string;
-  /** Renders an error inside a stream of this operation. */
   readonly streamError: RenderStreamError;
   /**
-   * Whether the connection is cut behind an error inside a stream: if the protocol has no such event, clients that do not know
-   * ours would take a body that ends as usual for a complete response.
+   * Whether the connection is closed after an error within a stream. Required if the protocol has no error event: otherwise clients that do not
+   * recognize ours would treat the response as complete.
    */
   readonly cutsBrokenStreams?: boolean | undefined;
-  /** The headers that tell clients of this operation what they have used of their plan; absent where they read none. */
+  /** Builds headers about plan usage; absent if clients of this operation read none. */
   readonly planHeaders?: PlanHeaders | undefined;
-  /** What its calls can be charged by, from the default on; the last option whose prices a model has decides. */
+  /** What calls can be charged by, default first. Of the options for which the model has prices, the last one applies. */
   readonly charge: readonly [ChargeOption, ...ChargeOption[]];
-  /** The prices of tools whose uses its responses may report. Absent: none. */
+  /** Prices of tools whose uses the responses may report. Absent: none. */
   readonly toolPrices?: readonly OnePriceKey[];
-  /** How the public catalog names it; `null`: it is not listed there (contract 2.5). */
+  /** Names in the public catalog; `null`: not listed (contract 2.5). */
   readonly catalogEntry: CatalogEntry | null;
-  /** The form by which input is counted if a stream ended without usage facts; `null`: by its size. */
+  /** How input tokens are counted if a stream ends without usage; `null`: by size. */
   readonly countedAs: BodyKind | null;
-  /** Whether its responses are awaited after a client abort: only the whole response shows what they cost. */
+  /** Whether the gateway awaits the response after a client abort, because the cost is known only when it is complete. */
   readonly isAlwaysAwaited: boolean;
 }
 
-/** Names in the public catalog, without the prefix of the protocol. */
+/** Names in the public catalog, without the protocol's prefix. */
 interface CatalogEntry {
-  /** Of the interface that the operation belongs to. */
   readonly interfaceId: string;
   readonly operationId: string;
 }
 
-/** An operation whose request is one JSON object. */
 export interface JsonOperation<Name extends string = string> extends Operation<Name> {
-  /** What `read` does with a body: only goes over its bytes, or makes values of what is in it, which takes far longer. */
+  /** Whether `read` only scans the bytes or also parses values, which takes much longer. */
   readonly reading: 'scans' | 'parses';
   /**
-   * Reads what the gateway needs of a body, as plain values: a large body is read in another thread.
+   * Extracts what the gateway needs from a body as plain values. Large bodies are read in another thread.
    *
-   * @param limits of the scan; those of `scanJson` if they are absent
-   * @throws GatewayError `invalidRequest` with the field to blame, JsonStepsError if the scan takes longer than it may.
+   * @param limits Limits of the scan; default: those of `scanJson`.
+   * @throws GatewayError `invalidRequest` with the field that is wrong; JsonStepsError if the scan exceeds its step limit.
    */
   read(body: Buffer, limits?: JsonScanLimits): RequestFacts;
-  /** The input of a call with this body, of which `read` returned these facts. */
   toInput(facts: RequestFacts, body: Buffer): CallInput;
 }
 
-/** What an operation reads of a JSON body: plain values, which can be copied from one thread to another. */
+/** What an operation reads from a JSON body. Plain values, which can be copied between threads. */
 export interface RequestFacts<Details = unknown> {
   /** `null`: the model of the earlier call that this one continues. */
   readonly model: string | null;
-  /** Where the provider's name of the model goes. */
   readonly modelPlace: ModelPlace;
-  /** What else than the model has to differ for the provider. */
+  /** Changes for the provider in addition to the model. */
   readonly splices: readonly Splice[];
   readonly continuationKeys: readonly string[];
   readonly references: readonly StateReference[];
   readonly unlisted: readonly UnlistedPart[];
   /** `null`: calls of this operation have no sessions. */
   readonly session: BodySession | null;
-  /** Where the member `messages` begins, in which signed blocks are; -1 without it. */
+  /** Offset of `messages`, which contains the signed blocks; -1 if absent. */
   readonly messagesAt: number;
   readonly isStream: boolean;
   readonly inputTokensEstimate: number;
   readonly choices: number;
   readonly demand: Demand;
-  /** What only this operation reads. */
   readonly details: Details;
 }
 
-/** Bytes `[start, end)` give way to `before`, the provider's name of the model as JSON, and `after`. */
+/** Bytes `[start, end)` are replaced by `before`, the provider's name of the model as JSON, and `after`. */
 export interface ModelPlace {
   readonly start: number;
   readonly end: number;
   readonly before: string;
   readonly after: string;
-  /** Whether the client's own name of the model stands there. */
+  /** Whether these bytes contain the client's name of the model. */
   readonly isNamed: boolean;
 }
 
@@ -109,96 +98,85 @@ export interface Splice {
   readonly text: string;
 }
 
-/** An operation whose request is too large for memory: it is stored as it comes, and read while it is. */
+/** An operation whose request does not fit in memory. It is stored and read at the same time. */
 export interface UploadOperation<Name extends string = string> extends Operation<Name> {
   /**
-   * Begins to read an upload. `digest` is given its content, not its encoding, so that two encodings of one upload have
-   * one digest.
+   * Starts reading an upload. `digest` receives its content independently of the encoding, so that equal uploads have equal digests.
    *
-   * @throws GatewayError `unsupportedMediaType` where the content type is not what the address takes.
+   * @throws GatewayError `unsupportedMediaType` if the endpoint does not accept the content type.
    */
   receive(contentType: string | undefined, digest?: Digest | null): UploadReader;
 }
 
-/** Takes in the content of a request, in order. */
 export interface Digest {
   add(bytes: Buffer | string): unknown;
 }
 
 export interface UploadReader {
-  /**
-   * Takes the next bytes in, in order.
-   *
-   * @throws GatewayError `invalidRequest` as soon as they can no longer become valid.
-   */
+  /** @throws GatewayError `invalidRequest` as soon as the upload cannot become valid. */
   push(chunk: Buffer): void;
   /**
-   * The upload is complete and stored: what the gateway needs of it.
+   * Called when the upload is complete and stored.
    *
-   * @throws GatewayError `invalidRequest` with the part to blame.
+   * @throws GatewayError `invalidRequest` with the part that is wrong.
    */
   finish(stored: StoredUpload): CallInput;
 }
 
-/** A body that is too large for memory: read anew for each request that sends it. */
+/** A body that does not fit in memory. It is read again for each attempt. */
 export interface StoredBody {
   readonly sizeBytes: number;
   read(): AsyncIterable<Buffer>;
 }
 
-/** The body of a request to a provider. */
 export type RequestBody = Buffer | StoredBody;
 
-/** The bytes of an upload, which can be read again from any place. */
+/** A stored upload, which can be read repeatedly from any offset. */
 export interface StoredUpload {
   readonly sizeBytes: number;
   read(start?: number, end?: number): AsyncIterable<Buffer>;
 }
 
-/** What a request asks for that decides its cost, beside the size of its text. Plain values. */
+/** Properties of a request that determine its cost, in addition to the size of its text. Plain values. */
 export interface Demand {
-  /** Pictures, files and stored items that the request names by an address or an id, as input tokens. */
+  /** Estimated input tokens of images, files and stored items that the request references. */
   readonly addressedTokens: number;
-  /** Uses of tools that the provider runs, whose results are input. */
+  /** Expected uses of provider tools, whose results are input. */
   readonly serverToolUses: number;
-  /** The length of the input above which the provider is asked to summarize it; `null`: it is not asked. */
+  /** Input length in tokens above which the provider summarizes it; `null`: not requested. */
   readonly compactsAboveTokens: number | null;
-  /** Whether the input may be written to the provider's cache, which may cost more than to read it. */
+  /** Whether the input may be written to the provider's cache, which may cost more than reading it. */
   readonly writesCache: boolean;
-  /** Inputs that are read apart from each other, each up to the model's context: texts to embed, documents to rank. */
+  /** Inputs that are processed separately, each up to the model's context: texts to embed, documents to rank. */
   readonly inputs: number;
-  /** Units of search, and the most that a provider can make of the request. */
+  /** Expected and maximum search units. */
   readonly searchUnits: number;
   readonly searchUnitsMax: number;
-  /** The greatest limit of the output that is stated, for each choice; 0: the operation writes nothing. */
+  /** The greatest output limit in the request, per choice. 0: the operation has no output. `null`: no limit. */
   readonly outputTokensLimit: number | null;
-  /** Budgets for thinking that come on top, for each choice. */
+  /** Thinking budgets that are added to the output limit, per choice. */
   readonly thinkingTokens: number;
-  /** Output that no limit covers, for each choice: a prediction that may fail, thinking without a limit. */
+  /** Output that no limit covers, per choice: a rejected prediction, or thinking without a limit. */
   readonly moreOutputTokens: number;
-  /** Output tokens that are assumed if neither the caller nor the model states a limit. */
   readonly outputTokensDefault: number;
-  /** The state at its provider that the call continues: an earlier response, or something whose size is not known. */
+  /** Stored state that the call continues: an earlier response, or state of unknown size. */
   readonly continues: 'nothing' | 'response' | 'unknown';
-  /** Models that the request names beside its own. */
   readonly innerModels: readonly InnerModel[];
-  /** The terms of service that it asks for. */
   readonly terms: ServiceTerms;
-  /** The members by which it sends audio, and asks for audio. */
+  /** The members that send audio and that request audio. */
   readonly audioInput: string | null;
   readonly audioOutput: string | null;
 }
 
-/** A model that is named inside a request, and by which member. */
+/** A model named within a request, and the path of the member that names it. */
 export interface InnerModel {
   readonly name: string;
   readonly param: string;
 }
 
-/** What is assumed of a call's output if neither the caller nor the model states a limit. */
+/** Assumed output tokens of a call if neither the request nor the model sets a limit. */
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 
-/** Of a request that asks for nothing in particular. */
 export const plainDemand: Demand = {
   addressedTokens: 0,
   serverToolUses: 0,
@@ -218,54 +196,42 @@ export const plainDemand: Demand = {
   audioOutput: null,
 };
 
-/** The most output that a request allows, all choices together; infinite if it states no limit. */
+/** Maximum output tokens that a request allows for all choices together; infinite without a limit. */
 export function outputTokensMax({ outputTokensLimit, thinkingTokens, moreOutputTokens }: Demand, choices = 1): number {
   if (outputTokensLimit === null) return Number.POSITIVE_INFINITY;
   return (outputTokensLimit + thinkingTokens + moreOutputTokens) * choices;
 }
 
-/** The few things that the gateway knows of a call's request. */
+/** What the gateway knows about the request of a call. */
 export interface CallInput {
   /** `null`: the model of the earlier call that this one continues. */
   readonly model: string | null;
-  /** Continuation keys of the earlier calls that this one refers to, the most specific first. */
+  /** Continuation keys of the earlier calls that this one refers to, most specific first. */
   readonly continuationKeys: readonly string[];
-  /**
-   * Keys of the signed blocks that this call brings along, the newest first. Searches its messages: only asked for if there is a
-   * choice of makers.
-   */
+  /** Keys of the signed blocks in the request, newest first. Searches the messages, so it is called only if there are several possible providers. */
   signedKeys(): readonly string[];
-  /** The member of a whole response that may have signed blocks, as events of a stream may; `null`: they are not looked for. */
+  /** The member of a non-streaming response that may contain signed blocks. `null`: neither responses nor streams are searched. */
   readonly signedMember: string | null;
-  /** State at a provider that this call refers to; it has to belong to the account. */
+  /** Provider state that the request refers to. It must belong to the account. */
   readonly references: readonly StateReference[];
-  /** What the gateway does not know of its tools; the provider has to allow it. */
+  /** Unknown tools and tool members, which the provider's configuration must allow. */
   readonly unlisted: readonly UnlistedPart[];
-  /** The session of the call; `null` if it has none. It may read the conversation, so it is asked for only if there is a choice of routes. */
+  /** The session of the call, or `null`. May read the conversation, so it is called only if there are several possible routes. */
   session(headers: IncomingHttpHeaders): Session | null;
   readonly isStream: boolean;
-  /** The size of the request, decoded. */
+  /** Size of the decoded request. */
   readonly sizeBytes: number;
-  /** Input tokens by size, for the reservation and for a stream that ends without usage facts. */
+  /** Input tokens estimated by size, for the reservation and for streams that end without usage. */
   readonly inputTokensEstimate: number;
-  /** What else the call may cost. */
   readonly demand: Demand;
-  /** The number of choices that the caller wants; each may use the model's whole output. */
+  /** Number of choices requested. Each may use the model's full output. */
   readonly choices: number;
-  /** The content type of the request to the provider. */
   readonly contentType: string;
-  /**
-   * Checks what depends on the model.
-   *
-   * @throws GatewayError `invalidRequest` with the field to blame.
-   */
+  /** @throws GatewayError `invalidRequest` with the field that is wrong. */
   checkFor(modelId: string): void;
-  /**
-   * The request for the provider: the same bytes, but for the provider's name of the model and the request for usage.
-   */
+  /** Builds the provider's request: unchanged except for the model name and the option to report usage. */
   toProvider(providerModel: string): RequestBody;
-  /** Reads the call's whole response. */
   readonly response: ResponseReading;
-  /** Reads the call's stream; `restate`: its usage is restated before it is read. */
+  /** Reads the stream. `restate` transforms its usage first. */
   readStream(basis: ChargeBasis, restate?: RestateUsage): StreamReading;
 }

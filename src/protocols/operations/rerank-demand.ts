@@ -1,20 +1,16 @@
 import { estimateTokens } from '../metering/estimate.ts';
 import type { Demand } from './operation.ts';
 
-/** What a rerank request states, as far as vendors charge for it. */
 export interface Search {
   readonly queryBytes: number;
   readonly documentBytes: readonly number[];
-  /** What is read of a document, in tokens; `null` if the request does not say. */
   readonly documentTokensMax: number | null;
-  /** Into how many chunks a document may be cut; `null` if the request does not say. */
   readonly chunksMax: number | null;
 }
 
 /**
- * What a ranking may cost. Models read the query with every document, and all vendors that charge by tokens count it so.
- * A vendor that charges by units counts one for every hundred documents, and cuts documents that have more than 500 tokens
- * together with the query into several.
+ * Estimates the cost of a rerank request. Models read the query with each document, and vendors that charge by tokens count it each time. Vendors
+ * that charge by search units count one unit per 100 documents, and split documents that exceed 500 tokens together with the query.
  */
 export function rerankDemand(
   search: Search,
@@ -29,10 +25,9 @@ export function rerankDemand(
     const own = chunksOf(tokens, queryTokens);
     documentTokens += tokens;
     chunks += own;
-    // No text has more tokens than bytes.
+    // A text never has more tokens than bytes.
     chunksMax += chunksOf(bytes, search.queryBytes);
-    // A vendor that charges by tokens cuts documents only if the request asks for it: each part is read with the
-    // query.
+    // Vendors that charge by tokens split documents only on request. Each chunk is then read with the query.
     readings += search.chunksMax === null ? 1 : Math.max(1, Math.min(own, search.chunksMax));
   }
   return {
@@ -43,11 +38,10 @@ export function rerankDemand(
   };
 }
 
-/** Tokens that mark query and document. */
 const PAIR_TOKENS = 4;
 const UNIT_DOCUMENTS = 100;
 const CHUNK_TOKENS = 500;
-/** The least part of a chunk that is document, however long the query is. */
+/** Minimum tokens of a document in each chunk, however long the query is. */
 const CHUNK_DOCUMENT_TOKENS_MIN = 250;
 
 function chunksOf(documentTokens: number, queryTokens: number): number {

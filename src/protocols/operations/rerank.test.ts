@@ -8,7 +8,7 @@ const inspect = (text: string) => readInput(rerank, text);
 const assertRefused = refusalsOf(rerank);
 
 describe('rerank', () => {
-  it('needs a model, a query and documents', () => {
+  it('requires a model, a query and documents', () => {
     const fields = { model: '"m"', query: '"q"', documents: '[]' };
     const body = (rest: Partial<Record<keyof typeof fields, string | undefined>>) =>
       `{${Object.entries({ ...fields, ...rest })
@@ -25,7 +25,7 @@ describe('rerank', () => {
     for (const documents of ['["a"]', '[{"text":"a"},"b"]']) assert.doesNotThrow(() => inspect(body({ documents })));
   });
 
-  it('never streams and has no output, whatever else is asked for', () => {
+  it('is never streamed and has no output, whatever else is requested', () => {
     const { isStream, demand, choices, continuationKeys, response } = inspect(
       '{"model":"m","query":"q","documents":[],"stream":true,"n":5}',
     );

@@ -6,11 +6,11 @@ import { responses } from './responses.ts';
 const inspect = (text: string) => readInput(responses, text);
 const assertRefused = refusalsOf(responses);
 
-/** A body with a model and these members besides. */
+/** A body with a model and additional members. */
 const bodyWith = (...members: readonly string[]): string => `{${['"model":"m"', ...members].join(',')}}`;
 
 describe('responses', () => {
-  it('reads model, stream and the output that is asked for', () => {
+  it('reads model, stream and requested output', () => {
     const { model, isStream, demand, choices, contentType } = inspect(
       bodyWith('"stream":true', '"max_output_tokens":16'),
     );
@@ -26,18 +26,18 @@ describe('responses', () => {
     for (const text of ['{}', '{"model":null}', '{"model":""}', '{"model":7}']) assertRefused(text, 'model');
   });
 
-  it('takes a text, an array or nothing as input, whatever is in it', () => {
+  it('accepts a string, an array or no input, with any content', () => {
     for (const input of ['null', '""', '"x"', '[]', '[1,null,{"file_id":"x"}]']) inspect(bodyWith(`"input":${input}`));
     for (const input of ['1', '{}', 'true']) assertRefused(bodyWith(`"input":${input}`), 'input');
   });
 
-  it('refuses work in the background, which would have no usage', () => {
+  it('refuses background mode, which would have no usage', () => {
     assertRefused(bodyWith('"background":true'), 'background');
     assertRefused(bodyWith('"background":"no"'), 'background');
     for (const value of ['false', 'null']) inspect(bodyWith(`"background":${value}`));
   });
 
-  it('refuses values of the wrong type in what it reads', () => {
+  it('refuses wrong types of the members that it reads', () => {
     for (const [name, value] of [
       ['stream', '"true"'],
       ['max_output_tokens', '-1'],

@@ -13,7 +13,7 @@ import { continuationKeysOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 import { type Demand, outputTokensMax } from './operation.ts';
 
-/** Responses creation (contract 4). Usage comes by itself, in whole responses and in the terminal event. */
+/** Responses creation (contract 4). Providers report usage in all responses and in the terminal event. */
 export const responses = jsonOperation({
   name: 'responses',
   protocol: chatProtocol,
@@ -45,7 +45,7 @@ export const responses = jsonOperation({
       named,
       isStream: fields.optionalBoolean('stream') ?? false,
       details: {
-        // Items that are not stored cannot be referred to later.
+        // Later calls cannot refer to items that are not stored.
         keepsItems: fields.optionalBoolean('store') !== false,
         containerUse: { named: containers, mayContinue: continuationOf(named.references) !== 'nothing' },
       },
@@ -56,7 +56,6 @@ export const responses = jsonOperation({
     readResponsesStream({ keepsItems, ...contextOf(containerUse, demand), restate }),
 });
 
-/** What else than a response says what its call costs. */
 function contextOf(
   containerUse: Pick<ContainerUse, 'named' | 'mayContinue'>,
   demand: Demand,

@@ -17,7 +17,7 @@ const textOf = (request: object) => {
 describe('the session of a call', () => {
   const messages = [{ role: 'user', content: 'Hello' }];
 
-  it('is the cache key, else a header, else the user id, else the beginning of the conversation', () => {
+  it('is identified by the cache key, a header, the user id, or the beginning of the conversation, in this order', () => {
     const metadata = { user_id: 'user_1_session_2' };
     const headers = { 'session-id': 's1', 'x-session-id': 's2' };
     for (const [request, sent, session] of [
@@ -32,7 +32,7 @@ describe('the session of a call', () => {
     for (const name of SESSION_HEADERS) assert.equal(sessionOf({ messages }, { [name]: 'x' })?.by, name);
   });
 
-  it('refuses nothing: of two members the last one counts', () => {
+  it('never causes a refusal: the last of two members counts', () => {
     const body = Buffer.from(
       '{"messages":[],"prompt_cache_key":"a","metadata":[],"prompt_cache_key":"b","metadata":{}}',
     );
@@ -59,7 +59,7 @@ describe('the session of a call', () => {
     assert.equal(textOf(first), textOf(second));
   });
 
-  it("leaves Claude Code's attribution out, which changes with each call", () => {
+  it("ignores Claude Code's attribution, which changes with each call", () => {
     const system = (hash: string) => [
       { type: 'text', text: `x-anthropic-billing-header: cc_version=2.1.332; cch=${hash};` },
       { type: 'text', text: 'Be brief.' },
@@ -67,7 +67,7 @@ describe('the session of a call', () => {
     assert.equal(textOf({ system: system('a1'), messages }), textOf({ system: system('b2'), messages }));
   });
 
-  it('reads instructions, then tools, then turns up to the first one of the user', () => {
+  it('is read from instructions, then tools, then turns up to the first user turn', () => {
     const turns = [
       { role: 'developer', content: 'B' },
       { content: 'D', role: 'user' },
@@ -78,14 +78,14 @@ describe('the session of a call', () => {
     assert.equal(textOf({ input: 'Hello' }), 'Hello');
   });
 
-  it('reads 4 KiB at most', () => {
+  it('is read from at most 4 KiB', () => {
     assert.equal(
       textOf({ system: 'x'.repeat(4_000), messages: [{ role: 'user', content: 'y'.repeat(4_000) }] })?.length,
       4_096,
     );
   });
 
-  it('is read together with a large body, which is not read again in the thread that serves calls', () => {
+  it('is read together with a large body, which is not read again in the main thread', () => {
     const turns = Array.from({ length: 10_000 }, () => ({ role: 'assistant', parts: [1] }));
     const request = (more: object) => Buffer.from(JSON.stringify({ ...more, messages: [...turns, ...messages] }));
     for (const [more, byHeader] of [
@@ -94,7 +94,7 @@ describe('the session of a call', () => {
     ] as const) {
       const body = request(more);
       const inBody = bodySession(body, sessionPlaces(BodyFields.read(body).members));
-      // Whoever reads on in these bytes finds nothing that ends.
+      // Reading on would never end in these bytes.
       body.fill('[');
       const own = 'prompt_cache_key' in more ? byHeader : { by: 'conversation', value: 'Hello' };
       assert.deepEqual(readSession({}, body, inBody), own);

@@ -3,17 +3,14 @@ import { JsonReader } from '../../lib/json/json-reader.ts';
 import type { JsonMember } from '../../lib/json/json-scan.ts';
 import { MemberNames } from '../../lib/json/member-names.ts';
 
-/**
- * The session of a call: what its conversation has in common with the other calls of the same conversation, so that all of them reach the
- * provider that has its prompt cached (`docs/routing.md`).
- */
+/** Identifies the calls of one conversation, so that they are routed to the provider that has cached its prompt (`docs/routing.md`). */
 export interface Session {
-  /** What names it: a member of the body, a header, or `conversation` for the beginning of the conversation's text. */
+  /** The source of `value`: a body member, a header, or `conversation` for the beginning of the conversation's text. */
   readonly by: string;
   readonly value: string;
 }
 
-/** Offsets of the values in a body that may name a session; -1 for a member that is absent or null. */
+/** Offsets of body members that may identify a session; -1 if a member is absent or null. */
 type SessionPlaces = Readonly<typeof NO_PLACES>;
 const NO_PLACES = {
   prompt_cache_key: -1,
@@ -26,7 +23,7 @@ const NO_PLACES = {
 };
 const PLACES = new Map(Object.keys(NO_PLACES).map((name) => [name, name as keyof SessionPlaces]));
 
-/** By the members at the top of a body. Of two spelt the same the last one counts, as most parsers read it: a session refuses nothing. */
+/** Locates the members. Of duplicates the last one counts, as in most parsers, since a session never causes a refusal. */
 export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' | 'valueStart'>[]): SessionPlaces {
   const places = { ...NO_PLACES };
   for (const { key, kind, valueStart } of members) {
@@ -36,10 +33,7 @@ export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' 
   return places;
 }
 
-/**
- * What a body says of its session: the places where it may name one, or the session itself if the body is too large to be read again in
- * the thread that serves calls (decision 16).
- */
+/** Offsets for finding the session later, or the session itself if the body is too large to be read again in the main thread (decision 16). */
 export type BodySession = { readonly places: SessionPlaces } | { readonly named: Session | null };
 
 const READ_LATER_BYTES_MAX = 64 * 1024;
@@ -50,7 +44,7 @@ export function bodySession(body: Buffer, places: SessionPlaces): BodySession {
   return { named: cacheKeyAt(body, places) ?? conversationAt(body, places) };
 }
 
-/** Headers by which clients name a session: Claude Code, Codex (two spellings), opencode, and what several share. */
+/** Session headers of Claude Code, Codex (two spellings) and opencode, and headers that several clients use. */
 export const SESSION_HEADERS = [
   'x-session-affinity',
   'x-claude-code-session-id',
@@ -63,7 +57,6 @@ export const SESSION_HEADERS = [
 const USER_ID = new MemberNames('user_id');
 const VALUE_BYTES_MAX = 4_096;
 
-/** The session of a request; `null` if nothing names one. */
 export function readSession(headers: IncomingHttpHeaders, body: Buffer, inBody: BodySession): Session | null {
   if ('places' in inBody) {
     const { places } = inBody;
@@ -111,7 +104,7 @@ function userIdAt(body: Buffer, offset: number): string | null {
   return userId;
 }
 
-/** How much of a conversation's text identifies it: its instructions, its tools and the first turn of its user. */
+/** Bytes of text that identify a conversation: its instructions, its tools and the first user turn. */
 const START_BYTES_MAX = 4_096;
 
 /** Clients move `cache_control` from turn to turn. */
@@ -119,40 +112,38 @@ const MOVING = new MemberNames('cache_control');
 const TURN = new MemberNames('role', 'content');
 const ROLE_BYTES_MAX = 64;
 
-/** Claude Code's first block of instructions, which changes with each call. */
+/** Claude Code's first instruction block, which changes with each call. */
 const ATTRIBUTION = Buffer.from('x-anthropic-billing-header');
 
-/** Thrown to end the reading. */
 const ENOUGH = new Error('enough of the conversation was read');
 
 function conversationStart(body: Buffer, places: SessionPlaces): string {
-  const pieces: Buffer[] = [];
+  const texts: Buffer[] = [];
   let sizeBytes = 0;
 
-  /** Takes in the texts of the value that comes next, in their order. */
-  function take(reader: JsonReader): void {
+  function add(reader: JsonReader): void {
     if (reader.kind === 'string') {
       const { offset } = reader;
       reader.skip();
       const text = body.subarray(offset + 1, reader.offset - 1);
       if (text.subarray(0, ATTRIBUTION.length).equals(ATTRIBUTION)) return;
-      pieces.push(text.subarray(0, START_BYTES_MAX - sizeBytes));
-      sizeBytes += pieces.at(-1)!.length;
+      texts.push(text.subarray(0, START_BYTES_MAX - sizeBytes));
+      sizeBytes += texts.at(-1)!.length;
       if (sizeBytes >= START_BYTES_MAX) throw ENOUGH;
     } else if (reader.kind === 'array') {
-      for (reader.enter(); reader.nextItem(); ) take(reader);
+      for (reader.enter(); reader.nextItem(); ) add(reader);
     } else if (reader.kind === 'object') {
       for (reader.enter(); reader.nextMember(); ) {
-        if (MOVING.find(body, reader.keyStart, reader.keyEnd) === -1) take(reader);
+        if (MOVING.find(body, reader.keyStart, reader.keyEnd) === -1) add(reader);
       }
     }
   }
 
-  /** Takes in turns up to the first one of the user. A turn without a role is an item, such as a call of a tool. */
-  function takeTurns(reader: JsonReader): void {
+  /** Adds the turns up to the first user turn. A turn without a role is an item, such as a tool call. */
+  function addTurns(reader: JsonReader): void {
     const { kind } = reader;
     if (kind !== 'array') {
-      take(reader);
+      add(reader);
       return;
     }
     for (reader.enter(); reader.nextItem(); ) {
@@ -164,20 +155,20 @@ function conversationStart(body: Buffer, places: SessionPlaces): string {
         if (name === 'role') role = reader.text(ROLE_BYTES_MAX);
         else if (name === 'content') content = reader.offset;
       }
-      if (content !== -1) take(reader.from(content));
+      if (content !== -1) add(reader.from(content));
       if (role === 'user') throw ENOUGH;
     }
   }
 
   try {
     for (const place of ['system', 'instructions', 'tools'] as const) {
-      if (places[place] !== -1) take(new JsonReader(body, places[place]));
+      if (places[place] !== -1) add(new JsonReader(body, places[place]));
     }
     for (const place of ['messages', 'input'] as const) {
-      if (places[place] !== -1) takeTurns(new JsonReader(body, places[place]));
+      if (places[place] !== -1) addTurns(new JsonReader(body, places[place]));
     }
   } catch (error) {
     if (error !== ENOUGH) throw error;
   }
-  return Buffer.concat(pieces).toString('latin1');
+  return Buffer.concat(texts).toString('latin1');
 }

@@ -46,14 +46,14 @@ describe('compaction response', () => {
     assert.deepEqual(usageOf(result), facts);
   });
 
-  const sound: readonly [what: string, members: Record<string, unknown>][] = [
+  const valid: readonly [what: string, members: Record<string, unknown>][] = [
     ['no user message', { output: [compaction] }],
-    ['an output that is the compaction itself', { output: compaction }],
+    ['an output that is just the compaction', { output: compaction }],
     ['several user messages', { output: [message, message, message, compaction] }],
     ['messages without id and status', { output: [{ ...message, id: undefined, status: null }, compaction] }],
     ['a message without content blocks', { output: [{ ...message, content: [] }, compaction] }],
     [
-      'messages that hold images and files, as the request did',
+      'messages with images and files from the request',
       {
         output: [
           {
@@ -66,7 +66,7 @@ describe('compaction response', () => {
     ],
     ['a compaction without created_by', { output: [message, { ...compaction, created_by: undefined }] }],
     [
-      'fields that are not declared',
+      'undeclared fields',
       {
         image: {},
         output: [
@@ -81,10 +81,10 @@ describe('compaction response', () => {
     ],
     ['a time of zero', { created_at: 0 }],
     ['a time with a fraction', { created_at: 1.5 }],
-    ['totals that do not add up', { usage: { ...usage, total_tokens: 7 } }],
+    ['totals that are not consistent', { usage: { ...usage, total_tokens: 7 } }],
   ];
-  for (const [what, members] of sound) {
-    it(`is sound with ${what}`, () => {
+  for (const [what, members] of valid) {
+    it(`is valid with ${what}`, () => {
       assert.deepEqual(usageOf({ ...result, ...members }), facts);
     });
   }
@@ -104,55 +104,55 @@ describe('compaction response', () => {
   });
 
   const broken: readonly [what: string, members: Record<string, unknown>][] = [
-    ['of another kind', { object: 'response' }],
-    ['without kind', { object: undefined }],
+    ['with another object type', { object: 'response' }],
+    ['without an object type', { object: undefined }],
     ['without id', { id: undefined }],
     ['with an empty id', { id: '' }],
     ['with a number for an id', { id: 1 }],
     ['without time', { created_at: undefined }],
-    ['with a time before all times', { created_at: -1 }],
-    ['with a time in words', { created_at: '1764967971' }],
-    ['with a time of null', { created_at: null }],
+    ['with a negative time', { created_at: -1 }],
+    ['with a time in a string', { created_at: '1764967971' }],
+    ['with a null time', { created_at: null }],
     ['without output', { output: undefined }],
-    ['with an output of null', { output: null }],
-    ['with an output in words', { output: 'gAAA' }],
+    ['with null output', { output: null }],
+    ['with a string as output', { output: 'gAAA' }],
     ['with an empty output', { output: [] }],
     ['without compaction', { output: [message] }],
-    ['that is a single message', { output: message }],
+    ['that consists of a single message', { output: message }],
     ['with two compactions', { output: [compaction, compaction] }],
     ['with a second compaction that is incomplete', { output: [compaction, { type: 'compaction' }] }],
-    ['with a user message behind the compaction', { output: [message, compaction, message] }],
-    ['with an item that is no object', { output: [message, null, compaction] }],
-    ['with an item without type', { output: [{ ...message, type: undefined }, compaction] }],
-    ['with a compaction without id', { output: [{ ...compaction, id: undefined }] }],
+    ['with a user message after the compaction', { output: [message, compaction, message] }],
+    ['with an item that is not an object', { output: [message, null, compaction] }],
+    ['with an item without a type', { output: [{ ...message, type: undefined }, compaction] }],
+    ['with a compaction without an id', { output: [{ ...compaction, id: undefined }] }],
     ['with a compaction without content', { output: [{ ...compaction, encrypted_content: '' }] }],
-    ['with a compaction of another name', { output: [{ ...compaction, type: 'compaction_summary' }] }],
-    ['with a compaction created by a number', { output: [{ ...compaction, created_by: 1 }] }],
-    ['with a message of the assistant', { output: [{ ...message, role: 'assistant' }, compaction] }],
-    ['with a message without role', { output: [{ ...message, role: undefined }, compaction] }],
+    ['with a compaction of another type', { output: [{ ...compaction, type: 'compaction_summary' }] }],
+    ['with a number in created_by of the compaction', { output: [{ ...compaction, created_by: 1 }] }],
+    ['with an assistant message', { output: [{ ...message, role: 'assistant' }, compaction] }],
+    ['with a message without a role', { output: [{ ...message, role: undefined }, compaction] }],
     ['with a message whose id is a number', { output: [{ ...message, id: 1 }, compaction] }],
-    ['with a message of another status', { output: [{ ...message, status: 'failed' }, compaction] }],
+    ['with a message with another status', { output: [{ ...message, status: 'failed' }, compaction] }],
     ['with a message without content', { output: [{ ...message, content: undefined }, compaction] }],
-    ['with a message whose content is a text', { output: [{ ...message, content: 'hi' }, compaction] }],
-    ['with a block that is no object', { output: [{ ...message, content: ['hi'] }, compaction] }],
+    ['with a message with string content', { output: [{ ...message, content: 'hi' }, compaction] }],
+    ['with a block that is not an object', { output: [{ ...message, content: ['hi'] }, compaction] }],
     ['with a block without text', { output: [{ ...message, content: [{ type: 'input_text' }] }, compaction] }],
     ['with a block without type', { output: [{ ...message, content: [{ text: 'hi' }] }, compaction] }],
     [
-      'with a block that a user cannot have said',
+      'with a block that users cannot send',
       { output: [{ ...message, content: [{ type: 'output_text', text: 'hi' }] }, compaction] },
     ],
     ['without usage', { usage: undefined }],
-    ['with a usage of null', { usage: null }],
-    ['with a usage in a list', { usage: [100, 40, 140] }],
+    ['with null usage', { usage: null }],
+    ['with usage in an array', { usage: [100, 40, 140] }],
     ['without input tokens', { usage: { ...usage, input_tokens: undefined } }],
     ['without output tokens', { usage: { ...usage, output_tokens: null } }],
-    ['without total', { usage: { ...usage, total_tokens: undefined } }],
+    ['without total tokens', { usage: { ...usage, total_tokens: undefined } }],
     ['with a negative total', { usage: { ...usage, total_tokens: -1 } }],
     ['with a total beyond int32', { usage: { ...usage, total_tokens: TOKEN_COUNT_MAX + 1 } }],
-    ['with details in words', { usage: { ...usage, input_tokens_details: 'none' } }],
-    ['with a cached count in words', { usage: { ...usage, input_tokens_details: { cached_tokens: '60' } } }],
-    ['with a written count below zero', { usage: { ...usage, input_tokens_details: { cache_write_tokens: -5 } } }],
-    ['with half a reasoning token', { usage: { ...usage, output_tokens_details: { reasoning_tokens: 0.5 } } }],
+    ['with details in a string', { usage: { ...usage, input_tokens_details: 'none' } }],
+    ['with a cached count in a string', { usage: { ...usage, input_tokens_details: { cached_tokens: '60' } } }],
+    ['with a negative written count', { usage: { ...usage, input_tokens_details: { cache_write_tokens: -5 } } }],
+    ['with a fractional reasoning count', { usage: { ...usage, output_tokens_details: { reasoning_tokens: 0.5 } } }],
   ];
   for (const [what, members] of broken) {
     it(`fails closed ${what}`, () => {
@@ -160,19 +160,19 @@ describe('compaction response', () => {
     });
   }
 
-  it('is sound with exactly one compaction, and that one behind all user messages', () => {
+  it('must have exactly one compaction, after all user messages', () => {
     const items = fc.array(fc.constantFrom('message', 'compaction', 'reasoning'), { maxLength: 6 });
     fc.assert(
       fc.property(items, (types) => {
         const output = types.map((type) => ({ message, compaction, reasoning: { type, id: 'rs_1' } })[type]);
         const at = types.indexOf('compaction');
-        const isSound = at !== -1 && at === types.lastIndexOf('compaction') && types.lastIndexOf('message') < at;
-        assert.equal(usageOf({ ...result, output }) !== null, isSound);
+        const isValid = at !== -1 && at === types.lastIndexOf('compaction') && types.lastIndexOf('message') < at;
+        assert.equal(usageOf({ ...result, output }) !== null, isValid);
       }),
     );
   });
 
-  it('can be referred to by its id and by its content', () => {
+  it('can be referred to by id and by content', () => {
     const item = (id: string): string => stateKey({ kind: 'item', id });
     const keys = [responseContinuationKey('resp_1'), encryptedContinuationKey('gAAA')];
     assert.deepEqual(compactionResponse.continuationKeys(responseOf(result)), [...keys, item('msg_1'), item('cmp_1')]);

@@ -6,12 +6,11 @@ import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
- * Responses of `POST /v1/responses/compact`: the compaction result of contract 2.1. A result that breaks the contract,
- * or lacks trusted usage, has no facts, so that the call fails closed.
+ * Reads responses of `POST /v1/responses/compact` (contract 2.1). A result that violates the contract, or whose usage is implausible, counts as
+ * having no usage, so the call fails closed.
  *
- * The contract leaves fields open; what it says about items is an order: the user's messages, and after all of them
- * exactly one compaction. So an item of a kind that the contract does not know breaks nothing, wherever it stands, and
- * passes; a second compaction, an incomplete one, a message of another role or one behind the compaction do not.
+ * The contract requires the user's messages followed by exactly one compaction. Items of unknown types are allowed anywhere. A second or incomplete
+ * compaction, a message of another role, or a message after the compaction is an error.
  */
 export const compactionResponse: ResponseReading = {
   keep: ['id', 'object', 'created_at', 'output', 'usage', 'service_tier'],
@@ -44,7 +43,7 @@ function isCompactionResult(response: ReadResponse): boolean {
   );
 }
 
-/** A single item may stand without an array around it; then it can only be the compaction. */
+/** A single item without an array can only be the compaction. */
 function isCompactedOutput(output: unknown): boolean {
   let hasCompaction = false;
   for (const item of Array.isArray(output) ? output : [output]) {
@@ -76,8 +75,7 @@ function isUserMessage(item: Record<string, unknown>): boolean {
 }
 
 /**
- * The contract names text. The messages are those of the request, which may contain images and files as well (contract
- * 4.3), and a provider that hands them back unchanged has not failed.
+ * The contract only names text. Messages from the request may also contain images and files (contract 4.3), which a provider may return unchanged.
  */
 function isUserContent(block: unknown): boolean {
   if (!isRecord(block)) return false;
@@ -85,7 +83,6 @@ function isUserContent(block: unknown): boolean {
   return block.type === 'input_image' || block.type === 'input_file';
 }
 
-/** All totals are present, and every count that is present is valid. */
 function isTrustedUsage(usage: unknown): boolean {
   if (!isRecord(usage)) return false;
   const { input_tokens, output_tokens, total_tokens, input_tokens_details, output_tokens_details } = usage;

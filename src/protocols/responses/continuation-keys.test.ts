@@ -19,7 +19,7 @@ const inputOf = (text: string): readonly string[] =>
   continuationKeysOfInput(Buffer.from(text), 0, Buffer.byteLength(text));
 
 describe('continuation keys', () => {
-  it('have a fixed length, differ for ids and contents, and are the same for text and its bytes', () => {
+  it('have a fixed length, differ for ids and content, and are equal for text and its bytes', () => {
     for (const content of ['', 'rs_1', '你好 😀', 'x'.repeat(100_000)]) {
       const digest = createHash('sha256').update(content).digest('base64url');
       assert.equal(responseContinuationKey(content), `r:${digest}`);
@@ -38,7 +38,7 @@ describe('continuation keys of a response', () => {
     return continuationKeys.keys();
   };
 
-  it('are its id, every compaction, and the last reasoning', () => {
+  it('include the id, every compaction, and the last reasoning', () => {
     const output = [
       { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'first' },
       { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] },
@@ -56,7 +56,7 @@ describe('continuation keys of a response', () => {
     ]);
   });
 
-  it('come of an output that is one item, too', () => {
+  it('include an output that is a single item', () => {
     const output = { type: 'compaction', id: 'cmp_1', encrypted_content: 'one' };
     assert.deepEqual(keysOf('resp_1', output), [
       responseContinuationKey('resp_1'),
@@ -65,7 +65,7 @@ describe('continuation keys of a response', () => {
     ]);
   });
 
-  it('are none if nothing can be referred to', () => {
+  it('are empty if nothing can be referred to', () => {
     assert.deepEqual(keysOf(undefined, undefined), []);
     assert.deepEqual(keysOf('', [null, 'x', [], { type: 'compaction', encrypted_content: '' }]), []);
     assert.deepEqual(
@@ -77,20 +77,20 @@ describe('continuation keys of a response', () => {
     );
   });
 
-  it('keep the id that they have if another part of the response has none', () => {
+  it('keep the id if a later part of the response has none', () => {
     const continuationKeys = new ResponseContinuationKeys();
     continuationKeys.addResponse('resp_1');
     continuationKeys.addResponse(undefined);
     assert.deepEqual(continuationKeys.keys(), [responseContinuationKey('resp_1')]);
   });
 
-  it('are bounded, and the newest are kept', () => {
+  it('are limited in number, and the newest are kept', () => {
     const contents = Array.from({ length: AFFINITY_KEYS_MAX + 5 }, (_, i) => `c${i}`);
     const output = contents.map((content) => ({ type: 'compaction', encrypted_content: content }));
     assert.deepEqual(keysOf(null, output), contents.slice(5).map(encryptedContinuationKey));
   });
 
-  it('count a context once that comes as an item and again in the whole response', () => {
+  it('count encrypted content once if it appears in an item and in the complete response', () => {
     const continuationKeys = new ResponseContinuationKeys();
     const item = { type: 'compaction', encrypted_content: 'one' };
     continuationKeys.addItem(item);
@@ -100,7 +100,7 @@ describe('continuation keys of a response', () => {
 });
 
 describe('continuation keys of an input', () => {
-  it('are the encrypted contents, the last one first', () => {
+  it('are those of encrypted content, the last one first', () => {
     const input = [
       { type: 'compaction', encrypted_content: 'one' },
       { type: 'message', role: 'user', content: 'hi' },
@@ -116,12 +116,12 @@ describe('continuation keys of an input', () => {
     ]);
   });
 
-  it('may be those of reasoning, whose maker is only preferred', () => {
+  it('can be converted to keys of reasoning, for which the same provider is only preferred', () => {
     const keys = [responseContinuationKey('resp_1'), encryptedContinuationKey('one'), encryptedContinuationKey('two')];
     assert.deepEqual(reasoningKeys(keys), [signedKey('one'), signedKey('two')]);
   });
 
-  it('are looked for in the input alone', () => {
+  it('are searched for in the input only', () => {
     const [before, input, after] = [
       '{"a":{"encrypted_content":"A"},"input":',
       '[{"encrypted_content":"B"}]',
@@ -134,7 +134,7 @@ describe('continuation keys of an input', () => {
     assert.deepEqual(continuationKeysOfInput(body, before.length, before.length), []);
   });
 
-  it('are not found if the key stands as a value, inside a text, or as the end of another key', () => {
+  it('are not found if the key is a value, within a string, or the end of another key', () => {
     for (const input of [
       ['encrypted_content', 'x'],
       [{ a: 'encrypted_content' }],
@@ -150,13 +150,13 @@ describe('continuation keys of an input', () => {
     }
   });
 
-  it('come from no values other than a text that is not empty', () => {
+  it('are created only for nonempty strings', () => {
     for (const value of ['null', '1', '[]', '{}', '""', 'true']) {
       assert.deepEqual(inputOf(`[{"encrypted_content": ${value}}]`), [], value);
     }
   });
 
-  it('are found by their value, however that is spelt', () => {
+  it('are computed from the decoded value, however it is spelled', () => {
     for (const [text, value] of [
       ['"a\\/b+c=="', 'a/b+c=='],
       ['"\\u0061b"', 'ab'],
@@ -172,7 +172,7 @@ describe('continuation keys of an input', () => {
     }
   });
 
-  it('are passed over if the text breaks off', () => {
+  it('are skipped if the text is incomplete', () => {
     for (const text of [
       '[{"encrypted_content"',
       '[{"encrypted_content":',
@@ -185,14 +185,14 @@ describe('continuation keys of an input', () => {
     assert.deepEqual(inputOf('"encrypted_content":"x"'), [encryptedContinuationKey('x')]);
   });
 
-  it('are at most so many, the newest, each once', () => {
+  it('are limited in number; the newest are kept, without duplicates', () => {
     const contents = Array.from({ length: AFFINITY_KEYS_MAX + 5 }, (_, i) => `c${i}`);
     const input = [...contents, 'c20', 'c20'].map((content) => ({ encrypted_content: content }));
     assert.deepEqual(inputOf(JSON.stringify(input)), contents.slice(5).toReversed().map(encryptedContinuationKey));
   });
 
-  // Millions of equal contents are one key, and would each be hashed.
-  it('are looked for at so many places, the last ones, and no further', () => {
+  // Millions of equal contents have one key, but each would be hashed.
+  it('are searched for at a limited number of places, starting at the end', () => {
     const filled = (places: number) => `[{"encrypted_content":"old"},${'{"encrypted_content":"x"},'.repeat(places)}1]`;
     assert.deepEqual(inputOf(filled(16_383)), [encryptedContinuationKey('x'), encryptedContinuationKey('old')]);
     assert.deepEqual(inputOf(filled(16_384)), [encryptedContinuationKey('x')]);
@@ -200,7 +200,7 @@ describe('continuation keys of an input', () => {
     assert.deepEqual(inputOf(quoted), []);
   });
 
-  it('are the same as those that parsing finds', () => {
+  it('equal those found by parsing', () => {
     const item = fc.oneof(
       { weight: 3, arbitrary: stringText.map(({ text }) => `{"type":"compaction","encrypted_content" : ${text}}`) },
       fc.tuple(stringText, valueText).map(([key, value]) => `{${key.text}:${value}}`),

@@ -6,41 +6,37 @@ import { signedKey, signedKeyOfHash } from '../signed-blocks.ts';
 import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
 
 /**
- * Continuation keys: hashes of what a later call may refer to, which therefore has to go to the provider that made it.
- * A response is known by its id, a compaction by its encrypted content. Both become keys of fixed length, `r:` or `e:` and a
- * SHA-256 in base64url, so that neither an id nor a content is stored. Reasoning is a signed block, whose maker is only
- * preferred.
+ * Continuation keys are hashes of what later calls may refer to; such calls must go to the same provider. Responses are identified by id, compactions
+ * by encrypted content: `r:` or `e:` and a SHA-256 in base64url, so that neither ids nor content are stored. For reasoning, which is a signed block,
+ * the same provider is only preferred.
  */
 
-/** The most contexts that are kept of one response, beside its id, and looked for in one request. */
+/** Maximum compactions stored per response, and looked up per request. */
 export const AFFINITY_KEYS_MAX = 16;
 
 export function responseContinuationKey(id: string): string {
   return stateKey({ kind: 'response', id });
 }
 
-/** @param content The value of the JSON string, escapes resolved; as a buffer in UTF-8. */
+/** @param content The decoded value of the JSON string; a buffer contains UTF-8. */
 export function encryptedContinuationKey(content: Buffer | string): string {
   return `${ENCRYPTED}${hash('sha256', content, 'base64url')}`;
 }
 
 const ENCRYPTED = 'e:';
 
-/** The keys of contexts as those of reasoning, whose maker is only preferred. */
 export function reasoningKeys(continuationKeys: readonly string[]): string[] {
   const contexts = continuationKeys.filter((key) => key.startsWith(ENCRYPTED));
   return contexts.map((key) => signedKeyOfHash(key.slice(ENCRYPTED.length)));
 }
 
-/** Compactions, by the name in the contract (2.1) and by that of an earlier version of the vendor's own backend. */
+/** The type in the contract (2.1), and the type in an earlier version of the vendor's backend. */
 const COMPACTION_TYPES: readonly unknown[] = ['compaction', 'compaction_summary'];
 
-/** How many output items, containers and files of one response a later call may refer to. */
 const STATE_KEYS_MAX = REFERENCES_MAX;
 
 /**
- * Gathers what a later call may refer to of one response: its id, its items, their containers and files, its
- * compactions, and the last reasoning. Keeps nothing but the keys.
+ * Collects the keys of what later calls may refer to: the response, its items, their containers and files, its compactions, and the last reasoning.
  */
 export class ResponseContinuationKeys {
   readonly #keepsItems: boolean;
@@ -49,9 +45,7 @@ export class ResponseContinuationKeys {
   readonly #compactions = new Set<string>();
   #reasoning: string | null = null;
 
-  /**
-   * @param keepsItems Whether the provider keeps the items of the response, as it does unless the request forbids it.
-   */
+  /** @param keepsItems Whether the provider stores the items of the response. It does unless the request forbids it. */
   constructor(keepsItems = true) {
     this.#keepsItems = keepsItems;
   }
@@ -60,7 +54,6 @@ export class ResponseContinuationKeys {
     if (typeof id === 'string' && id !== '') this.#response = responseContinuationKey(id);
   }
 
-  /** Takes an output item in; items that no later call can refer to are skipped. */
   addItem(item: unknown): void {
     if (!isRecord(item)) return;
     if (this.#keepsItems) this.#addState('item', item.id);
@@ -89,7 +82,7 @@ export class ResponseContinuationKeys {
     }
   }
 
-  /** Files that a tool made are cited in annotations of the text. */
+  /** Text annotations cite the files that a tool created. */
   #addFiles(block: unknown): void {
     if (!isRecord(block) || !Array.isArray(block.annotations)) return;
     for (const annotation of block.annotations) {
@@ -107,22 +100,19 @@ export class ResponseContinuationKeys {
 
 const CONTAINER_FILE = 'container_file_citation';
 
-/**
- * The most places of an input that are looked at. Conversations have a few hundred; a hostile input may have millions.
- */
+/** Maximum matches examined. Conversations have a few hundred; a hostile input may have millions. */
 const PLACES_MAX = 16_384;
 
 const KEY = Buffer.from('"encrypted_content"');
 const BACKSLASH = 0x5c;
 
 /**
- * The contexts that the `input` of a request brings along, the newest first, which is the last one in the text; at most
- * `AFFINITY_KEYS_MAX`. `body[inputStart, inputEnd)` is the value of `input` and known to be JSON; it is searched, not parsed.
- * Linear: the text is gone through once from its end, and at most `PLACES_MAX` values are read, each once.
+ * Returns the keys of encrypted content in the `input` of a request, newest (last in the text) first, at most `AFFINITY_KEYS_MAX`. `body[inputStart,
+ * inputEnd)` is the value of `input` and must be valid JSON. It is searched once from its end, without parsing, and at most `PLACES_MAX` values are
+ * read.
  *
- * A quote that is escaped never opens a string, and one that opens a string never follows a backslash: so single bytes
- * distinguish the key from the same letters inside a text. A key spelt with escapes is not found; no client writes one,
- * and such a call would only lose its continuation key.
+ * An opening quote never follows a backslash, which distinguishes a key from the same characters inside a string. A key with escapes is not found. No
+ * client writes one, and the call would only lose its continuation key.
  */
 export function continuationKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
   const input = body.subarray(inputStart, inputEnd);
@@ -131,7 +121,7 @@ export function continuationKeysOfInput(body: Buffer, inputStart: number, inputE
   for (let places = 0; at !== -1 && places < PLACES_MAX && keys.size < AFFINITY_KEYS_MAX; places++) {
     const content = input[at - 1] === BACKSLASH ? null : stringAt(input, valueStart(input, at + KEY.length));
     if (content !== null && content.length > 0) keys.add(encryptedContinuationKey(content));
-    // An offset below zero would count from the end.
+    // A negative offset would count from the end.
     at = at === 0 ? -1 : input.lastIndexOf(KEY, at - 1);
   }
   return [...keys];

@@ -3,8 +3,7 @@ import { type ChatErrorBody, renderChat } from '../chat/errors.ts';
 import { unixSeconds } from '../plan-windows.ts';
 
 /**
- * An event named `error` whose data are the error itself, with `error` as their `type`, as in the streams of responses
- * and of images (contract, section 6).
+ * An event named `error` with the error members at the top level and `"type": "error"`, for streams of responses and images (contract, section 6).
  */
 export const typedStreamError: RenderStreamError = (error) => {
   const { error: body } = renderChat(error);
@@ -12,10 +11,7 @@ export const typedStreamError: RenderStreamError = (error) => {
   return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
 };
 
-/**
- * The two events with which the vendor ends a responses stream that has failed. SDKs throw at the first one; Codex reads only the
- * second one.
- */
+/** The vendor ends a failed responses stream with two events. SDKs throw at the first; Codex reads only the second. */
 export const responsesStreamError: RenderStreamError = (error, requestId) => {
   const { code, message } = error;
   const response = { id: requestId, object: 'response', status: 'failed', error: { code, message }, output: [] };
@@ -31,8 +27,8 @@ interface ResponsesErrorBody {
 }
 
 /**
- * The chat envelope; a limit that frees by itself has the type by which Codex knows one, and the instant. Codex shows such a
- * 429 with the time and ends, if any other is words of its own.
+ * The chat format. Errors for limits that reset also have the type and the time by which Codex recognizes them; Codex then displays the time and
+ * stops.
  */
 export const responsesEnvelope: Envelope<ResponsesErrorBody> = {
   name: 'chat',

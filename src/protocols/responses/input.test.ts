@@ -7,7 +7,7 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { checkEstimateInput, checkEstimateTools, checkInput } from './input.ts';
 
-/** The error that a check throws; it is always a refusal of the request, with words of bounded length. */
+/** The error of a check, which must be a refusal with a message of limited length. */
 function refusalOf(check: () => void): GatewayError {
   try {
     check();
@@ -23,7 +23,7 @@ function refusalOf(check: () => void): GatewayError {
 
 const paramOf = (input: unknown): string | null => refusalOf(() => checkInput(input)).param;
 
-/** One of each kind that the vendor's own client may send, in the forms of its types. */
+/** One item of each kind that the vendor's client may send, in the forms of its types. */
 const clientItems: readonly ResponseInputItem[] = [
   { role: 'user', content: 'hi' },
   { role: 'assistant', content: 'hi', phase: 'commentary' },
@@ -142,18 +142,18 @@ const clientItems: readonly ResponseInputItem[] = [
   { type: 'program_output', id: 'p_1', call_id: 'call_1', result: 'x', status: 'completed' },
 ];
 
-describe('input', () => {
-  it('is a text, a list of items, or nothing', () => {
+describe('input of a responses request', () => {
+  it('may be a string, a list of items, or absent', () => {
     for (const input of [undefined, null, '', 'hi', [], [{}]]) checkInput(input);
     for (const input of [7, true, {}, { role: 'user', content: 'hi' }]) assert.equal(paramOf(input), 'input');
     for (const item of [null, 'hi', 7, []]) assert.equal(paramOf([{}, item]), 'input[1]');
   });
 
-  it('takes what the client of the vendor may send', () => {
+  it("accepts what the vendor's client may send", () => {
     for (const item of clientItems) assert.doesNotThrow(() => checkInput([item]), JSON.stringify(item));
   });
 
-  /** A value that a field may have, and values that it may not. */
+  /** Valid and invalid values of each field. */
   const declared: Readonly<Record<string, readonly [taken: unknown, ...refused: unknown[]]>> = {
     type: ['message', 7, {}, []],
     id: ['a', 7],
@@ -184,7 +184,7 @@ describe('input', () => {
     pending_safety_checks: [[{}], 'a', {}],
   };
   for (const [name, [taken, ...refused]] of Object.entries(declared)) {
-    it(`refuses an item with a wrong ${name} and blames that field`, () => {
+    it(`refuses an item with an invalid ${name}, and blames that field`, () => {
       for (const value of refused) {
         assert.equal(paramOf([{}, { [name]: value }]), `input[1].${name}`, JSON.stringify(value).slice(0, 50));
       }
@@ -192,7 +192,7 @@ describe('input', () => {
     });
   }
 
-  it('refuses a list with a wrong part and blames that part', () => {
+  it('refuses a list with an invalid element, and blames that element', () => {
     for (const name of ['commands', 'queries']) {
       assert.equal(paramOf([{ [name]: ['a', 7] }]), `input[0].${name}[1]`);
       assert.equal(paramOf([{ [name]: [null] }]), `input[0].${name}[0]`);
@@ -229,7 +229,7 @@ describe('input', () => {
     prompt_cache_breakpoint: ['explicit', []],
   };
   for (const [name, values] of Object.entries(blockFields)) {
-    it(`refuses an input block with a wrong ${name} and blames that field`, () => {
+    it(`refuses an input block with an invalid ${name}, and blames that field`, () => {
       for (const type of ['input_text', 'input_image', 'input_file']) {
         for (const value of values) {
           const block = { type, [name]: value };
@@ -242,7 +242,7 @@ describe('input', () => {
     });
   }
 
-  it('refuses a file id in any block, because there are no files', () => {
+  it('refuses a file id in any block, since files are not supported', () => {
     for (const type of ['input_file', 'input_image', 'tomorrow', null, 7]) {
       const block = { type, file_id: 'file_1' };
       assert.equal(paramOf([{}, {}, {}, { content: [block] }]), 'input[3].content[0].file_id');
@@ -253,12 +253,12 @@ describe('input', () => {
     checkInput([{ content: [{ type: 'input_file', file_id: null, file_url: 'x' }] }]);
   });
 
-  it('leaves fields that are not declared open', () => {
+  it('allows undeclared fields', () => {
     checkInput([{ type: 'tomorrow', input: 7, result: [], environment: 'x', __proto__: { status: 7 } }]);
     checkInput(JSON.parse('[{"__proto__":7,"constructor":1,"content":[{"type":"input_text","toString":1}]}]'));
   });
 
-  it('names the field and what is wrong with it, in few words', () => {
+  it('names the field and the problem concisely', () => {
     const messageOf = (input: unknown): string => refusalOf(() => checkInput(input)).message;
     assert.equal(
       messageOf([{ content: 7 }]),
@@ -270,11 +270,11 @@ describe('input', () => {
     assert.match(messageOf([{ status: 'a"b' }]), /must be one of in_progress, completed, .*, not "a\\"b"\.$/);
   });
 
-  it('is checked under the name that it has', () => {
+  it('uses the given name in errors', () => {
     assert.equal(refusalOf(() => checkInput([7], 'body.input')).param, 'body.input[0]');
   });
 
-  it('accepts or refuses whatever comes, and never fails otherwise', () => {
+  it('is accepted or refused, and never fails in another way', () => {
     const names = [...Object.keys(declared), 'arguments', 'file_id'];
     const item = fc.array(fc.tuple(fc.constantFrom(...names), valueText), { maxLength: 4 });
     fc.assert(
@@ -292,16 +292,16 @@ describe('input', () => {
   });
 });
 
-describe('input to be estimated', () => {
+describe('input of a token estimate', () => {
   const estimateParamOf = (input: unknown): string | null => refusalOf(() => checkEstimateInput(input)).param;
 
-  it('passes the checks of any input', () => {
+  it('is validated like other input', () => {
     for (const input of [undefined, null, 'hi', [], [{ role: 'user', content: 'hi' }]]) checkEstimateInput(input);
     assert.equal(estimateParamOf(7), 'input');
     assert.equal(estimateParamOf([{ content: [{ type: 'input_file', file_id: 'x' }] }]), 'input[0].content[0].file_id');
   });
 
-  it('refuses items that stand for others', () => {
+  it('must not have items that refer to others', () => {
     assert.equal(estimateParamOf([{}, { type: 'item_reference', id: 'msg_1' }]), 'input[1].type');
     assert.equal(estimateParamOf([{ type: 'item_reference' }]), 'input[0].type');
     assert.equal(estimateParamOf([{ id: 'msg_1' }]), 'input[0].id');
@@ -309,22 +309,22 @@ describe('input to be estimated', () => {
     assert.equal(estimateParamOf([{ id: 'msg_1', role: 'user', content: 'hi' }]), 'input[0].id');
   });
 
-  it('takes items that have both a type and an id, and items that have neither', () => {
+  it('accepts items with both type and id, and items with neither', () => {
     checkEstimateInput([
       { type: 'message', id: 'msg_1', role: 'user', content: 'hi' },
       { type: null, id: null, role: 'user', content: 'hi' },
     ]);
   });
 
-  it('refuses tools inside the input that discover their schemas elsewhere', () => {
+  it('must not have tools within it that fetch their schemas', () => {
     const tools = [{ type: 'local_shell' }, { type: 'mcp', server_label: 's', server_url: 'https://example.com' }];
     assert.equal(estimateParamOf([{ type: 'additional_tools', tools }]), 'input[0].tools[1].server_url');
     checkInput([{ type: 'additional_tools', tools }]);
   });
 });
 
-describe('tools to be estimated', () => {
-  it('are objects, or none', () => {
+describe('tools of a token estimate', () => {
+  it('must be objects or absent', () => {
     for (const tools of [undefined, null, [], [{}], [{ type: 'function', name: 'f', parameters: {} }]]) {
       checkEstimateTools(tools);
     }
@@ -332,7 +332,7 @@ describe('tools to be estimated', () => {
     assert.equal(refusalOf(() => checkEstimateTools([{}, null])).param, 'tools[1]');
   });
 
-  it('are not those whose schemas come from an mcp server, connector or tunnel', () => {
+  it('must not fetch schemas from an mcp server, connector or tunnel', () => {
     for (const name of ['server_url', 'connector_id', 'tunnel_id', 'connector', 'tunnel']) {
       const tool = { type: 'mcp', server_label: 's', [name]: 'x' };
       assert.equal(refusalOf(() => checkEstimateTools([{}, tool])).param, `tools[1].${name}`);

@@ -2,17 +2,16 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isRecord } from '../../lib/json/json.ts';
 
 /**
- * The checks of `input` and `tools` for compact and input_tokens (contract 4.3, 4.4). Declared fields keep their types
- * and values, fields that are not declared are open, null is absent. Two levels, items and their blocks, so the depth
- * of a body costs nothing.
+ * Validates `input` and `tools` for compact and input_tokens (contract 4.3, 4.4). Declared fields must have the right type and value; other fields
+ * are allowed, and null counts as absent. Only items and their blocks are checked, so the depth of a body has no cost.
  */
 
-/** `objects` and `strings` are arrays of them; `blocks` and `openBlocks` are arrays of content blocks. */
+/** `objects`, `strings`, `blocks`, `openBlocks`: arrays of objects, strings or content blocks. */
 type Form = 'any' | 'string' | 'boolean' | 'object' | 'strings' | 'objects' | 'blocks' | 'openBlocks';
 
 interface Field {
   readonly forms: readonly Form[];
-  /** The only values of a string; absent: any. */
+  /** Allowed strings; absent: any. */
   readonly values?: readonly string[];
 }
 
@@ -20,9 +19,8 @@ const text: Field = { forms: ['string'] };
 const objects: Field = { forms: ['objects'] };
 
 /**
- * Input items, one row a field (contract 4.3). Where the vendor's own clients send more forms of a field than the
- * contract lists, depending on the type of the item, those pass too: a history that the vendor produced has to be
- * accepted. Such a row says which items.
+ * Fields of input items (contract 4.3). The vendor's clients send some fields in more forms than the contract lists, depending on the type of item.
+ * These are accepted too, since a history from the vendor must pass; comments name the items.
  */
 const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
@@ -31,14 +29,14 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['name', text],
   ['namespace', text],
   ['call_id', text],
-  // A model wrote this text, so it need not be JSON. `tool_search_call` has the value itself.
+  // Written by a model, so it may be invalid JSON. `tool_search_call` has the value itself.
   ['arguments', { forms: ['any'] }],
   ['encrypted_content', text],
   [
     'status',
     {
       forms: ['string'],
-      // Behind the contract's three: those of `*_call` items and of `apply_patch_call_output`.
+      // The first three are in the contract; the others are used by `*_call` items and `apply_patch_call_output`.
       values: [
         'in_progress',
         'completed',
@@ -52,7 +50,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
     },
   ],
   ['content', { forms: ['string', 'blocks'] }],
-  // `image_generation_call` has a string.
+  // A string in `image_generation_call`.
   ['action', { forms: ['object', 'string'] }],
   ['approval_request_id', text],
   ['approve', { forms: ['boolean'] }],
@@ -64,7 +62,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['server_label', text],
   ['server_url', text],
   ['shell_id', text],
-  // Functions and custom tools return a string or content blocks, shells return objects that have no type.
+  // A string or content blocks for functions and custom tools; objects without a type for shells.
   ['output', { forms: ['object', 'string', 'openBlocks'] }],
   ['queries', { forms: ['strings'] }],
   ['results', objects],
@@ -74,7 +72,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['pending_safety_checks', objects],
 ]);
 
-/** Content blocks, one row a field (contract 4.3). `file_id` is refused before the table is asked. */
+/** Fields of content blocks (contract 4.3). `file_id` is refused before this table is used. */
 const blockFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
   ['text', text],
@@ -87,31 +85,26 @@ const blockFields: ReadonlyMap<string, Field> = new Map<string, Field>([
 ]);
 
 /**
- * The blocks that the table describes. Clients send back what assistants wrote as well: `output_text`, `refusal`,
- * `summary_text`, `reasoning_text` and whatever the vendor adds. Their fields are the vendor's.
+ * Block types that the table describes. Blocks of assistants (`output_text`, `refusal`, `summary_text`, `reasoning_text` and others) may have any
+ * fields.
  */
 const blockTypes: readonly unknown[] = ['input_text', 'input_image', 'input_file'];
 
-/**
- * Checks the `input` of a request: a text, items, or nothing.
- *
- * @throws GatewayError `invalidRequest` that blames the first wrong field, such as `input[3].content[0].file_id`.
- */
+/** @throws GatewayError `invalidRequest` with the path of the first invalid field, such as `input[3].content[0].file_id`. */
 export function checkInput(input: unknown, param = 'input'): void {
   if (isAbsent(input) || typeof input === 'string') return;
   if (!Array.isArray(input)) throw wrongForm(param, 'a string or an array of objects', input);
   input.forEach((item: unknown, index) => {
     const path = `${param}[${index}]`;
     if (!isRecord(item)) throw wrongForm(path, 'an object', item);
-    // A block may stand among the items without a message around it.
+    // A block may appear directly among the items.
     refuseFile(item, path);
     checkFields(item, itemFields, path);
   });
 }
 
 /**
- * Checks the `input` of a request whose tokens are to be estimated. An item that stands for another one, which only the
- * provider has, cannot be estimated (contract 4.4): an `item_reference`, or an id without a type.
+ * An item that references a stored one cannot be estimated (contract 4.4): an `item_reference`, or an id without a type.
  *
  * @throws GatewayError `invalidRequest`
  */
@@ -126,12 +119,11 @@ export function checkEstimateInput(input: unknown, param = 'input'): void {
   });
 }
 
-/** What makes an `mcp` tool fetch its schemas from elsewhere: a server, a connector or a tunnel. */
+/** Members that make an `mcp` tool fetch its schemas from a server, connector or tunnel. */
 const REMOTE_FIELDS = ['server_url', 'connector_id', 'tunnel_id', 'connector', 'tunnel'];
 
 /**
- * Checks the `tools` of a request whose tokens are to be estimated. Schemas that a tool discovers elsewhere are not
- * fetched, so they cannot be counted (contract 4.4).
+ * Remote schemas are not fetched, so they cannot be counted (contract 4.4).
  *
  * @throws GatewayError `invalidRequest`
  */
@@ -145,7 +137,7 @@ export function checkEstimateTools(tools: unknown, param = 'tools'): void {
     const remote = REMOTE_FIELDS.find((name) => !isAbsent(tool[name]));
     if (remote === undefined) return;
     throw invalidRequest(
-      `The tokens of an mcp tool that discovers its schemas through "${remote}" cannot be estimated.`,
+      `Tokens cannot be estimated for an mcp tool that fetches its schemas through "${remote}".`,
       `${path}.${remote}`,
     );
   });
@@ -153,12 +145,11 @@ export function checkEstimateTools(tools: unknown, param = 'tools'): void {
 
 function reference(param: string): Error {
   return invalidRequest(
-    'An item that refers to an earlier one cannot be estimated; send the item itself, with its type.',
+    'Items that refer to earlier items cannot be estimated. Send the full item, including its type.',
     param,
   );
 }
 
-/** Checks the fields of an item or a block that are declared; the others are open. */
 function checkFields(record: Record<string, unknown>, fields: ReadonlyMap<string, Field>, path: string): void {
   for (const name of Object.keys(record)) {
     const field = fields.get(name);
@@ -173,10 +164,9 @@ function checkFields(record: Record<string, unknown>, fields: ReadonlyMap<string
   }
 }
 
-/** Checks what a value of the right form is made of. */
 function checkParts(value: unknown, form: Form, param: string): void {
   if (!Array.isArray(value)) {
-    // A screenshot stands in `output` without an array around it.
+    // A screenshot appears in `output` without an array.
     if (form === 'object' && isRecord(value)) refuseFile(value, param);
     return;
   }
@@ -204,7 +194,7 @@ function checkBlock(block: Record<string, unknown>, path: string, needsType: boo
 
 function refuseFile(block: Record<string, unknown>, path: string): void {
   if (isAbsent(block.file_id)) return;
-  throw invalidRequest('Files are not implemented; send the content itself or a URL.', `${path}.file_id`);
+  throw invalidRequest('File ids are not supported. Send the content itself or a URL.', `${path}.file_id`);
 }
 
 const formNames: Readonly<Record<Form, string>> = {
@@ -237,7 +227,6 @@ function isAbsent(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
-/** How much of a value an error repeats. */
 const FOUND_CHARACTERS_MAX = 40;
 
 function wrongForm(param: string, expected: string, value: unknown): Error {

@@ -5,7 +5,7 @@ const WINDOWS = {
   weekly: { prefix: 'x-codex-secondary', minutes: 10_080 },
 } as const;
 
-/** The windows of a plan as Codex reads them: percent, minutes and Unix seconds. */
+/** Plan windows for Codex: usage in percent, lengths in minutes, times in Unix seconds. */
 export const responsesPlanHeaders: PlanHeaders = (windows) => {
   const headers: Record<string, string> = {};
   for (const window of windows) {

@@ -22,12 +22,12 @@ const response = {
 const facts = { ...noUsage, inputTokens: 10, outputTokens: 5, reasoningTokens: 2 };
 const usageOf = (members: object) => responsesResponse().usage(responseOf(members), 'tokens');
 
-describe('responses response', () => {
+describe('a non-streaming responses response', () => {
   it('is billed by its usage', () => {
     assert.deepEqual(usageOf(response), facts);
   });
 
-  it('is billed if it is incomplete, or failed after tokens had been used up', () => {
+  it('is billed if it is incomplete, or failed after using tokens', () => {
     assert.deepEqual(usageOf({ ...response, status: 'incomplete' }), facts);
     assert.deepEqual(usageOf({ ...response, status: 'failed', error: { code: 'server_error', message: 'x' } }), facts);
   });
@@ -40,19 +40,19 @@ describe('responses response', () => {
     }
   });
 
-  it('fails closed if it is another object', () => {
+  it('fails closed if it is another type of object', () => {
     for (const object of ['response.compaction', 'chat.completion', null, undefined]) {
       assert.equal(usageOf({ ...response, object }), null);
     }
   });
 
-  it('can be referred to by its id and by what it encrypted', () => {
+  it('can be referred to by id and by encrypted content', () => {
     assert.deepEqual(responsesResponse().continuationKeys(responseOf(response)), [
       responseContinuationKey('resp_1'),
       signedKey('thought'),
       ...['rs_1', 'msg_1'].map((id) => stateKey({ kind: 'item', id })),
     ]);
-    // The provider does not keep the items of a response that was not to be stored.
+    // The provider does not keep the items of a response with store: false.
     assert.deepEqual(responsesResponse(false).continuationKeys(responseOf(response)), [
       responseContinuationKey('resp_1'),
       signedKey('thought'),

@@ -3,10 +3,9 @@ import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 import { RESPONSE_TEXT } from './written.ts';
 
-/** What the price depends on beside usage and output. */
 const BILLED = ['service_tier', 'tool_usage', 'server_side_tool_usage'];
 
-/** Of a response that failed or has only been queued, nothing is known. */
+/** Responses that failed or are only queued cannot be estimated. `undefined`: no status. */
 const ENDED = [undefined, 'completed', 'incomplete'];
 
 const ESTIMATE: ResponseEstimate = {
@@ -22,9 +21,8 @@ const ESTIMATE: ResponseEstimate = {
 };
 
 /**
- * Whole responses of `POST /v1/responses`. They are billed by their usage, whatever their status says: an incomplete
- * response has one, a failed response has one where tokens were used up. Without usage the call fails closed, unless its
- * provider is configured otherwise; one that failed early or has only been queued always does.
+ * Responses are billed by usage, whatever their status: incomplete and failed ones can have usage too. Without usage the call fails closed, unless
+ * the provider's configuration allows an estimate.
  */
 export const responsesResponse = (keepsItems = true, context: ResponsesUsageContext = {}): ResponseReading => ({
   keep: ['id', 'object', 'usage', 'output', ...BILLED],

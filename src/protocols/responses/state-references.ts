@@ -5,7 +5,6 @@ import { skill } from '../skills.ts';
 import { ENVIRONMENT } from '../tools.ts';
 import { BLOCK_MEMBERS, MEDIA, topMembers } from '../top-members.ts';
 
-/** A content block, or a screenshot. */
 const BLOCK = openMembers({
   ...BLOCK_MEMBERS,
   container_id: state('container'),
@@ -13,17 +12,16 @@ const BLOCK = openMembers({
   annotations: 'content',
   logprobs: 'content',
 });
-/** Content blocks, or a screenshot that stands without an array around it. */
+/** Content blocks, or a screenshot without an array. */
 const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
-/** The members of items that have a rule. */
 const ITEM_RULES = {
   type: 'setting',
   id: 'content',
   status: 'content',
   container_id: state('container'),
   file_id: state('file'),
-  // Declared for items (contract 4.3), where no vendor looks it up; in a tool it names state.
+  // Declared for items (contract 4.3), where no vendor resolves it. In a tool it refers to state.
   connector_id: 'content',
   environment: open(ENVIRONMENT),
   content: BLOCKS,
@@ -42,10 +40,10 @@ const ITEM = openMembers({
   ...ITEM_RULES,
 });
 
-/** The content of an item. An item of an unknown type, or without a type, and with none of these refers to one that the provider keeps. */
+/** Content members of items. An item of unknown type with none of these refers to an item that the provider stores. */
 const CONTENT: readonly string[] = ['content', 'output', 'tools', ...ITEM_CONTENT];
 
-/** Items that the vendor looks up by their id unless they bring one of these members. */
+/** Items that the vendor looks up by id unless they contain one of these members. */
 const LOOKED_UP: Readonly<Record<string, readonly string[]>> = {
   item_reference: [],
   message: ['content'],
@@ -55,7 +53,7 @@ const LOOKED_UP: Readonly<Record<string, readonly string[]>> = {
   image_generation_call: ['result'],
 };
 
-/** Items that are complete as they stand. */
+/** Items that never refer to stored ones. */
 const COMPLETE = [
   ...['file_search_call', 'computer_call', 'computer_call_output', 'web_search_call', 'function_call'],
   ...['function_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'configuration_update'],
@@ -65,7 +63,7 @@ const COMPLETE = [
   ...['program_output', 'input_text', 'input_image', 'input_file'],
 ];
 
-/** By the type of an item, the members of which it needs one; an empty list: it is always looked up. */
+/** Members by item type, one of which makes the item complete. An empty list: always looked up. */
 export const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[] | 'complete'> = new Map<
   string,
   readonly string[] | 'complete'
@@ -90,7 +88,7 @@ function readItem(reader: RequestReader, reads: Reads): void {
   reader.references.readId(json.from(idStart), 'item', reader.param('id'));
 }
 
-/** Members at the top in the vendor's documentation, in addition to those of all protocols. */
+/** Top-level members that only this protocol documents. */
 const CONTENT_AT_TOP = [
   ...['access_programs', 'background', 'context_management', 'image', 'include', 'max_output_tokens'],
   ...['max_tool_calls', 'moderation', 'parallel_tool_calls', 'prompt_cache_retention', 'reasoning', 'store', 'text'],

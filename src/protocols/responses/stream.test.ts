@@ -26,13 +26,13 @@ function dataOf(data: object | string): Buffer {
   return Buffer.from(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
 }
 
-/** Reads an event the way the tap does: only where it matters. */
+/** Reads an event like the tap, only if it matters. */
 function read(reading: StreamReading, event: Buffer): EventMeaning | 'unread' {
   return reading.matters(event) ? reading.read(event) : 'unread';
 }
 
 describe('responses stream', () => {
-  it('leaves the events between the first and the last unread', () => {
+  it('does not parse the events between the first and the last', () => {
     const reading = readResponsesStream();
     const well = { id: 'resp_1', object: 'response', status: 'in_progress', error: null, output: [], usage: null };
     const text = 'say "type":"response.completed" {"error":1} "encrypted_content":"x"\nevent: error\n';
@@ -55,7 +55,7 @@ describe('responses stream', () => {
     assert.deepEqual(reading.continuationKeys?.(), []);
   });
 
-  it('sees an end of the output in any part that is done', () => {
+  it('detects an end of the output when any part is done', () => {
     const item = { type: 'message', content: [{ type: 'output_text', text: 'response.completed' }] };
     for (const done of [
       eventOf('response.output_text.done', { text: 'a' }),
@@ -68,7 +68,7 @@ describe('responses stream', () => {
       assert.equal(reading.hasOutputEnd, false);
       assert.equal(read(reading, done), 'pass');
       assert.equal(reading.hasOutputEnd, true);
-      // Further ones add nothing.
+      // Further ends have no effect.
       assert.equal(read(reading, eventOf('response.output_text.done', { text: 'b' })), 'unread');
     }
     const large = readResponsesStream();
@@ -78,7 +78,7 @@ describe('responses stream', () => {
     assert.equal(large.hasOutputEnd, true);
   });
 
-  it('counts encrypted reasoning by the size of what it stands for', () => {
+  it('counts encrypted reasoning by its decoded size', () => {
     const text = new WrittenText(readResponsesStream().written!);
     const item = { type: 'reasoning', encrypted_content: 'A'.repeat(400), summary: [] };
     text.add(eventOf('response.output_item.added', { item: { ...item, encrypted_content: 'A'.repeat(80) } }));
@@ -86,7 +86,7 @@ describe('responses stream', () => {
     assert.equal(text.sizeBytes, 300);
   });
 
-  it('is billed by the greatest figures if it ends twice', () => {
+  it('is billed by the maximum figures if it ends twice', () => {
     const zero = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
     for (const order of [
       [usage, zero],
@@ -99,7 +99,7 @@ describe('responses stream', () => {
     }
   });
 
-  it('ends with the response that is complete or incomplete, and is billed by its usage', () => {
+  it('ends with a complete or incomplete response, and is billed by its usage', () => {
     for (const type of ['response.completed', 'response.incomplete', 'response.done']) {
       for (const event of [
         eventOf(type, { response: { id: 'resp_1', usage } }),
@@ -116,7 +116,7 @@ describe('responses stream', () => {
     }
   });
 
-  it('has no usage if the last response has none that can be read', () => {
+  it('has no usage if the last response has none that is readable', () => {
     for (const rest of [{}, { response: null }, { response: {} }, { response: { usage: { input_tokens: 1 } } }]) {
       const reading = readResponsesStream();
       assert.equal(read(reading, eventOf('response.completed', rest)), 'terminal');
@@ -134,7 +134,7 @@ describe('responses stream', () => {
     assert.equal(free.usage(), null);
   });
 
-  it('has failed with an error, in any form that providers give it', () => {
+  it('has failed after an error in any format that providers use', () => {
     for (const event of [
       eventOf('error', { code: 'server_error', message: 'overloaded', param: null }),
       eventOf('error', { error: { type: 'server_error', message: 'overloaded' } }),
@@ -147,14 +147,14 @@ describe('responses stream', () => {
     }
   });
 
-  it('goes by the type if the name of the event says otherwise, as clients do', () => {
+  it('prefers the type over the event name, as clients do', () => {
     const delta = Buffer.from('event: response.completed\ndata: {"type":"response.output_text.delta","delta":"x"}\n\n');
     assert.equal(read(readResponsesStream(), delta), 'pass');
     const call = Buffer.from('event: x\ndata: {"type":"response.mcp_call.failed","error":{"message":"y"}}\n\n');
     assert.equal(read(readResponsesStream(), call), 'pass');
   });
 
-  it('passes on what only had to be looked at, and what it cannot read', () => {
+  it('forwards events that merely had to be parsed, and invalid ones', () => {
     for (const event of [
       eventOf('response.created'),
       eventOf('response.output_item.added', { item: { type: 'reasoning', encrypted_content: '' } }),
@@ -172,7 +172,7 @@ describe('responses stream', () => {
     }
   });
 
-  it('can be referred to by the id that it began with, and by items that encrypt', () => {
+  it('can be referred to by its initial id, and by encrypted items', () => {
     const reading = readResponsesStream();
     read(reading, eventOf('response.created', { response: { id: 'resp_1', output: [] } }));
     const item = (type: string, content: string | null): EventMeaning | 'unread' =>
@@ -192,7 +192,7 @@ describe('responses stream', () => {
     assert.deepEqual(reading.continuationKeys?.(), keys);
   });
 
-  it('can be referred to by what only the last event has', () => {
+  it('can be referred to by what only the last event contains', () => {
     const reading = readResponsesStream();
     const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'context' }];
     read(reading, eventOf('response.completed', { response: { id: 'resp_2', output, usage } }));
@@ -203,7 +203,7 @@ describe('responses stream', () => {
     ]);
   });
 
-  it('counts text in deltas and not where it is repeated', () => {
+  it('counts text in deltas, and not where it is repeated', () => {
     const count = (...events: readonly Buffer[]): number => {
       const text = new WrittenText(readResponsesStream().written!);
       for (const event of events) text.add(event);
@@ -226,13 +226,13 @@ describe('responses stream', () => {
     assert.equal(count(delta, eventOf('response.output_item.done', { item })), 5);
   });
 
-  it('has failed if the response that is done says so', () => {
+  it('has failed if response.done reports a failure', () => {
     const reading = readResponsesStream();
     assert.equal(read(reading, eventOf('response.done', { response: { id: 'r', status: 'failed', usage } })), 'failed');
     assert.deepEqual(reading.usage(), facts);
   });
 
-  it('needs its end whole, however large, and nothing else', () => {
+  it('buffers its end as a whole, however large, and nothing else', () => {
     const { isNeededWhole } = readResponsesStream();
     const beginning = (text: string): boolean => isNeededWhole?.(Buffer.from(text)) ?? assert.fail();
     for (const type of ['response.completed', 'response.incomplete', 'response.failed', 'response.done']) {
@@ -254,7 +254,7 @@ describe('responses stream', () => {
   });
 });
 
-/** Members that are read, in any spelling, as often as they like, right and wrong, and deeper than they are read. */
+/** The members that are read, in any spelling, repeated, valid and invalid, and nested too deep. */
 const anyEvent = fc.letrec<{ item: string; items: string; response: string; event: string }>((tie) => {
   const member = (name: string, value: fc.Arbitrary<string>) => memberOf(keySpelling(name), value);
   const id = fc.constantFrom('"resp_1"', '"resp_2"', '"r\\u0065sp"', '""', 'null', '7');
@@ -287,16 +287,16 @@ const anyEvent = fc.letrec<{ item: string; items: string; response: string; even
   };
 });
 
-describe('a large event of a responses stream', () => {
+describe('a large event in a responses stream', () => {
   const named = fc.constantFrom('', 'event: error\n', 'event: response.completed\n', 'event: response.failed\n');
-  /** White space behind the data makes them large, and changes nothing. */
+  /** Trailing white space makes the events large without changing them. */
   const padding = ' '.repeat(EVENT_BYTES_MAX);
   const eventIn = (name: string, json: string, behind: string): Buffer => {
     const lines = json.split(/\r\n|\r|\n/).map((line) => `data: ${line}`);
     return Buffer.from(`${name}${lines.join('\n')}${behind}\n\n`);
   };
 
-  it('means what the same one would mean if it were small', () => {
+  it('is interpreted like a small event with the same data', () => {
     const damage = fc.option(fc.tuple(fc.nat(), fc.constantFrom('', '"', '{', '}', ',', '\\', '\u0001')), { freq: 3 });
     fc.assert(
       fc.property(named, anyEvent.event, damage, (name, whole, damaged) => {
@@ -314,7 +314,7 @@ describe('a large event of a responses stream', () => {
     );
   });
 
-  it('gives its usage and its contexts, however much stands around them', () => {
+  it('yields its usage and encrypted content, however much surrounds them', () => {
     const image = { type: 'image_generation_call', result: 'iVBORw0KGgo+'.repeat(500_000) };
     const fake = { type: 'message', content: [{ text: '"usage":{"input_tokens":1}', encrypted_content: 'no' }] };
     const output = [
@@ -359,8 +359,8 @@ function feed(...chunks: readonly Buffer[]): Outcome {
   return { ...outcome, tap };
 }
 
-describe('responses stream through the tap', () => {
-  it('is estimated by its deltas and its encrypted reasoning if it breaks off', () => {
+describe('a responses stream through the tap', () => {
+  it('is estimated by its deltas and encrypted reasoning if it breaks off', () => {
     const streamed = 'Hé 你好 😀 "type":"response.completed"\n';
     const { tap } = feed(
       eventOf('response.output_item.done', { item: { type: 'reasoning', encrypted_content: 'thought' } }),
@@ -373,7 +373,7 @@ describe('responses stream through the tap', () => {
     assert.deepEqual(tap.usage.facts(7), { ...noUsage, inputTokens: 7, outputTokens, source: 'estimated' });
   });
 
-  it('costs nothing if it failed before any text, and what it reports if it reports something', () => {
+  it('is free if it failed before any text, and is charged as reported if it reports usage', () => {
     const created = eventOf('response.created', { response: { id: 'resp_1' } });
     const failed = (reported: object | null): Buffer =>
       eventOf('response.failed', { response: { id: 'resp_1', status: 'failed', usage: reported } });
@@ -386,8 +386,8 @@ describe('responses stream through the tap', () => {
   });
 });
 
-describe('a responses stream that is left', () => {
-  it('has the uses of tools that it showed', () => {
+describe('a responses stream that breaks off', () => {
+  it('counts the tool uses that it showed', () => {
     const reading = readResponsesStream();
     const done = (item: object) => reading.read(eventOf('response.output_item.done', { output_index: 0, item }));
     assert.equal(reading.partialUsage(), null);
@@ -404,7 +404,7 @@ describe('a responses stream that is left', () => {
   });
 });
 
-describe('a responses stream that is left', () => {
+describe('searches in a responses stream that breaks off', () => {
   const used = (...events: readonly [type: string, rest: object][]) => {
     const reading = readResponsesStream();
     for (const [type, rest] of events) read(reading, eventOf(type, rest));
@@ -413,7 +413,7 @@ describe('a responses stream that is left', () => {
   };
   const done = (item: object): [string, object] => ['response.output_item.done', { output_index: 0, item }];
 
-  it('has what was found, and searches under the names of their vendors', () => {
+  it("count by results, and under the vendors' names", () => {
     assert.deepEqual(
       used(done({ type: 'search_results', results: [] }), done({ type: 'fetch_url_results' })),
       [1, 1, 0],
@@ -426,14 +426,14 @@ describe('a responses stream that is left', () => {
     assert.deepEqual(used(done({ type: 'openrouter:web_search', status: 'completed' })), [1, 0, 0]);
   });
 
-  it('has no use of tools that the caller runs, and no search for nothing', () => {
+  it('exclude tools that the caller runs, and empty searches', () => {
     const client = { type: 'tool_search_call', execution: 'client', arguments: {} };
     const empty = { type: 'web_search_call', action: { type: 'search', query: '', sources: [] } };
     assert.deepEqual(used(done(client), done(empty)), [0, 0, 0]);
     assert.deepEqual(used(done({ ...client, execution: 'server' })), [0, 0, 1]);
   });
 
-  it('has one search for the pages that it cites, with an item or before it', () => {
+  it('count once for cited pages, with or before the item', () => {
     const annotation = { type: 'url_citation', url: 'https://a.example/' };
     const message = { type: 'message', content: [{ type: 'output_text', annotations: [annotation, annotation] }] };
     const added: [string, object] = ['response.output_text.annotation.added', { annotation }];
@@ -448,8 +448,8 @@ describe('a responses stream that is left', () => {
   });
 });
 
-describe('sounds and pictures of a responses stream that is left', () => {
-  it('are no text, and count by their seconds, and as the pictures of another model', () => {
+describe('audio and images in a responses stream that breaks off', () => {
+  it('do not count as text, but by duration and as images of another model', () => {
     const reading = readResponsesStream();
     const second = Buffer.alloc(48_000, 7).toString('base64');
     const text = new WrittenText(reading.written!);

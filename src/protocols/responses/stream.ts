@@ -17,18 +17,17 @@ import { billedToolUses, citesPages, isSearch, NO_CONTAINERS, serverToolCalls } 
 import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 import { LAST_EVENT_TEXT, streamedResponseText } from './written.ts';
 
-/** What some providers call the end, whatever came of the response, as in the realtime protocol. */
+/** Some providers use this final event, as in the realtime protocol, whatever the outcome. */
 const DONE = 'response.done';
 
 /**
- * Streams of the responses protocol: named events whose data repeats the name as `type`; clients go by the `type`, so
- * the name only counts if there is none. The end is `response.completed`, `response.incomplete` or
- * `response.failed`, or `response.done`, with the whole response and its usage, or an `error`. There is no `[DONE]`; one is passed on.
+ * Responses streams consist of named events whose data repeats the name as `type`. Clients use `type`, so the event name counts only if there is
+ * none. The stream ends with `response.completed`, `response.incomplete`, `response.failed` or `response.done`, which contain the whole response with
+ * usage, or with an `error`. There is no `[DONE]`; if a provider sends one, it is forwarded.
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed', DONE];
 const ITEM_DONE = 'response.output_item.done';
 const CITED = 'response.output_text.annotation.added';
-/** Pieces of sounds, in base64. */
 const AUDIO = ['response.audio.delta', 'response.output_audio.delta'];
 const neededNames = [...TERMINAL, ...AUDIO].map((name) => Buffer.from(name));
 const namesThatMatter = [
@@ -36,7 +35,7 @@ const namesThatMatter = [
   ...['response.created', ITEM_DONE, CITED, 'error'].map((name) => Buffer.from(name)),
 ];
 
-/** A type that stands deeper than this into an event is not its own, which the vendors put first. */
+/** A type further into an event is not its own: vendors put the type first. */
 const BEGINNING_BYTES = 1024;
 
 const TYPE = Buffer.from('"type"');
@@ -60,7 +59,7 @@ const ITEM: JsonParts = {
 
 const PICTURE = 'image_generation_call';
 
-/** All that is read of an event. The last event repeats the output, which may contain images of megabytes. */
+/** The members that are read. The last event repeats the output, which may contain images of several megabytes. */
 const READ: JsonParts = {
   type: true,
   error: true,
@@ -77,29 +76,24 @@ const READ: JsonParts = {
   },
 };
 
-/**
- * Reads large data in parts, which takes a quarter of the time where they contain an image; small data are parsed
- * faster.
- */
+/** Reads large events selectively, which takes a quarter of the time if they contain an image. Full parsing is faster for small events. */
 function parseData(data: Buffer): unknown {
   return data.length > EVENT_BYTES_MAX ? parseJsonParts(data, READ) : parseJson(data.toString('utf8'));
 }
 
-/** Events of that name say that a part of the output is complete: `response.output_text.done`. */
+/** Suffix of events that complete part of the output: `response.output_text.done`. */
 const PART_END = Buffer.from('.done');
 const ITEM_END = /^event: ?response\..+\.done\r?$|"type"\s*:\s*"response\.[^"]+\.done"/m;
 const PART_END_TYPE = /^response\..+\.done$/;
 
-/** What an event may have that is read. */
-const SIGNS = [TYPE, NAME, ERROR, ENCRYPTED, PART_END];
-const SIGN_PATTERNS = new BytePatterns(SIGNS);
+/** Events with none of these patterns are not parsed. */
+const MARKERS = [TYPE, NAME, ERROR, ENCRYPTED, PART_END];
+const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const NAME_PATTERNS = new BytePatterns([TYPE, NAME]);
 
-/** In place of a message that cites pages. */
 const CITING = [{ type: 'message', content: [{ annotations: [{ type: 'url_citation' }] }] }];
 
 interface ResponsesStreamOptions extends ResponsesUsageContext {
-  /** Whether the provider keeps the items of the response. */
   readonly keepsItems: boolean;
   readonly restate?: RestateUsage | undefined;
 }
@@ -115,21 +109,20 @@ export function readResponsesStream(
   const calls: Readonly<Record<string, unknown>>[] = [];
   let hasCitations = false;
   const reports = new OutputReports();
-  /** The text of the last event, which repeats all of it. */
   let repeatedTextBytes = 0;
   let audioCharacters = 0;
-  /** The estimated tokens of pictures that a tool made, with another model. */
+  /** Estimated tokens of images that a tool made with another model. */
   let pictureOutput = 0;
 
-  /** Whether what stands at its end makes a sign one of what is read. */
-  function isSign(run: Buffer, sign: Buffer, end: number): boolean {
-    switch (sign) {
+  /** Whether an event with this pattern must be parsed, given what follows the pattern. */
+  function isRelevant(run: Buffer, marker: Buffer, end: number): boolean {
+    switch (marker) {
       case TYPE:
         return isTypeAt(run, end, namesThatMatter);
       case NAME:
         return isNameAt(run, end, namesThatMatter);
       case ERROR: {
-        // A response that has not failed has the error null.
+        // `error` is null unless the response failed.
         const value = valueStart(run, end);
         return value !== -1 && run[value] !== LETTER_N;
       }
@@ -175,14 +168,13 @@ export function readResponsesStream(
       case 'error':
         return 'failed';
       case null:
-        // Chat's form of an error, which compatible providers send on every address.
+        // The chat protocol's error format, which compatible providers use on all endpoints.
         return body.error ? 'failed' : 'pass';
       default:
         return 'pass';
     }
   }
 
-  /** Keeps what a call of a tool is charged by, should the stream not reach its end. */
   function noteItem(item: Readonly<Record<string, unknown>>): void {
     const { type, status, quality, action, container_id, environment } = item;
     hasCitations ||= citesPages([item]);
@@ -192,7 +184,7 @@ export function readResponsesStream(
     calls.push({
       type,
       status,
-      // Nothing but the name tells these from calls of the caller.
+      // These calls differ from the caller's only by name.
       name: type === 'custom_tool_call' ? item.name : undefined,
       action: { type: isSearch(action) ? 'search' : 'other' },
       container_id,
@@ -200,7 +192,7 @@ export function readResponsesStream(
     });
   }
 
-  /** The uses of tools so far, of a stream that has reported no usage yet. */
+  /** Tool uses so far, for a stream that has not reported usage. */
   function usesSoFar(): Usage | null {
     if (calls.length === 0 && !hasCitations) return null;
     const output = calls.length === 0 ? CITING : calls;
@@ -222,7 +214,7 @@ export function readResponsesStream(
   }
 
   return {
-    matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)),
+    matters: (run) => MARKER_PATTERNS.some(run, (marker, end) => isRelevant(run, MARKERS[marker]!, end)),
     written: streamedResponseText(),
     get repeatedTextBytes() {
       return repeatedTextBytes;
@@ -243,7 +235,7 @@ export function readResponsesStream(
       return hasOutputEnd;
     },
     noteLarge(beginning) {
-      // An item with an image is passed on unread, and ends the output all the same.
+      // An item with an image is forwarded without being parsed, but still ends part of the output.
       const text = beginning.toString('latin1', 0, BEGINNING_BYTES);
       hasOutputEnd ||= ITEM_END.test(text);
       if (text.includes(ITEM_DONE) && text.includes(PICTURE)) pictureOutput += pictureTokens(null);
@@ -260,7 +252,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const LETTER_N = 0x6e;
 
-/** Whether one of the names occurs as a `type` or as the name of an event. Text has its quotes escaped. */
+/** Whether a name occurs as a `type` or as an event name. Quotes within text are escaped, so text does not match. */
 function isNamed(bytes: Buffer, names: readonly Buffer[]): boolean {
   return NAME_PATTERNS.some(bytes, (pattern, end) =>
     pattern === 0 ? isTypeAt(bytes, end, names) : isNameAt(bytes, end, names),

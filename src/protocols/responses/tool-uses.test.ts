@@ -17,8 +17,8 @@ function used(response: Record<string, unknown>, ...context: readonly [named: st
   );
 }
 
-describe('the uses of tools that a response shows', () => {
-  it('are its calls of tools that the provider runs, by kind', () => {
+describe('tool uses that a response shows', () => {
+  it('include calls of provider tools, by kind', () => {
     const output = [
       { type: 'web_search_call', action: { type: 'search' } },
       { type: 'web_search_call', action: { type: 'open_page' } },
@@ -42,7 +42,7 @@ describe('the uses of tools that a response shows', () => {
     });
   });
 
-  it('are no calls that the caller runs, and no searches for nothing', () => {
+  it('exclude calls that the caller runs, and empty searches', () => {
     const output = [
       { type: 'tool_search_call', execution: 'client', arguments: { query: 'a' } },
       { type: 'future_call', execution: 'client' },
@@ -56,7 +56,7 @@ describe('the uses of tools that a response shows', () => {
     assert.equal(used({ output: [{ type: 'web_search_call', action: queries }] }).webSearches, 1);
   });
 
-  it('are what was found, and calls under the names of their vendors', () => {
+  it("include result items, and calls under the vendors' names", () => {
     const output = [
       { type: 'search_results', queries: ['a', 'b'], results: [] },
       { type: 'fetch_url_results', contents: [] },
@@ -69,7 +69,7 @@ describe('the uses of tools that a response shows', () => {
     assert.deepEqual(used({ output }), { webSearches: 2, webFetches: 1, otherToolUses: 4, serverToolUses: 7 });
   });
 
-  it('are one search for pages that the text cites, if the request offers no tool and none is shown', () => {
+  it('include one search for cited pages if no tool is offered or used', () => {
     const annotations = [{ type: 'url_citation', url: 'https://a.example/' }, { type: 'url_citation' }];
     const message = { type: 'message', content: [{ type: 'output_text', text: 'a', annotations }] };
     assert.deepEqual(used({ output: [message] }), { webSearches: 1 });
@@ -82,7 +82,7 @@ describe('the uses of tools that a response shows', () => {
     assert.equal(readResponsesUsage(counted, { output: [message] })?.webSearches, 0);
   });
 
-  it('are the counts of the dialect of Perplexity, if there are some', () => {
+  it("equal Perplexity's counts if there are any", () => {
     const tool_calls_details = {
       search_web: { cost_usd: 0.01, invocation: 2 },
       fetch_url: { invocation: 3 },
@@ -96,14 +96,14 @@ describe('the uses of tools that a response shows', () => {
     assert.deepEqual([webSearches, webFetches, otherToolUses], [2, 3, 1]);
   });
 
-  it('have a container once, and only if the request did not name it', () => {
+  it('include each container once, unless the request names it', () => {
     const output = [container('c1'), container('c1'), container('c2')];
     assert.deepEqual(used({ output }), { codeExecutions: 3, containers: 2, serverToolUses: 3 });
     assert.equal(used({ output }, ['c1'], false).containers, 1);
     assert.equal(used({ output }, [], true).containers, undefined);
   });
 
-  it('are the searches that the provider says it bills, if it says so', () => {
+  it('equal the searches that the provider reports as billed, if it does', () => {
     const output = [{ type: 'web_search_call', action: { type: 'search' } }];
     const toolUsage = (requests: unknown) => ({ output, tool_usage: { web_search: { num_requests: requests } } });
     assert.equal(used(toolUsage(0)).webSearches, undefined);
@@ -111,13 +111,13 @@ describe('the uses of tools that a response shows', () => {
     assert.equal(used(toolUsage('many')).webSearches, 1);
   });
 
-  it('are the counts of the dialect of xAI, if there are some', () => {
+  it("equal xAI's counts if there are any", () => {
     const usage = { ...totals, server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 4 } };
     const { webSearches, otherToolUses } = readResponsesUsage(usage, { output: [{ type: 'web_search_call' }] })!;
     assert.deepEqual([webSearches, otherToolUses], [2, 4]);
   });
 
-  it('are rounds by whatever shows them: counts, calls of any kind, and results without a call', () => {
+  it('imply rounds: by counts, calls of any kind, and results without a call', () => {
     const rounds = (response: object, usage: object = {}) =>
       readResponsesUsage({ ...totals, ...usage }, { ...response })!.serverToolUses;
     const output = [
@@ -134,7 +134,7 @@ describe('the uses of tools that a response shows', () => {
     assert.equal(rounds({ tool_usage: { web_search: { num_requests: 3 }, image_gen: { total_tokens: 900 } } }), 3);
   });
 
-  it('are those that xAI counts outside of the usage', () => {
+  it('include those that xAI counts outside the usage', () => {
     const server_side_tool_usage = {
       SERVER_SIDE_TOOL_WEB_SEARCH: 3,
       SERVER_SIDE_TOOL_X_SEARCH: 2,
@@ -147,7 +147,7 @@ describe('the uses of tools that a response shows', () => {
     assert.equal(used({ server_side_tool_usage: {}, output: [{ type: 'web_search_call' }] }).webSearches, 1);
   });
 
-  it('include what another model used to make images', () => {
+  it('include usage of another model for images', () => {
     const image = {
       input_tokens: 30,
       input_tokens_details: { text_tokens: 10, image_tokens: 20 },
@@ -161,7 +161,7 @@ describe('the uses of tools that a response shows', () => {
     assert.equal(readResponsesUsage(totals, { tool_usage: { image_gen: unused } })!.parts, undefined);
   });
 
-  it('come with the tier of the response', () => {
+  it('are accompanied by the tier of the response', () => {
     assert.deepEqual(readResponsesUsage(totals, { service_tier: 'priority' })!.servedOn, { serviceTier: 'priority' });
   });
 });

@@ -2,21 +2,18 @@ import { isRecord } from '../../lib/json/json.ts';
 import { reportedToolUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 import { readCount } from '../metering/usage-facts.ts';
 
-/** The uses of the provider's tools that a response of the responses protocol shows in its items and its counts. */
-
-/** What a request says about the tools of its provider, and the containers in which they run. */
 export interface ContainerUse {
-  /** The ids that the request names: these containers were made, and charged, before. */
+  /** Container ids in the request. These containers were charged when they were created. */
   readonly named: readonly string[];
-  /** The call continues state in which there may be others, which cannot be told from new ones. */
+  /** The call continues state that may include other containers, which cannot be distinguished from new ones. */
   readonly mayContinue: boolean;
-  /** It offers tools that the provider runs, which show their calls. */
+  /** The request offers tools that the provider runs. Responses show their calls. */
   readonly offersTools: boolean;
 }
 
 export const NO_CONTAINERS: ContainerUse = { named: [], mayContinue: false, offersTools: false };
 
-/** Tool calls that the caller runs itself, with the result in its next request. */
+/** Calls of tools that the caller runs. The caller returns the result in the next request. */
 const CLIENT_CALLS: readonly unknown[] = [
   'function_call',
   'custom_tool_call',
@@ -27,20 +24,20 @@ const CLIENT_CALLS: readonly unknown[] = [
 
 const CALL = '_call';
 const RESULTS = '_results';
-/** OpenRouter: its tools have no other name in items. */
+/** OpenRouter: prefix of the item types of its tools. */
 const OWNED = 'openrouter:';
-/** xAI shows the searches of X as calls of custom tools. */
+/** xAI reports searches of X as calls of custom tools. */
 const SEARCH_OF_X = /^x_(?:keyword|semantic|user)_search$|^x_thread_fetch$/;
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** The items of tools that the provider ran: calls, and at Perplexity what they found. */
+/** Items of tools that the provider ran: calls, and result items at Perplexity. */
 export function serverToolCalls(output: unknown): readonly Item[] {
   if (!Array.isArray(output)) return [];
   return output.filter((item: unknown): item is Item => isRecord(item) && toolOf(item) !== null);
 }
 
-/** The tool of an item, as its vendor calls it; `null`: the item shows no tool that the provider ran. */
+/** The vendor's name of the tool; `null` if the item shows none that the provider ran. */
 function toolOf(item: Item): string | null {
   const { type, name, execution } = item;
   if (typeof type !== 'string' || execution === 'client') return null;
@@ -50,13 +47,12 @@ function toolOf(item: Item): string | null {
   return type.startsWith(OWNED) ? type : null;
 }
 
-/** Items that show no further run of the model: what it wrote, what the caller runs, lists and questions of MCP servers. */
+/** Items that do not imply another model run: model output, calls for the caller, lists and approval requests of MCP servers. */
 const NO_ROUNDS: readonly unknown[] = [
   ...CLIENT_CALLS,
   ...['message', 'reasoning', 'compaction', 'item_reference', 'mcp_list_tools', 'mcp_approval_request'],
 ];
 
-/** How often a provider ran a tool, by the items of a response: also by those whose tool is not known. */
 export function roundsOf(output: unknown): number {
   return Array.isArray(output) ? output.filter((item: unknown) => isRecord(item) && isRound(item)).length : 0;
 }
@@ -67,10 +63,9 @@ function isRound(item: Item): boolean {
   return typeof type === 'string' && execution !== 'client' && !NO_ROUNDS.includes(type) && !type.endsWith(OUTPUT);
 }
 
-/** The output of a call, which is another item. */
 const OUTPUT = '_output';
 
-/** The uses that are billed. The provider's own counts go before those of items: some uses are free of charge. */
+/** Billed tool uses. The provider's counts take precedence over items, since some uses are free of charge. */
 export function billedToolUses(response: Item, usage: Item, containerUse: ContainerUse): ToolUses {
   const { server_side_tool_usage } = response;
   const reported = reportedToolUses(isRecord(server_side_tool_usage) ? { server_side_tool_usage, ...usage } : usage);
@@ -86,11 +81,11 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
     const tool = toolOf(item)!;
     switch (tool) {
       case 'shell':
-        // Without a container the caller runs it.
+        // Without a container, the caller runs the shell.
         if (containerId !== null) uses.codeExecutions++;
         break;
       case 'image_generation':
-        // Billed by the tokens of its images.
+        // Billed by image tokens.
         break;
       default: {
         const unit = toolUnit(tool);
@@ -103,21 +98,18 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
   const webSearch = isRecord(response.tool_usage) ? response.tool_usage.web_search : null;
   const billed = isRecord(webSearch) ? readCount(webSearch.num_requests) : null;
   const named = { ...uses, ...reported?.uses };
-  // Of tools that have no unit of their own, a vendor may count some alone.
+  // A vendor may report counts for only some of the tools that have no unit of their own.
   const others = Math.max(uses.otherToolUses, named.otherToolUses);
   return { ...named, otherToolUses: others, ...(billed != null && { webSearches: billed }) };
 }
 
-/** Opening a page, and finding something in it, is not billed as a search; nor is a search for nothing, which xAI shows. */
+/** Opening a page and finding text in it are not billed as searches. Neither are empty searches, which xAI reports. */
 export function isSearch(action: unknown): boolean {
   if (!isRecord(action) || action.type === undefined) return true;
   return action.type === 'search' && !(action.query === '' && action.queries === undefined);
 }
 
-/**
- * Whether the text cites pages of the web. If the request offers no tool and the response shows none, a plugin of the provider
- * or its model itself has searched: one search for all of them.
- */
+/** Whether the text cites web pages. If no tool was offered or used, a provider plugin or the model searched; this counts as one search. */
 export function citesPages(output: unknown): boolean {
   return listOf(output).some(
     (item) =>

@@ -10,19 +10,19 @@ const counted: Usage = { ...noUsage, inputTokens: 100, outputTokens: 20 };
 
 describe('responses usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
-    ['takes the totals if there are no details', totals, counted],
+    ['uses the totals if there are no details', totals, counted],
     [
-      'takes for output what the input leaves of the total, if reasoning counts in the total alone',
+      'counts the rest of the total as output if only the total includes reasoning',
       { ...totals, total_tokens: 150, output_tokens_details: { reasoning_tokens: 30 } },
       { ...noUsage, inputTokens: 100, outputTokens: 50, reasoningTokens: 30 },
     ],
     [
-      'takes the stated output if the total is less, missing or no count',
+      'uses the reported output if the total is lower, missing or invalid',
       { input_tokens: 100, output_tokens: 20, total_tokens: -1 },
       counted,
     ],
     [
-      'takes cached and written tokens out of the input and leaves reasoning inside the output',
+      'subtracts cached and written tokens from input, and keeps reasoning within output',
       {
         ...totals,
         input_tokens_details: { cached_tokens: 30, cache_write_tokens: 10 },
@@ -38,7 +38,7 @@ describe('responses usage', () => {
       },
     ],
     [
-      'tells long-lived writes from the others',
+      'distinguishes long-lived writes from others',
       {
         ...totals,
         input_tokens_details: {
@@ -49,7 +49,7 @@ describe('responses usage', () => {
       { ...noUsage, inputTokens: 50, cacheWriteTokens: 15, cacheWrite1hTokens: 35, outputTokens: 20 },
     ],
     [
-      'takes writes of no stated lifetime for short-lived ones',
+      'treats writes without a lifetime as short-lived',
       {
         ...totals,
         input_tokens_details: { cache_write_tokens: 50, cache_write_tokens_details: { ttl_12h_tokens: 35 } },
@@ -57,7 +57,7 @@ describe('responses usage', () => {
       { ...noUsage, inputTokens: 50, cacheWriteTokens: 15, cacheWrite1hTokens: 35, outputTokens: 20 },
     ],
     [
-      'adds the lifetimes up if their total is missing',
+      'adds the lifetimes if their total is missing',
       {
         ...totals,
         input_tokens_details: { cache_write_tokens_details: { ttl_30m_tokens: 15, ttl_12h_tokens: 35 } },
@@ -65,7 +65,7 @@ describe('responses usage', () => {
       { ...noUsage, inputTokens: 50, cacheWriteTokens: 15, cacheWrite1hTokens: 35, outputTokens: 20 },
     ],
     [
-      'cuts long-lived writes above the written total to it',
+      'limits long-lived writes to the written total',
       {
         ...totals,
         input_tokens_details: { cache_write_tokens: 10, cache_write_tokens_details: { ttl_12h_tokens: 35 } },
@@ -73,22 +73,22 @@ describe('responses usage', () => {
       { ...noUsage, inputTokens: 90, cacheWrite1hTokens: 10, outputTokens: 20 },
     ],
     [
-      'cuts a cached count above the total to the total',
+      'limits cached tokens to the total',
       { ...totals, input_tokens_details: { cached_tokens: 101, cache_write_tokens: 3 } },
       { ...noUsage, cachedInputTokens: 100, outputTokens: 20 },
     ],
     [
-      'cuts a written count to what the cached count leaves of the total',
+      'limits written tokens to the total minus cached tokens',
       { ...totals, input_tokens_details: { cached_tokens: 70, cache_write_tokens: 70 } },
       { ...noUsage, cachedInputTokens: 70, cacheWriteTokens: 30, outputTokens: 20 },
     ],
     [
-      'cuts a reasoning count above the total to the total',
+      'limits reasoning tokens to the total',
       { ...totals, output_tokens_details: { reasoning_tokens: 21 } },
       { ...counted, reasoningTokens: 20 },
     ],
     [
-      'counts details that are null, or that are no counts, as 0',
+      'counts null and invalid details as 0',
       {
         ...totals,
         input_tokens_details: { cached_tokens: null, cache_write_tokens: -1, cache_write_tokens_details: null },
@@ -97,17 +97,17 @@ describe('responses usage', () => {
       counted,
     ],
     [
-      'takes details that are no objects for no details',
+      'ignores details that are not objects',
       { ...totals, input_tokens_details: [40], output_tokens_details: null },
       counted,
     ],
     [
-      'takes no tokens of the cache for output if they count in the total alone',
+      'does not count cache tokens as output if only the total includes them',
       { input_tokens: 368, output_tokens: 19, total_tokens: 10_923, cache_read_input_tokens: 10_536 },
       { ...noUsage, inputTokens: 368, cachedInputTokens: 10_536, outputTokens: 19 },
     ],
     [
-      'tells reasoning from a cache of the same size',
+      'distinguishes reasoning from an equal number of cache tokens',
       {
         ...totals,
         total_tokens: 150,
@@ -116,8 +116,8 @@ describe('responses usage', () => {
       },
       { ...noUsage, inputTokens: 70, cachedInputTokens: 30, outputTokens: 50, reasoningTokens: 30 },
     ],
-    ['does not need the sum of the totals', { input_tokens: 100, output_tokens: 20 }, counted],
-    ['takes totals of zero for what they are', { input_tokens: 0, output_tokens: 0 }, noUsage],
+    ['does not require total_tokens', { input_tokens: 100, output_tokens: 20 }, counted],
+    ['accepts totals of zero', { input_tokens: 0, output_tokens: 0 }, noUsage],
   ];
   for (const [what, usage, facts] of cases) {
     it(what, () => {
@@ -125,7 +125,7 @@ describe('responses usage', () => {
     });
   }
 
-  it('believes a total only as far as the request allows output', () => {
+  it('trusts a total only up to the output limit of the request', () => {
     const read = (outputTokensMax: number, response = {}) => {
       const usage = readResponsesUsage({ ...totals, total_tokens: 9_100 }, response, { outputTokensMax })!;
       return [usage.outputTokens, usage.unexplained];
@@ -135,7 +135,7 @@ describe('responses usage', () => {
     assert.deepEqual(read(4_500, { output: [{ type: 'mcp_call' }] }), [9_000, undefined]);
   });
 
-  it('cannot be billed without two totals that are counts', () => {
+  it('is unusable without two valid totals', () => {
     for (const [total, wrong] of [
       ['input_tokens', undefined],
       ['output_tokens', undefined],
@@ -152,7 +152,7 @@ describe('responses usage', () => {
     }
   });
 
-  it('never bills a token twice, whatever the details say', () => {
+  it('never counts a token twice, whatever the details', () => {
     const anything = fc.oneof(fc.nat({ max: 300 }), fc.integer(), fc.double(), fc.constantFrom(null, '7', {}, []));
     const usage = fc.record({
       input_tokens: fc.nat({ max: 200 }),
@@ -177,7 +177,7 @@ describe('responses usage', () => {
           ...counts
         } = readResponsesUsage(reported)!;
         const cached = counts.cachedInputTokens + counts.cacheWriteTokens + counts.cacheWrite1hTokens;
-        // An input that is too small for its cache leaves all of it out.
+        // An input that is too small for its cache excludes the cache completely.
         const isOutside = cached > reported.input_tokens;
         assert.equal(counts.inputTokens + (isOutside ? 0 : cached), reported.input_tokens);
         assert.equal(counts.outputTokens, reported.output_tokens);

@@ -8,22 +8,17 @@ import { unreadCounts } from '../metering/unread-counts.ts';
 import { type ModelUsage, noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 import { billedToolUses, type ContainerUse, NO_CONTAINERS, roundsOf } from './tool-uses.ts';
 
-/** What else than usage and response says what a call costs. */
 export interface ResponsesUsageContext {
   readonly containerUse?: ContainerUse;
-  /** The most output that the request allows. */
   readonly outputTokensMax?: number;
 }
 
 /**
- * Usage facts of the responses protocol. `input_tokens` and `output_tokens` are totals: cached, written and reasoning
- * tokens are inside them, but for providers that count reasoning or a cache in `total_tokens` alone. Details that are missing
- * count 0; totals that are missing make the facts unusable.
+ * Reads the usage of the responses protocol. `input_tokens` and `output_tokens` are totals that include cached, written and reasoning tokens, except
+ * for providers that include reasoning or cache only in `total_tokens`. Missing details count as 0; missing totals make the usage unusable.
  *
- * Writes are counted apart by lifetime, 30 minutes and 12 hours. There are two prices for writes, a short-lived and a
- * long-lived one, so those of 12 hours count as `cacheWrite1hTokens`, and all others as `cacheWriteTokens`.
- *
- * The response around the usage shows the tier that it was served on, and the uses of tools.
+ * Cache writes have lifetimes of 30 minutes or 12 hours, but only two prices. Those of 12 hours count as `cacheWrite1hTokens`, all others as
+ * `cacheWriteTokens`.
  */
 export function readResponsesUsage(
   usage: unknown,
@@ -51,8 +46,7 @@ export function readResponsesUsage(
   const servedOn = readTerms(response, ['serviceTier']);
   const images = imagesOf(response.tool_usage);
 
-  // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
-  // twice.
+  // Details that exceed their total are limited to it, so that no token counts twice.
   const cachedInputTokens = Math.min(cache.read + unstated.unknownTokens, inputTotal);
   const writtenTotal = Math.min(cache.written, inputTotal - cachedInputTokens);
   const cacheWrite1hTokens = Math.min(cache.written1h, writtenTotal);
@@ -72,10 +66,9 @@ export function readResponsesUsage(
   };
 }
 
-/** The model that makes the images of the tool for them has no name in a report. */
 export const IMAGE_MODEL = 'image_generation';
 
-/** What another model used to make images; it is not in the usage of the response. */
+/** Usage of the image tool's model, which the usage of the response does not include. */
 function imagesOf(toolUsage: unknown): ModelUsage | null {
   const usage = readImageUsage(detailsOf(toolUsage).image_gen);
   return usage === null || usage.inputTokens + usage.imageInputTokens + usage.imageOutputTokens === 0

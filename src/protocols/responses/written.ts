@@ -3,8 +3,8 @@ import { compilePaths, pathsUnder, type Verdict, type WrittenRules } from '../me
 const ITEM_DONE = 'response.output_item.done';
 const DELTA = '.delta';
 /**
- * How the types of events end that bring a piece of what the model writes: `response.output_text.delta`,
- * `response.mcp_call_arguments.delta`. Others bring sounds, or what a tool gave.
+ * Suffixes of event types with chunks of text by the model: `response.output_text.delta`, `response.mcp_call_arguments.delta`. Other deltas contain
+ * audio or tool output.
  */
 const WRITTEN = ['text', 'refusal', 'arguments', '_input', '_code', '_command', '_diff', 'transcript'];
 const REASONING = ['reasoning', 'thinking'];
@@ -13,7 +13,7 @@ const TOOL_OUTPUT = '_call_output';
 const TEXT = ['content[].text', 'content[].refusal', 'input', 'code', 'action.commands[]', 'operation.diff'];
 const SUMMARY = ['summary[].text'];
 
-/** Items of these types have what a tool gave: `function_call_output`, `tool_search_output`. */
+/** Suffix of item types with tool output: `function_call_output`, `tool_search_output`. */
 const OUTPUT = '_output';
 
 function verdictOfItem(type: string | null): Verdict {
@@ -21,7 +21,6 @@ function verdictOfItem(type: string | null): Verdict {
   return type === 'reasoning' ? 'reasoning' : 'written';
 }
 
-/** Where the model writes in an item, on which an event says that it is complete. */
 const ITEM = 'item';
 
 const EVENT_PATHS = compilePaths({
@@ -29,20 +28,20 @@ const EVENT_PATHS = compilePaths({
   json: [`${ITEM}.arguments`],
   reasoning: [pathsUnder(ITEM, SUMMARY)],
   encrypted: [`${ITEM}.encrypted_content`],
-  tells: ['type', 'output_index', `${ITEM}.type`],
+  selectors: ['type', 'output_index', `${ITEM}.type`],
   isNamedByEvent: true,
 });
 
 /**
- * Where the model writes in the events of a stream. The event that completes an item repeats its deltas; some servers send it alone,
- * such as for calls of functions.
+ * Text by the model in the events of a stream. The event that completes an item repeats its deltas. For some items, such as function calls, some
+ * servers send only this event.
  */
 export function streamedResponseText(): WrittenRules {
-  /** Nearly all events have the type and the item of the one before. */
+  /** Cached, since nearly all events have the type and item of the previous one. */
   let lastType: string | null = null;
   let verdict: Verdict = 'none';
   let lastIndex: string | null | undefined;
-  /** The items that had deltas; `null`: some item, which has no index. */
+  /** Indexes of items that had deltas; `null`: an item without an index, or beyond `ITEMS_MAX`. */
   const streamed = new Set<string | null>();
   return {
     paths: EVENT_PATHS,
@@ -61,7 +60,6 @@ export function streamedResponseText(): WrittenRules {
   };
 }
 
-/** Of further items nothing counts but their deltas. */
 const ITEMS_MAX = 1_000;
 
 function verdictOfEvent(type: string | null): Verdict {
@@ -78,12 +76,11 @@ function outputUnder(output: string): WrittenRules {
     reasoning: [pathsUnder(output, SUMMARY)],
     encrypted: [`${output}.encrypted_content`],
     judged: output,
-    tells: [`${output}.type`],
+    selectors: [`${output}.type`],
   });
   return { paths, judge: ([type = null]) => verdictOfItem(type) };
 }
 
-/** Where the model writes in a whole response. */
 export const RESPONSE_TEXT = outputUnder('output[]');
-/** ... in the last event of a stream, which repeats all of it. */
+/** The same in the last event of a stream, which repeats all text. */
 export const LAST_EVENT_TEXT = outputUnder('response.output[]');

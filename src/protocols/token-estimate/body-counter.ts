@@ -7,8 +7,8 @@ import type { Tokenizer } from './tokenizer.ts';
 type Fields = Record<string, unknown>;
 
 /**
- * Members of an item or a content block whose meaning is known, whatever the block's type: their text counts without
- * their names. `nested` has content blocks again. Every other member counts with its name, as compact JSON.
+ * Members of items and content blocks whose text counts without the member name, whatever the block's type. `NESTED_FIELDS` contain content blocks.
+ * All other members count with their names, as compact JSON.
  */
 const TEXT_FIELDS = new Set([
   ...['text', 'refusal', 'thinking', 'name', 'namespace', 'arguments', 'input'],
@@ -16,44 +16,40 @@ const TEXT_FIELDS = new Set([
 ]);
 const NESTED_FIELDS = new Set(['content', 'summary', 'output']);
 
-/** Members of an item or a content block that the model does not see: references, states, marks for the cache. */
+/** Members of items and content blocks that the model does not see: ids, states, cache markers. */
 export const UNSEEN_FIELDS: ReadonlySet<string> = new Set([
   ...['type', 'role', 'id', 'status', 'call_id', 'tool_use_id', 'is_error'],
   ...['cache_control', 'prompt_cache_breakpoint', 'logprobs', 'signature'],
 ]);
 
-/** Members of a tool that the model does not see. */
 export const UNSEEN_TOOL_FIELDS: ReadonlySet<string> = new Set([
   ...['type', 'strict', 'cache_control', 'defer_loading', 'eager_input_streaming'],
 ]);
 
-/** `encrypted_content`, `encrypted_index` and other members that a provider encrypts for itself: counted by size. */
+/** Prefix of members that a provider encrypts for itself, such as `encrypted_content`. They count by size. */
 const OPAQUE_PREFIX = 'encrypted_';
 
 /**
- * The most text of a body that is counted by the vocabulary, in UTF-16 units. It is a million tokens of English, about
- * as much as a model reads, and takes an eighth to half of a second: a thread that counts serves all accounts in turn.
+ * Maximum UTF-16 code units of a body that are tokenized: a million tokens of English, about the largest context. They take 1/8 to 1/2 second, and
+ * the counting thread serves all accounts in sequence.
  */
 export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
 
-/** Blocks within blocks that are read as blocks. Real bodies have three; what lies deeper counts as plain structure. */
+/** Maximum nesting of blocks. Real bodies have three levels; deeper blocks count as plain structure. */
 const NESTED_LEVELS_MAX = 32;
 
-/**
- * Adds up one body. Takes any JSON value anywhere and never throws: a value of an unexpected shape counts by its
- * visible structure.
- */
+/** Accepts any JSON value and never throws: values of unexpected shape count by their visible structure. */
 export class BodyCounter implements Count {
   textTokens = 0;
   budgetTokens = 0;
   readonly #tokenizer: Tokenizer;
   readonly #imageTokens: number;
-  /** UTF-16 units of text that have been counted by the vocabulary, and their tokens. */
+  /** UTF-16 code units tokenized so far, and their tokens. */
   #countedUnits = 0;
   #countedTokens = 0;
   #nestedLevels = 0;
 
-  /** `imageTokens`: for an image of unknown form, such as a data URL in an unknown field. */
+  /** `imageTokens`: estimate for an image of unknown form, such as a data URL in an unknown field. */
   constructor(tokenizer: Tokenizer, imageTokens: number) {
     this.#tokenizer = tokenizer;
     this.#imageTokens = imageTokens;
@@ -68,7 +64,7 @@ export class BodyCounter implements Count {
     if (units < text.length) this.#textBySize(text.slice(units));
   }
 
-  /** Text behind what is counted: as dense as that was, and no less than a token for four bytes. */
+  /** Counts text beyond the limit: with the same density as the tokenized text, but at least one token per four bytes. */
   #textBySize(text: string): void {
     const asDense = (this.#countedTokens / this.#countedUnits) * text.length;
     this.textTokens += Math.ceil(Math.max(asDense, Buffer.byteLength(text) / 4));
@@ -78,7 +74,6 @@ export class BodyCounter implements Count {
     this.budgetTokens += tokens;
   }
 
-  /** A string, a content block or a list of them. */
   content(value: unknown): void {
     if (typeof value === 'string') {
       this.text(value);
@@ -95,10 +90,9 @@ export class BodyCounter implements Count {
     }
   }
 
-  /** A content block or an item, by its members. */
   block(block: Fields): void {
     if (this.#media(block)) return;
-    // The signature is the encrypted thinking, and counts where the thinking itself was left out.
+    // The signature contains the encrypted thinking, and counts if the thinking is omitted.
     if (block.type === 'thinking' && isEmpty(block.thinking)) this.#opaque(block.signature);
     if (block.type === 'redacted_thinking') {
       this.#opaque(block.data);
@@ -108,17 +102,17 @@ export class BodyCounter implements Count {
     }
   }
 
-  /** A member that is neither known nor empty, with its name. */
+  /** Counts a member of unknown meaning with its name, unless it is empty. */
   unknown(key: string, value: unknown): void {
     if (!isEmpty(value) && !this.#takes(value, key)) this.#write(value, key);
   }
 
-  /** The visible structure and text of any value, as compact JSON; media in it by their budgets. */
+  /** Counts the visible structure and text of any value as compact JSON. Media in it count by their budgets. */
   structure(value: unknown): void {
     if (!isEmpty(value)) this.#write(value, null);
   }
 
-  /** A list of tools: a budget once, one for each, and what the model sees of their text. */
+  /** Counts a list of tools: one budget for the list, one per tool, and the text that the model sees. */
   tools(value: unknown, onceTokens: number, eachTokens: number): void {
     if (isEmpty(value)) return;
     this.budget(onceTokens);
@@ -129,7 +123,6 @@ export class BodyCounter implements Count {
     }
   }
 
-  /** The settings of reasoning: one budget if there are any, and what is not known among them. */
   reasoning(value: unknown, known: ReadonlySet<string>): void {
     if (isEmpty(value)) return;
     this.budget(BUDGETS.reasoning.tokens);
@@ -156,7 +149,6 @@ export class BodyCounter implements Count {
     }
   }
 
-  /** Counts a value that is not text, wherever it stands; returns whether it did. */
   #takes(value: unknown, key: string): boolean {
     if (typeof value === 'string') {
       if (key.startsWith(OPAQUE_PREFIX)) {
@@ -177,7 +169,6 @@ export class BodyCounter implements Count {
     return this.#nestedLevels < NESTED_LEVELS_MAX && this.#media(value);
   }
 
-  /** Counts an image, a file or a sound; false if the block is none of them. */
   #media(block: Fields): boolean {
     this.#nestedLevels++;
     const done = this.#mediaMembers(block);
@@ -186,7 +177,7 @@ export class BodyCounter implements Count {
     return done !== null;
   }
 
-  /** Adds the tokens of a block of media, and returns which of its members that covers; `null` if it is none. */
+  /** Counts the media in a block and returns the members that are thereby covered; `null` if it is not a media block. */
   #mediaMembers(block: Fields): readonly string[] | null {
     switch (block.type) {
       case 'input_image':
@@ -238,7 +229,7 @@ export class BodyCounter implements Count {
     else this.budget(BUDGETS.image.tokens);
   }
 
-  /** A file of the responses form: `file_data` is a data URL, or base64 without one. */
+  /** Counts a file of the responses format, whose `file_data` is a data URL or bare base64. */
   #file(file: Fields): void {
     if (typeof file.file_data !== 'string' || file.file_data === '') {
       this.budget(BUDGETS.fileUnknown.tokens);
@@ -249,7 +240,6 @@ export class BodyCounter implements Count {
     else this.budget(fileBudget(decodedSizeBytes(url === null ? file.file_data : url.data)));
   }
 
-  /** The source of a document block of the messages form. */
   #document(source: Fields): void {
     if (source.type === 'content') {
       this.content(source.content);
@@ -277,7 +267,7 @@ export class BodyCounter implements Count {
   }
 }
 
-/** Null is absent, and an empty string, list or object has no visible text. */
+/** Null counts as absent; empty strings, lists and objects have no visible text. */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;

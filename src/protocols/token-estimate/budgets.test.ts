@@ -19,12 +19,12 @@ describe('totalTokens', () => {
     assert.equal(total(1_000, 0, 1.55), 1_705);
   });
 
-  it('multiplies text by the factor, and leaves budgets as they are', () => {
+  it('multiplies only text by the factor, not budgets', () => {
     assert.equal(totalTokens({ textTokens: 100, budgetTokens: 3_000 }, 1.5), 3_465);
     assert.equal(totalTokens({ textTokens: 0, budgetTokens: 3_000 }, 2), 3_300);
   });
 
-  it('is the exact rational number rounded up, for any count and factor of four decimals', () => {
+  it('equals the exact rational number rounded up, for any count and any factor with four decimals', () => {
     const count = fc.integer({ min: 0, max: 50_000_000 });
     fc.assert(
       fc.property(count, count, fc.integer({ min: 1_000, max: 100_000 }), (textTokens, budgetTokens, units) => {
@@ -38,17 +38,17 @@ describe('totalTokens', () => {
 });
 
 describe('budgets by size', () => {
-  it('puts a file into the lowest tier that reaches its size', () => {
+  it('uses the lowest file tier that includes the size', () => {
     const sizes = [0, 64 * KIB, 64 * KIB + 1, MIB, MIB + 1, 8 * MIB, 8 * MIB + 1, 1_000 * MIB];
     const budgets = [8_000, 8_000, 48_000, 48_000, 160_000, 160_000, 400_000, 400_000];
     assert.deepEqual(sizes.map(fileBudget), budgets);
   });
 
-  it('takes 1,000 tokens for every 64 KiB begun of a sound', () => {
+  it('counts 1,000 tokens per 64 KiB of audio, rounded up', () => {
     assert.deepEqual([0, 1, 64 * KIB, 64 * KIB + 1, MIB].map(audioBudget), [1_000, 1_000, 1_000, 2_000, 16_000]);
   });
 
-  it('takes a token for every 4 bytes begun of what is encrypted', () => {
+  it('counts one token per 4 encrypted bytes, rounded up', () => {
     assert.deepEqual([0, 1, 4, 5, 4_000].map(opaqueBudget), [0, 1, 1, 2, 1_000]);
   });
 });

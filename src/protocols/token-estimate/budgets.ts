@@ -1,15 +1,14 @@
 /**
- * Tokens that count beside visible text: the structure around it, and placeholders for what is not text. Fixed figures,
- * deliberately high for images and files, because nothing is fetched, opened or decoded (contract 4.4).
+ * Tokens that count in addition to visible text: for its structure, and for media. The figures are constant and deliberately high for images and
+ * files, because nothing is fetched, opened or decoded (contract 4.4).
  *
- * They are added after the family's factor and are not multiplied by it: they are sizes in the model's own tokens
- * already. The 10 % of every estimate comes on top.
+ * They are in the model's own tokens, so the family's factor does not apply to them. The 10 % margin does.
  */
 interface Budget {
   readonly tokens: number;
-  /** When it is added. */
+  /** Condition, for the documentation. */
   readonly when: string;
-  /** Why this figure. */
+  /** Reason for the figure, for the documentation. */
   readonly why: string;
 }
 
@@ -72,13 +71,12 @@ export const BUDGETS = {
 } as const satisfies Record<string, Budget>;
 
 interface FileTier {
-  /** Decoded size, in bytes, up to which the tier reaches. */
   readonly sizeBytesMax: number;
   readonly tokens: number;
   readonly why: string;
 }
 
-/** A PDF costs 1,500 to 3,000 tokens of text and one image for each page; other files go by the same tiers. */
+/** A PDF page costs 1,500 to 3,000 tokens of text plus one image. Other files use the same tiers. */
 export const FILE_TIERS: readonly FileTier[] = [
   { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages x (3,000 + 1,000)' },
   { sizeBytesMax: 2 ** 20, tokens: 48_000, why: '10 to 12 pages' },
@@ -96,28 +94,28 @@ export function audioBudget(sizeBytes: number): number {
   return Math.max(1, Math.ceil(sizeBytes / AUDIO_CHUNK_BYTES)) * BUDGETS.audioChunk.tokens;
 }
 
-/** Encrypted reasoning is about as long as its text, which the gateway cannot read: 4 bytes a token, as in English. */
+/** Encrypted reasoning is about as long as its text, which the gateway cannot read: 4 bytes per token, as in English. */
 const OPAQUE_BYTES_PER_TOKEN = 4;
 
-/** For `encrypted_content` and its like, by the size of what its base64 stands for. */
+/** For `encrypted_content` and similar members, by decoded size. */
 export function opaqueBudget(sizeBytes: number): number {
   return Math.ceil(sizeBytes / OPAQUE_BYTES_PER_TOKEN);
 }
 
-/** The part of every estimate that is added at last, in percent (contract 4.4). */
+/** Margin added to every estimate, in percent (contract 4.4). */
 const MARGIN_PERCENT = 10;
-/** A factor is read to four decimals, as the configuration writes it, so that the sum stays in whole numbers. */
+/** Factors have four decimals, as in the configuration, so the sum can be computed with integers. */
 const FACTOR_UNIT = 10_000;
 
-/** Text and budgets apart, because only text is multiplied by the model's factor. */
+/** Text and budgets are separate, because the model's factor applies only to text. */
 export interface Count {
   readonly textTokens: number;
   readonly budgetTokens: number;
 }
 
 /**
- * (text x factor + budgets) x 1.1, rounded up. In whole numbers up to the one division, since 10 x 1.1 in floating point
- * is a little more than 11 and would be rounded up to 12.
+ * (text x factor + budgets) x 1.1, rounded up. Computed with integers, since 10 x 1.1 in floating point is slightly more than 11 and would be rounded
+ * up to 12.
  */
 export function totalTokens({ textTokens, budgetTokens }: Count, factor: number): number {
   const factorUnits = Math.round(factor * FACTOR_UNIT);

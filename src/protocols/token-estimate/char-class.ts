@@ -1,8 +1,8 @@
 /**
- * The kinds of characters that the o200k pre-tokenizer distinguishes. Each code point is of exactly one.
+ * Character classes that the o200k pre-tokenizer distinguishes. Each code point has exactly one.
  *
- * `both` are letters without case and modifier letters, which stand in words of either case. `mark` are combining marks:
- * part of a word like `both`, but no letter, so that one also counts as punctuation if no word begins.
+ * `both`: letters without case and modifier letters, which occur in words of either case. `mark`: combining marks, which continue a word like `both`,
+ * but count as punctuation if no word begins.
  */
 export const CharClass = {
   other: 0,
@@ -13,11 +13,10 @@ export const CharClass = {
   number: 5,
   space: 6,
   newline: 7,
-  /** Behind the last character. */
   end: 8,
 } as const;
 
-/** In the order of the tests: the first that fits decides, the rest is `other`. */
+/** The first matching pattern decides; `other` if none matches. */
 const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
   [/[\r\n]/u, CharClass.newline],
   [/\s/u, CharClass.space],
@@ -31,7 +30,7 @@ const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
 const PAGE_BITS = 8;
 const PAGE_SIZE = 1 << PAGE_BITS;
 
-/** One page for 256 code points, made when the first of them is asked for: at most 1.1 MB if a text has them all. */
+/** Pages of 256 code points, computed on first use. At most 1.1 MB if a text contains all of them. */
 const pages: (Uint8Array | undefined)[] = new Array(0x110000 >> PAGE_BITS).fill(undefined);
 
 export function classOf(codePoint: number): number {

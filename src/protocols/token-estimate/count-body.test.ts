@@ -8,7 +8,7 @@ import { Tokenizer } from './tokenizer.ts';
 
 const tokenizer = new Tokenizer();
 const count = (kind: BodyKind, body: unknown) => countBody(kind, Buffer.from(JSON.stringify(body)), tokenizer);
-/** The tokens of texts, each counted by itself. */
+/** The tokens of texts that are counted separately. */
 const tokens = (...texts: readonly string[]) => texts.reduce((sum, text) => sum + tokenizer.count(text), 0);
 const json = (value: unknown) => tokens(JSON.stringify(value));
 const base64 = (sizeBytes: number) => Buffer.alloc(sizeBytes, 0x5a).toString('base64');
@@ -21,7 +21,7 @@ const MESSAGE = 2;
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
-/** What a body costs beside its base of 6: text and budgets. */
+/** Cost of a body in addition to its base of 6: text and budgets. */
 type Cost = readonly [textTokens: number, budgetTokens: number];
 type Case = readonly [what: string, value: unknown, cost: Cost];
 
@@ -29,25 +29,17 @@ function assertCost(kind: BodyKind, body: unknown, [textTokens, budgetTokens]: C
   assert.deepEqual(count(kind, body), { textTokens, budgetTokens: budgetTokens + 6 });
 }
 
-describe('countBody of a responses body', () => {
+describe('countBody with a responses body', () => {
   const bodies: readonly Case[] = [
-    ['nothing but a model', { model: 'm' }, [0, 0]],
-    [
-      'every field null',
-      { input: null, instructions: null, tools: null, reasoning: null, text: null, x: null },
-      [0, 0],
-    ],
+    ['only a model', { model: 'm' }, [0, 0]],
+    ['null fields', { input: null, instructions: null, tools: null, reasoning: null, text: null, x: null }, [0, 0]],
     ['empty fields', { input: [], instructions: '', tools: [], reasoning: {}, text: {}, x: '', y: [], z: {} }, [0, 0]],
-    ['input that is a string', { input: TEXT }, [tokens(TEXT), ITEM]],
+    ['a string input', { input: TEXT }, [tokens(TEXT), ITEM]],
     ['instructions', { instructions: TEXT }, [tokens(TEXT), ITEM]],
     ['instructions and a string', { instructions: 'Be brief.', input: TEXT }, [tokens('Be brief.', TEXT), 2 * ITEM]],
-    ['settings of reasoning', { reasoning: { effort: 'high', summary: 'auto' } }, [0, 64]],
-    [
-      'unknown settings of reasoning',
-      { reasoning: { effort: 'low', style: 'terse' } },
-      [tokens('"style":"terse"'), 64],
-    ],
-    ['settings of the output', { text: { verbosity: 'low' } }, [tokens('"text":{"verbosity":"low"}'), 0]],
+    ['reasoning settings', { reasoning: { effort: 'high', summary: 'auto' } }, [0, 64]],
+    ['unknown reasoning settings', { reasoning: { effort: 'low', style: 'terse' } }, [tokens('"style":"terse"'), 64]],
+    ['output settings', { text: { verbosity: 'low' } }, [tokens('"text":{"verbosity":"low"}'), 0]],
     [
       'an unknown field',
       { hint: { a: [1, TEXT, true] } },
@@ -69,7 +61,7 @@ describe('countBody of a responses body', () => {
   }
 
   const items: readonly Case[] = [
-    ['a message of text', { role: 'user', content: TEXT }, [tokens(TEXT), 0]],
+    ['a text message', { role: 'user', content: TEXT }, [tokens(TEXT), 0]],
     ['a message with a name', { type: 'message', role: 'user', name: 'ada', content: TEXT }, [tokens(TEXT, 'ada'), 0]],
     [
       'text parts',
@@ -83,11 +75,11 @@ describe('countBody of a responses body', () => {
     ],
     ['a refusal', { role: 'assistant', content: [{ type: 'refusal', refusal: TEXT }] }, [tokens(TEXT), 0]],
     [
-      'a call of a function',
+      'a function call',
       { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'f', arguments: '{"a":1}' },
       [tokens('f', '{"a":1}'), 0],
     ],
-    ['the result of a function', { type: 'function_call_output', call_id: 'c1', output: TEXT }, [tokens(TEXT), 0]],
+    ['a function result', { type: 'function_call_output', call_id: 'c1', output: TEXT }, [tokens(TEXT), 0]],
     [
       'a result in parts',
       { type: 'function_call_output', output: [{ type: 'input_text', text: TEXT }] },
@@ -98,7 +90,7 @@ describe('countBody of a responses body', () => {
       { type: 'computer_call_output', output: { type: 'computer_screenshot' } },
       [0, 3_072],
     ],
-    ['a call of a custom tool', { type: 'custom_tool_call', name: 'p', input: TEXT }, [tokens('p', TEXT), 0]],
+    ['a custom tool call', { type: 'custom_tool_call', name: 'p', input: TEXT }, [tokens('p', TEXT), 0]],
     [
       'reasoning',
       { type: 'reasoning', id: 'rs', summary: [{ type: 'summary_text', text: TEXT }], content: null },
@@ -137,7 +129,7 @@ describe('countBody of a responses body', () => {
     ['an image of detail low', image({ detail: 'low' }), [0, 512]],
     ['an image of detail original', image({ detail: 'original' }), [0, 12_288]],
     ['an image of an unknown detail', image({ detail: ['low'] }), [0, 3_072]],
-    ['an image in the chat form', { type: 'image_url', image_url: { url: REMOTE, detail: 'low' } }, [0, 512]],
+    ['an image in the chat format', { type: 'image_url', image_url: { url: REMOTE, detail: 'low' } }, [0, 512]],
     [
       'a PDF of tier 1',
       { type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${base64(64 * KIB)}` },
@@ -162,8 +154,12 @@ describe('countBody of a responses body', () => {
     ],
     ['a file by URL', { type: 'input_file', file_url: REMOTE }, [0, 48_000]],
     ['a file by id', { type: 'input_file', file_id: 'file_1' }, [0, 48_000]],
-    ['a file in the chat form', { type: 'file', file: { filename: 'a', file_data: base64(10) } }, [tokens('a'), 8_000]],
-    ['a sound', { type: 'input_audio', input_audio: { data: base64(64 * KIB + 1), format: 'wav' } }, [0, 2_000]],
+    [
+      'a file in the chat format',
+      { type: 'file', file: { filename: 'a', file_data: base64(10) } },
+      [tokens('a'), 8_000],
+    ],
+    ['audio', { type: 'input_audio', input_audio: { data: base64(64 * KIB + 1), format: 'wav' } }, [0, 2_000]],
     ['an unknown part', { type: 'input_video', clip: TEXT }, [tokens(`"clip":${JSON.stringify(TEXT)}`), 0]],
     [
       'a data URL in an unknown part',
@@ -175,7 +171,7 @@ describe('countBody of a responses body', () => {
       { type: 'x', a: `data:text/plain;base64,${base64Text(TEXT)}` },
       [tokens(TEXT), 0],
     ],
-    ['a sound in an unknown part', { type: 'x', a: `data:audio/wav;base64,${base64(10)}` }, [0, 1_000]],
+    ['audio in an unknown part', { type: 'x', a: `data:audio/wav;base64,${base64(10)}` }, [0, 1_000]],
     ['a part that is a string', TEXT, [tokens(TEXT), 0]],
     ['a part that is null', null, [0, 0]],
   ];
@@ -185,9 +181,9 @@ describe('countBody of a responses body', () => {
   }
 });
 
-describe('countBody of a messages body', () => {
+describe('countBody with a messages body', () => {
   const bodies: readonly Case[] = [
-    ['a message of text', { model: 'm', messages: [{ role: 'user', content: TEXT }] }, [tokens(TEXT), MESSAGE]],
+    ['a text message', { model: 'm', messages: [{ role: 'user', content: TEXT }] }, [tokens(TEXT), MESSAGE]],
     ['several messages', { messages: [{ content: 'a' }, { content: TEXT }] }, [tokens('a', TEXT), 2 * MESSAGE]],
     ['a system prompt', { system: TEXT, messages: [] }, [tokens(TEXT), 0]],
     [
@@ -202,8 +198,8 @@ describe('countBody of a messages body', () => {
       [tokens('{"name":"f","input_schema":{"type":"object"}}', '{"name":"g"}'), 810 + 120],
     ],
     ['thinking', { thinking: { type: 'enabled', budget_tokens: 2_000 } }, [0, 64]],
-    ['thinking that is off', { thinking: { type: 'disabled' } }, [0, 0]],
-    ['a form of output', { output_config: { effort: 'low' } }, [tokens('"output_config":{"effort":"low"}'), 0]],
+    ['disabled thinking', { thinking: { type: 'disabled' } }, [0, 0]],
+    ['an output format', { output_config: { effort: 'low' } }, [tokens('"output_config":{"effort":"low"}'), 0]],
   ];
   for (const [what, body, cost] of bodies) {
     it(`counts ${what}`, () => assertCost('messages', body, cost));
@@ -211,7 +207,7 @@ describe('countBody of a messages body', () => {
 
   const document = (source: unknown, rest: object = {}) => ({ type: 'document', source, ...rest });
   const blocks: readonly Case[] = [
-    ['a text', { type: 'text', text: TEXT, citations: null }, [tokens(TEXT), 0]],
+    ['text', { type: 'text', text: TEXT, citations: null }, [tokens(TEXT), 0]],
     [
       'an image',
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: base64(9_000) } },
@@ -239,15 +235,15 @@ describe('countBody of a messages body', () => {
       [tokens('T', 'S', TEXT), 0],
     ],
     ['thinking', { type: 'thinking', thinking: TEXT, signature: base64(9_000) }, [tokens(TEXT), 0]],
-    ['thinking that was left out', { type: 'thinking', thinking: '', signature: base64(400) }, [0, 100]],
+    ['omitted thinking', { type: 'thinking', thinking: '', signature: base64(400) }, [0, 100]],
     ['redacted thinking', { type: 'redacted_thinking', data: base64(400) }, [0, 100]],
     [
-      'the use of a tool',
+      'a tool use',
       { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: TEXT } },
       [tokens('f') + json({ a: TEXT }), 0],
     ],
     [
-      'the result of a tool',
+      'a tool result',
       { type: 'tool_result', tool_use_id: 'toolu_1', content: TEXT, is_error: true },
       [tokens(TEXT), 0],
     ],
@@ -263,7 +259,7 @@ describe('countBody of a messages body', () => {
       [tokens(TEXT), 4_864],
     ],
     [
-      'results of a search',
+      'search results',
       {
         type: 'web_search_tool_result',
         content: [{ type: 'web_search_result', title: 'T', url: 'U', encrypted_content: base64(40) }],
@@ -276,7 +272,7 @@ describe('countBody of a messages body', () => {
       [tokens('"a":[""]'), 8_000],
     ],
     [
-      'an image in the input of a tool',
+      'an image in tool input',
       { type: 'tool_use', name: 'f', input: { a: { type: 'image', source: {} } } },
       [tokens('f', '{"a":""}'), 4_864],
     ],
@@ -289,7 +285,7 @@ describe('countBody of a messages body', () => {
 });
 
 describe('countBody', () => {
-  it('counts no control field, whatever it contains', () => {
+  it('ignores control fields, whatever they contain', () => {
     for (const kind of ['responses', 'messages'] as const) {
       for (const field of CONTROL_FIELDS[kind]) {
         assertCost(kind, { [field]: { a: [TEXT, `data:image/png;base64,${base64(30)}`] } }, [0, 0]);
@@ -302,7 +298,7 @@ describe('countBody', () => {
     assertCost('responses', { input: [{ content: [{ type: 'input_file', file_data: file }] }] }, [0, 400_000 + ITEM]);
   });
 
-  it('counts blocks within blocks to any depth', () => {
+  it('counts nested blocks to any depth', () => {
     let nested: unknown = TEXT;
     for (let level = 0; level < 500; level++) nested = [{ type: 'tool_result', content: nested }];
     assert.ok(count('messages', { messages: [{ content: nested }] }).textTokens >= tokens(TEXT));
@@ -311,7 +307,7 @@ describe('countBody', () => {
     assert.ok(countBody('responses', Buffer.from(text), tokenizer).textTokens >= depth);
   });
 
-  it('counts text behind what the vocabulary counts by its size, as dense as before and no less than by bytes', () => {
+  it('counts text beyond the limit by size, with the same density and at least by bytes', () => {
     const sentence = 'The quick brown fox jumps over the lazy dog. ';
     const prose = sentence.repeat(Math.floor(COUNTED_UNITS_MAX / sentence.length));
     const exact = count('messages', { system: prose, messages: [] }).textTokens;
@@ -320,28 +316,28 @@ describe('countBody', () => {
       count('messages', { system: [start, rest], messages: [] }).textTokens - startTokens;
     const units = 100_000;
     const near = (value: number, expected: number) => assert.ok(Math.abs(value / expected - 1) < 0.001, `${value}`);
-    // Prose has less than a token for four bytes, incompressible text has more.
+    // Prose has less than one token per four bytes, incompressible text more.
     near(behind('x'.repeat(units)), units / 4);
     near(behind('你'.repeat(units)), (3 * units) / 4);
     const dense = '7x'.repeat(COUNTED_UNITS_MAX / 2);
     const denseTokens = tokens(dense);
     near(behind('x'.repeat(units), dense, denseTokens), (denseTokens / dense.length) * units);
-    // What was counted by its size makes nothing behind it denser.
+    // Text counted by size does not raise the density of later text.
     const system = [dense, ...Array<string>(10).fill('你'.repeat(units))];
     const many = count('messages', { system, messages: [] }).textTokens - denseTokens;
     near(many, 10 * behind('你'.repeat(units), dense, denseTokens));
-    // One text is counted as its parts are.
+    // A text counts the same in one part or several.
     const whole = count('messages', { system: prose + sentence.repeat(1_000), messages: [] }).textTokens;
     assert.ok(whole > exact + (sentence.length * 999) / 4);
   });
 
-  it('treats names of members that objects have by themselves as unknown', () => {
+  it('treats names of prototype properties as unknown members', () => {
     const text = '{"__proto__":{"a":"b"},"constructor":"c","input":[{"toString":"d","content":"e"}]}';
     const expected = tokens('"__proto__":{"a":"b"}', '"constructor":"c"', '"toString":"d"', 'e');
     assert.equal(countBody('responses', Buffer.from(text), tokenizer).textTokens, expected);
   });
 
-  it('returns whole numbers for any JSON value in any place, and never throws', () => {
+  it('returns integers for any JSON value in any position, and never throws', () => {
     const word = fc.constantFrom(
       ...[
         'text',

@@ -3,13 +3,12 @@ import { BodyCounter, isEmpty } from './body-counter.ts';
 import { BUDGETS, type Count } from './budgets.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** The forms of a body; that of chat completions counts with the budgets of the responses form. */
+/** Body formats. Chat completions use the budgets of the responses format. */
 export type BodyKind = 'responses' | 'messages' | 'chat';
 
 /**
- * Members of a body that steer the call and are no part of what the model reads. They count nothing, whatever is in
- * them. Members that are in neither of these lists and not read below count by their visible structure (contract 4.4,
- * 4.7).
+ * Members that control the call and that the model does not read. They count nothing. Members that are neither listed here nor read below count by
+ * their visible structure (contract 4.4, 4.7).
  */
 export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   responses: new Set([
@@ -36,14 +35,14 @@ export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
 const REASONING_FIELDS = new Set(['effort', 'summary', 'generate_summary']);
 const THINKING_FIELDS = new Set(['type', 'budget_tokens', 'display']);
 
-/** Goes out in the header `x-gateway-token-estimate` (contract 4.4). */
+/** Sent in the header `x-gateway-token-estimate` (contract 4.4). */
 export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
 
 /**
- * Counts the input tokens of a body without a provider: visible text by the o200k vocabulary, and budgets for
- * structure, images and files. `totalTokens` makes the estimate from it.
+ * Counts the input tokens of a body without calling a provider: visible text with the o200k vocabulary, plus budgets for structure, images and files.
+ * `totalTokens` computes the estimate from the result.
  *
- * The body is JSON within the limits of `scanJson`: it is parsed, and so belongs into another thread if it may be large.
+ * The body must be JSON within the limits of `scanJson`. It is parsed, so large bodies must be counted in another thread.
  */
 export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
   const body: unknown = JSON.parse(json.toString('utf8'));
@@ -69,7 +68,6 @@ type CountMember = (counter: BodyCounter, value: unknown) => void;
 interface Form {
   readonly imageTokens: number;
   readonly baseTokens: number;
-  /** How members count that the model reads. */
   readonly members: ReadonlyMap<string, CountMember>;
 }
 
@@ -119,7 +117,7 @@ const FORMS: Readonly<Record<BodyKind, Form>> = {
   },
 };
 
-/** Items or messages, each with this budget; what is no list is one of them. */
+/** Counts items or messages, each with this budget. A value that is not a list counts as one item. */
 function eachWith(tokens: number): CountMember {
   return (counter, value) => {
     for (const item of Array.isArray(value) ? value : [value]) {

@@ -51,12 +51,12 @@ describe('familyFactor', () => {
     for (const name of list) it(`is ${factor} for "${name}"`, () => assert.equal(familyFactor(name), factor));
   }
 
-  it('applies to a name of any length', () => {
+  it('accepts a name of any length', () => {
     assert.equal(familyFactor('claude-4-9-'.repeat(50_000)), 1.55);
     assert.equal(familyFactor('gpt'.repeat(50_000)), 1);
   });
 
-  it('says of every family where its factor comes from', () => {
+  it('has a source for the factor of every family', () => {
     for (const { factor, source } of FAMILIES) assert.ok(factor >= 1 && source !== '');
   });
 });

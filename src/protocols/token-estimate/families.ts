@@ -1,16 +1,14 @@
 /**
- * The tokens of a model for one token of o200k, by the family that its name shows. Families measured against o200k are
- * here; for every other the factor is 1. A factor in the configuration of a model overrides this table.
+ * Tokens of a model per o200k token, by the model family in its name. Only families that were measured against o200k are listed; the factor of all
+ * others is 1. The configuration of a model can override this table.
  */
 interface Family {
   readonly name: string;
-  /** Matches a model name in lower case, with or without a provider's prefix. */
   readonly pattern: RegExp;
   readonly factor: number;
   readonly source: string;
 }
 
-/** The first that matches decides. */
 export const FAMILIES: readonly Family[] = [
   {
     name: 'Claude up to 3.7',
@@ -20,7 +18,7 @@ export const FAMILIES: readonly Family[] = [
       'the 2023 vocabulary measured against o200k, x 1.1: 1.08 prose, 1.20 JSON, 1.22 source code, 1.26 Markdown; 1.69 Chinese',
   },
   {
-    // A version, in `claude-opus-4-5-20250929`, `claude-4.5-sonnet` or `claude-opus-4@20250514`; a bare date is 4.0.
+    // The version as in `claude-opus-4-5-20250929`, `claude-4.5-sonnet` or `claude-opus-4@20250514`; only a date means 4.0.
     name: 'Claude 4 to 4.6',
     pattern: /\bclaude-(?:[a-z]+-)?4(?:[-.@](?:[0-6]|\d{8})(?!\d)|(?![-.@]?\d))/,
     factor: 1.2,

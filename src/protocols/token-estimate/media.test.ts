@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { dataUrlText, decodedSizeBytes, isPlainText, readDataUrl } from './media.ts';
 
 describe('readDataUrl', () => {
-  it('reads the media type in lower case and whether it is base64, in any order of parameters', () => {
+  it('reads the lowercase media type and whether it is base64, with parameters in any order', () => {
     assert.deepEqual(readDataUrl('data:image/png;base64,AAAA'), {
       mediaType: 'image/png',
       isBase64: true,
@@ -18,12 +18,12 @@ describe('readDataUrl', () => {
     assert.deepEqual(readDataUrl('data:text/html,a,b'), { mediaType: 'text/html', isBase64: false, data: 'a,b' });
   });
 
-  it('takes a missing media type for plain text', () => {
+  it('uses text/plain if the media type is missing', () => {
     assert.equal(readDataUrl('data:;base64,QQ==')?.mediaType, 'text/plain');
     assert.equal(readDataUrl('data:,hello')?.mediaType, 'text/plain');
   });
 
-  it('is null for every other text', () => {
+  it('returns null for any other text', () => {
     for (const text of ['', 'data', 'data:', 'data: there is none here', 'https://a.example/,', ' data:,x']) {
       assert.equal(readDataUrl(text), null, text);
     }
@@ -31,15 +31,15 @@ describe('readDataUrl', () => {
   });
 });
 
-describe('data of a URL', () => {
-  it('is text behind base64 or percent escapes, and as it stands if an escape is broken', () => {
+describe('the data of a data URL', () => {
+  it('is decoded from base64 or percent escapes, or unchanged if an escape is invalid', () => {
     const textOf = (url: string) => dataUrlText(readDataUrl(url)!);
     assert.equal(textOf(`data:text/plain;base64,${Buffer.from('grüße 你好').toString('base64')}`), 'grüße 你好');
     assert.equal(textOf('data:text/plain,gr%C3%BC%C3%9Fe'), 'grüße');
     assert.equal(textOf('data:text/plain,100%'), '100%');
   });
 
-  it('has the size that it decodes to, computed from its length alone', () => {
+  it('has a decoded size that is computed from its length', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         assert.equal(decodedSizeBytes(Buffer.from(bytes).toString('base64')), bytes.length);
@@ -51,7 +51,7 @@ describe('data of a URL', () => {
 });
 
 describe('isPlainText', () => {
-  it('is true for text/plain with any parameters, and for no other type', () => {
+  it('accepts text/plain with any parameters, and no other type', () => {
     for (const type of ['text/plain', 'Text/PLAIN', 'text/plain; charset=utf-8', ' text/plain ;x=y']) {
       assert.ok(isPlainText(type), type);
     }

@@ -1,17 +1,14 @@
-/**
- * What the text of a data URL or of a base64 value stands for, without decoding it.
- */
 export interface DataUrl {
-  /** In lower case, without parameters; `text/plain` if the URL has none (RFC 2397). */
+  /** Lowercase, without parameters; `text/plain` if the URL has none (RFC 2397). */
   readonly mediaType: string;
   readonly isBase64: boolean;
   readonly data: string;
 }
 
-/** A media type and its parameters take less; what has no comma within is no data URL. */
+/** Media types with parameters are shorter. Text without a comma in this range is not a data URL. */
 const HEADER_CHARS_MAX = 256;
 
-/** Reads `data:[<media type>][;parameter]...[;base64],<data>`; `null` if the text is something else. */
+/** Parses `data:[<media type>][;parameter]...[;base64],<data>`; `null` if the text is not a data URL. */
 export function readDataUrl(text: string): DataUrl | null {
   if (text.slice(0, 5).toLowerCase() !== 'data:') return null;
   const header = text.slice(5, HEADER_CHARS_MAX);
@@ -29,18 +26,18 @@ export function readDataUrl(text: string): DataUrl | null {
   };
 }
 
-/** The size in bytes of what base64 text decodes to, from its length. Line breaks in it count a little too much. */
+/** The decoded size of base64, computed from its length. Line breaks make it slightly too large. */
 export function decodedSizeBytes(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.max(0, Math.floor((base64.length * 3) / 4) - padding);
 }
 
-/** The text that base64 stands for, either alphabet; bytes that are no UTF-8 become U+FFFD. */
+/** Decodes base64 of either alphabet as UTF-8. Invalid bytes become U+FFFD. */
 export function decodeText(base64: string): string {
   return Buffer.from(base64, 'base64').toString('utf8');
 }
 
-/** The text behind the comma of a data URL of text. A broken percent escape leaves it as it is. */
+/** The decoded text of a data URL with text. Returned unchanged if a percent escape is invalid. */
 export function dataUrlText({ isBase64, data }: DataUrl): string {
   if (isBase64) return decodeText(data);
   try {
@@ -50,7 +47,6 @@ export function dataUrlText({ isBase64, data }: DataUrl): string {
   }
 }
 
-/** `text/plain`, whatever its parameters. */
 export function isPlainText(mediaType: unknown): boolean {
   return typeof mediaType === 'string' && /^\s*text\/plain\s*(?:;|$)/i.test(mediaType);
 }

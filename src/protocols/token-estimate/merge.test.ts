@@ -12,7 +12,7 @@ function countWith(vocabulary: Vocabulary, text: string): number {
   return new Merger(vocabulary).count(bytes, 0, bytes.length);
 }
 
-/** The definition, word for word: join the lowest pair, leftmost first, until there is none. */
+/** The definition, implemented literally: merge the lowest-ranked pair, leftmost first, until there is none. */
 function countByDefinition(vocabulary: Vocabulary, text: string): number {
   const rank = (part: string) => vocabulary.rank(Buffer.from(part), 0, part.length);
   const parts = [...text];
@@ -42,19 +42,19 @@ describe('Vocabulary', () => {
 });
 
 describe('Merger', () => {
-  it('joins the pair of the lowest rank first, though another stands before it', () => {
+  it('merges the lowest-ranked pair first, even if another precedes it', () => {
     const vocabulary = new Vocabulary(entries('a', 'b', 'c', 'bc', 'ab', 'abc'));
     assert.equal(countWith(vocabulary, 'abc'), 1);
     assert.equal(countWith(vocabulary, 'abcab'), 2);
     assert.equal(countWith(new Vocabulary(entries('a', 'b', 'c', 'bc', 'ab')), 'abc'), 2);
   });
 
-  it('joins the leftmost of equal pairs first', () => {
+  it('merges the leftmost of equal pairs first', () => {
     assert.equal(countWith(new Vocabulary(entries('a', 'aa')), 'aaa'), 2);
     assert.equal(countWith(new Vocabulary(entries('a', 'b', 'aa', 'aab')), 'aaab'), 3);
   });
 
-  it('counts as the definition says, with any entries, one piece after another', () => {
+  it('counts according to the definition, for any vocabulary and consecutive pieces', () => {
     const entry = fc.stringMatching(/^[abc]{2,5}$/);
     fc.assert(
       fc.property(
@@ -72,7 +72,7 @@ describe('Merger', () => {
     );
   });
 
-  it('takes a piece of the greatest length, and refuses a longer one', () => {
+  it('accepts a piece of the maximum length, and refuses a longer one', () => {
     const vocabulary = new Vocabulary(entries('a', 'aa'));
     assert.equal(countWith(vocabulary, 'a'.repeat(PIECE_BYTES_MAX)), PIECE_BYTES_MAX / 2);
     assert.throws(() => countWith(vocabulary, 'a'.repeat(PIECE_BYTES_MAX + 1)));

@@ -1,43 +1,42 @@
 import { NO_RANK, type Vocabulary } from './vocabulary.ts';
 
 /**
- * Longest piece that is merged as a whole, in bytes; longer ones are cut. Written text has nothing near it (the longest
- * word of a page is some 50 bytes, a line of dashes 200), so a cut only changes runs without any break, by at most two or
- * three tokens in 8,192 bytes. It bounds the memory of a merge and the depth of its heap.
+ * Maximum bytes that are merged as a unit; longer pieces are cut. Real text stays far below this (the longest word of a page has some 50 bytes, a
+ * line of dashes 200), so a cut only affects runs without breaks, by at most two or three tokens per 8,192 bytes. The limit bounds memory and heap
+ * depth.
  */
 export const PIECE_BYTES_MAX = 8_192;
 
-/** Position of a part within its piece; the rank stands above it in a key of the heap. 2^18 ranks x 2^13 < 2^31. */
+/** Bits for the position within a piece in a heap key; the rank is in the bits above. 2^18 ranks x 2^13 < 2^31. */
 const POSITION_BITS = 13;
 const POSITION_MASK = (1 << POSITION_BITS) - 1;
 
 /**
- * Byte pair merging as o200k defines it: of all neighbouring parts whose bytes together are an entry, the pair of the
- * lowest rank is joined, the leftmost of equals first, until no such pair remains. Counts the parts that remain.
+ * Byte pair encoding as o200k defines it: of all adjacent parts whose concatenation is in the vocabulary, the pair with the lowest rank is merged,
+ * leftmost first, until no such pair remains. Counts the remaining parts.
  *
- * The pairs wait in a binary heap, so a piece of n bytes takes n log n steps; the usual loop over all pairs takes n². A
- * loop for short pieces beside it was no quicker (base64, emoji, Chinese: 9 to 14 ms in 100 KiB either way). The arrays
- * are made once, and nothing is kept of a piece.
+ * Candidates are in a binary heap, so a piece of n bytes takes O(n log n) instead of the usual O(n²). A separate loop for short pieces was not faster
+ * (base64, emoji, Chinese: 9 to 14 ms per 100 KiB either way). The arrays are reused, and no data of a piece is retained.
  */
 export class Merger {
-  /** Moves within the heap so far: the measure of work that tests of linearity use, with `Vocabulary.steps`. */
+  /** Heap moves so far. Tests of linearity use it as a measure of work, with `Vocabulary.steps`. */
   steps = 0;
   readonly #vocabulary: Vocabulary;
-  /** By the position of a part: if it ends, and where the part before it begins. */
+  /** Indexed by the position of a part: the end of the part, and the start of the previous one. */
   readonly #ends = new Int32Array(PIECE_BYTES_MAX + 1);
   readonly #previous = new Int32Array(PIECE_BYTES_MAX + 1);
-  /** By the position of a part: the rank of it and the next together. A key in the heap with another rank is stale. */
+  /** Indexed by the position of a part: the rank of the part joined with the next one. A heap key with another rank is stale. */
   readonly #ranks = new Int32Array(PIECE_BYTES_MAX + 1);
-  /** Every join takes out one key and adds at most two. */
+  /** Each merge removes one key and adds at most two. */
   readonly #heap = new Int32Array(PIECE_BYTES_MAX * 3);
   #heapSize = 0;
 
   constructor(vocabulary: Vocabulary) {
-    if (vocabulary.size >= 2 ** (31 - POSITION_BITS)) throw new Error('the vocabulary has too many ranks for a key');
+    if (vocabulary.size >= 2 ** (31 - POSITION_BITS)) throw new Error('the vocabulary is too large for the heap keys');
     this.#vocabulary = vocabulary;
   }
 
-  /** Tokens of the piece from `start` up to `end`, at most `PIECE_BYTES_MAX` long. */
+  /** `bytes[start, end)` may have at most `PIECE_BYTES_MAX` bytes. */
   count(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > PIECE_BYTES_MAX) throw new Error(`a piece of ${length} bytes is longer than ${PIECE_BYTES_MAX}`);
@@ -67,7 +66,6 @@ export class Merger {
     return parts;
   }
 
-  /** Sets the rank of the part at `at` with the one behind it, and puts it into the heap. */
   #pair(bytes: Uint8Array, start: number, length: number, at: number): void {
     const end = this.#ends[at]!;
     const rank = end < length ? this.#vocabulary.rank(bytes, start + at, start + this.#ends[end]!) : NO_RANK;

@@ -18,7 +18,7 @@ function pieces(text: string): string[] {
   return found;
 }
 
-/** At least one character of every class and every width in bytes, and what the rules name. */
+/** At least one character of every class and byte width, and those that the rules name. */
 const UNITS = [
   ...['a', 'bc', 'é', 'ß', '𝐚', 'A', 'BC', 'É', 'ǅ', '𝐀', 'ʰ', '中', 'あ', 'ه', '한', '𠀀', '\u0301', '\u0903', '𑀀'],
   ...['1', '٣', '½', '𝟗', ' ', '  ', '\t', '\u00a0', '\u3000', '\ufeff', '\u0085', '\n', '\r', '\r\n', '\u2028'],
@@ -63,14 +63,14 @@ describe('pieceEnd', () => {
     it(`cuts ${JSON.stringify(text)} into ${expected.length}`, () => assert.deepEqual(pieces(text), expected));
   }
 
-  it('cuts as the pattern of o200k does, whatever classes of characters meet', () => {
+  it('cuts like the o200k pattern, for any sequence of character classes', () => {
     fc.assert(
       fc.property(unitText, (text) => assert.deepEqual(pieces(text), text.match(O200K_TOKEN_SPLIT_REGEX) ?? [])),
       { numRuns: propertyRuns(5_000) },
     );
   });
 
-  it('cuts as the pattern of o200k does, of any code points', () => {
+  it('cuts like the o200k pattern, for any code points', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 60 }), (text) => {
         assert.deepEqual(pieces(text), text.match(O200K_TOKEN_SPLIT_REGEX) ?? []);
@@ -79,13 +79,13 @@ describe('pieceEnd', () => {
     );
   });
 
-  it('cuts the samples as the pattern of o200k does', () => {
+  it('cuts the samples like the o200k pattern', () => {
     for (const { kind, text } of tokenSamples()) {
       assert.deepEqual(pieces(text), text.match(O200K_TOKEN_SPLIT_REGEX), kind);
     }
   });
 
-  it('looks at no byte more than a few times, however units repeat', () => {
+  it('reads each byte only a few times, however the text repeats', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...UNITS), { minLength: 1, maxLength: 4 }), unitText, (units, tail) => {
         const bytes = Buffer.from(units.join('').repeat(200) + tail);

@@ -1,20 +1,20 @@
 import { CharClass, classOf } from './char-class.ts';
 
 /**
- * The o200k pre-tokenizer: cuts a text into the pieces that are tokenized one by one. It cuts as this pattern does,
- * alternatives in this order, where U is `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, L is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` and C is a
- * contraction, `'s`, `'t`, `'d`, `'m`, `'ll`, `'ve` or `'re` in any case:
+ * The o200k pre-tokenizer: cuts a text into pieces that are tokenized separately. Equivalent to the following pattern, with alternatives in
+ * this order, where U is `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, L is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` and C is a contraction: `'s`, `'t`, `'d`,
+ * `'m`, `'ll`, `'ve` or `'re` in any case.
  *
  *   1  [^\r\n\p{L}\p{N}]? U* L+ C?     a word: hello, Hello, " hello", 你好
  *   2  [^\r\n\p{L}\p{N}]? U+ L* C?     a word in capitals
  *   3  \p{N}{1,3}
  *   4  " "? [^\s\p{L}\p{N}]+ [\r\n/]*  punctuation, symbols, emoji
- *   5  \s* [\r\n]+                     space up to the last line break in it
- *   6  \s+ (?!\S)                      space but for its last character, which goes with what follows
+ *   5  \s* [\r\n]+                     white space up to its last line break
+ *   6  \s+ (?!\S)                      white space except its last character, which belongs to the next piece
  *   7  \s+
  *
- * Written out instead of run as a pattern, so that no input makes it backtrack: every character is read at most a small
- * fixed number of times, and a run of four million capitals needs no stack. The text is UTF-8, well formed.
+ * Hand-written instead of a pattern, so that no input causes backtracking: each character is read at most a small constant number of times,
+ * and a run of four million capitals needs no stack. The text must be valid UTF-8.
  */
 export function pieceEnd(bytes: Uint8Array, start: number, end: number): number {
   const first = readChar(bytes, start, end);
@@ -25,8 +25,7 @@ export function pieceEnd(bytes: Uint8Array, start: number, end: number): number 
     case CharClass.both:
       return wordEnd(bytes, start, end);
     case CharClass.mark: {
-      // Rule 1 matches with the mark as the first character of the word wherever it does not match with the mark before
-      // the word.
+      // If no word follows the mark (rule 1 with the mark as prefix), rule 1 matches the mark itself as the word.
       const word = lowerWordEnd(bytes, afterFirst, end);
       return word === -1 ? contractionEnd(bytes, afterFirst, end) : word;
     }
@@ -55,7 +54,7 @@ const APOSTROPHE = 0x27;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** A character is one number: its class in the lower four bits, its width in bytes above them. */
+/** A character is encoded as a number: class in the low four bits, width in bytes above. */
 const CLASS_MASK = 0xf;
 const WIDTH_SHIFT = 4;
 
@@ -77,15 +76,15 @@ function rest(bytes: Uint8Array, at: number): number {
   return bytes[at]! & 0x3f;
 }
 
-/** Rules 1 and 2 from the first letter on; -1 if no word begins. */
+/** Rules 1 and 2, starting at the first letter; -1 if no word begins. */
 function wordEnd(bytes: Uint8Array, start: number, end: number): number {
   const word = lowerWordEnd(bytes, start, end);
   return word === -1 ? capitalsEnd(bytes, start, end) : word;
 }
 
 /**
- * Rule 1. U* takes the whole run of capitals, caseless letters and marks. If no small letter follows, it gives back
- * down to the last of them that may end a word, and the capitals behind that are the next piece.
+ * Rule 1. U* matches the whole run of capitals, caseless letters and marks. If no lowercase letter follows, it backtracks to the last of them that
+ * can end a word; the capitals after it begin the next piece.
  */
 function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
@@ -109,7 +108,7 @@ function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   return contractionEnd(bytes, at, end);
 }
 
-/** Rule 2, where rule 1 failed: the run then has nothing but capitals, and no small letter follows it. */
+/** Rule 2, used after rule 1 failed: the run consists of capitals only, and no lowercase letter follows. */
 function capitalsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {
@@ -143,7 +142,7 @@ function isSymbol(charClass: number): boolean {
   return charClass === CharClass.other || charClass === CharClass.mark;
 }
 
-/** Rule 4 behind its first character. */
+/** Rule 4, after its first character. */
 function symbolsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {
@@ -155,7 +154,6 @@ function symbolsEnd(bytes: Uint8Array, start: number, end: number): number {
   return at;
 }
 
-/** Rules 5, 6 and 7. */
 function spaceEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   let lastStart = start;

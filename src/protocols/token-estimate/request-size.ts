@@ -2,13 +2,13 @@ import { estimateTokens } from '../metering/estimate.ts';
 import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
 
 /**
- * Input tokens of a JSON request by its size, for what is reserved before a call, in time proportional to its long values. Text counts a
- * token for four bytes. A picture, a file or a sound that the request carries as base64 goes by the budgets of the token estimator instead,
- * with their margin: a picture of 1 MB is not 350,000 tokens of text.
+ * Estimates the input tokens of a JSON request by size, for the reservation. Text counts one token per four bytes. Base64 of images, files and audio
+ * counts by the budgets of the token estimator with their margin: an image of 1 MB is not 350,000 tokens of text. Takes time proportional to the long
+ * values.
  *
- * A value counts as media only under a key that has media at the vendors; anywhere else base64 is text to the model.
+ * A value counts as media only under keys that vendors use for media; anywhere else, base64 is text for the model.
  *
- * @param longValues Where long values begin and end, as `scanJson` found them.
+ * @param longValues Start and end offsets of long values, as found by `scanJson`.
  */
 export function estimateRequestTokens(json: Buffer, longValues: readonly number[]): number {
   let mediaBytes = 0;
@@ -25,9 +25,9 @@ export function estimateRequestTokens(json: Buffer, longValues: readonly number[
   return mediaTokens === 0 ? text : text + totalTokens({ textTokens: 0, budgetTokens: mediaTokens }, 1);
 }
 
-/** A smaller value counts as text, which is less than any budget. */
+/** Smaller values count as text, which is less than any budget. */
 const MEDIA_BYTES_MIN = 4096;
-/** The bytes around a value that are read to find what the value is. */
+/** Bytes before and after a value that are examined to determine its type. */
 const NEAR_BYTES = 256;
 
 const QUOTE = 0x22;
@@ -35,7 +35,6 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 const EQUALS = 0x3d;
 
-/** Under these the wire formats carry media: as a data URL, or as base64 without one. */
 const MEDIA_KEYS = ['"url"', '"image_url"', '"file_data"', '"data"', '"result"'].map((key) => Buffer.from(key));
 
 function isUnderMediaKey(json: Buffer, start: number): boolean {
@@ -52,7 +51,7 @@ function skipSpaceBefore(json: Buffer, end: number): number {
 }
 
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
-/** PHP writes `/` as `\/`. */
+/** PHP escapes `/` as `\/`. */
 const BASE64 = /^[A-Za-z0-9+/=_\\-]*$/;
 const IMAGE_TYPE = /"(?:media_type|mime_?type)"\s*:\s*"image\\?\//i;
 const AUDIO_TYPE = /"format"\s*:\s*"\w+"|"(?:media_type|mime_?type)"\s*:\s*"audio\\?\//i;
@@ -67,7 +66,7 @@ function text(json: Buffer, start: number, end: number): string {
   return json.toString('latin1', start, end);
 }
 
-/** By the beginning of the value, or by the members beside it; `null` if it is text. */
+/** Determines the type from the beginning of the value or from adjacent members; `null` if it is text. */
 function tokensOf(json: Buffer, start: number, end: number): number | null {
   const beginning = text(json, start, Math.min(end, start + NEAR_BYTES));
   const url = DATA_URL.exec(beginning);

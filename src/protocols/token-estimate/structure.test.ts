@@ -14,7 +14,7 @@ function written(
 }
 
 describe('writeStructure', () => {
-  it('writes what JSON.stringify writes, of any value', () => {
+  it('writes the output of JSON.stringify, for any value', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => assert.equal(written(value).join(''), JSON.stringify(value))));
   });
 
@@ -22,7 +22,7 @@ describe('writeStructure', () => {
     assert.equal(written([1, 'b'], 'a "key"').join(''), '"a \\"key\\"":[1,"b"]');
   });
 
-  it('puts an empty string where a value is taken, and passes on the key that it stood under, through lists too', () => {
+  it('writes an empty string for a value that is taken, and reports its key, also through lists', () => {
     const keys: string[] = [];
     const text = written({ a: ['x', 'y'], b: { c: 'z' } }, null, (key, value) => {
       keys.push(key);
@@ -32,13 +32,13 @@ describe('writeStructure', () => {
     assert.deepEqual(keys, ['', 'a', 'a', 'b']);
   });
 
-  it('works for a value nested a million levels deep', () => {
+  it('accepts a value nested a million levels deep', () => {
     let deep: unknown = [];
     for (let level = 1; level < 1_000_000; level++) deep = [deep];
     assert.equal(written(deep).join('').length, 2_000_000);
   });
 
-  it('passes long structures on in stretches', () => {
+  it('writes long structures in chunks', () => {
     const list = Array.from({ length: 400_000 }, (_, index) => `${index}`);
     const stretches = written(list);
     assert.ok(stretches.length > 1);

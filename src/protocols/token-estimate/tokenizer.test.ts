@@ -16,22 +16,22 @@ const SPECIAL = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|endofprompt|>
 
 describe('Tokenizer', () => {
   for (const { kind, text } of tokenSamples()) {
-    it(`counts ${kind} exactly as the plain encoder`, () => sameAsPlain(text));
+    it(`counts ${kind} exactly like the reference encoder`, () => sameAsPlain(text));
   }
 
-  it('counts any text of code points exactly as the plain encoder', () => {
-    // The plain encoder drops U+FEFF when it decodes bytes, and then looks up the wrong entry.
+  it('counts any text of code points exactly like the reference encoder', () => {
+    // The reference encoder drops U+FEFF when decoding bytes and then looks up the wrong entry.
     const text = fc.string({ unit: anyCharacter, maxLength: 80 }).map((drawn) => drawn.replaceAll('\ufeff', ''));
     fc.assert(fc.property(text, sameAsPlain), { numRuns: propertyRuns(1_500) });
   });
 
-  it('counts any text of graphemes exactly as the plain encoder', () => {
+  it('counts any text of graphemes exactly like the reference encoder', () => {
     fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), sameAsPlain), {
       numRuns: propertyRuns(1_500),
     });
   });
 
-  it('counts repeated and joined stretches exactly as the plain encoder', () => {
+  it('counts repeated and concatenated text exactly like the reference encoder', () => {
     const unit = fc.oneof(
       fc.constantFrom(...SPECIAL, 'a', 'Ab', ' ', '\n', '中', '👩‍🚀', '=', '-_', 'é', 'QUJD', '\ud800'),
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4 }).map((drawn) => drawn.replaceAll('\ufeff', '')),
@@ -41,22 +41,22 @@ describe('Tokenizer', () => {
     fc.assert(fc.property(text, sameAsPlain), { numRuns: propertyRuns(400) });
   });
 
-  it('takes text that spells a special token for text', () => {
+  it('treats special tokens as text', () => {
     assert.equal(tokenizer.count('x<|endoftext|>y'), 9);
     for (const text of SPECIAL) sameAsPlain(text);
   });
 
-  it('counts nothing in an empty text, and one token for a lone byte order mark', () => {
+  it('counts nothing for an empty text, and one token for a byte order mark', () => {
     assert.equal(tokenizer.count(''), 0);
     assert.equal(tokenizer.count('\ufeff'), 1);
   });
 
-  it('counts half a surrogate pair as the replacement character', () => {
+  it('counts an unpaired surrogate as the replacement character', () => {
     assert.equal(tokenizer.count('a\ud800b'), tokenizer.count('a\ufffdb'));
   });
 
   for (const { kind, text } of longRuns()) {
-    it(`stays within 1 % of the plain encoder in a run without a break: ${kind}`, () => {
+    it(`is within 1 % of the reference encoder in a run without breaks: ${kind}`, () => {
       assert.ok(Buffer.byteLength(text) > 2 * PIECE_BYTES_MAX);
       const expected = plain(text);
       const counted = tokenizer.count(text);
@@ -64,7 +64,7 @@ describe('Tokenizer', () => {
     });
   }
 
-  /** A bound for every text: bytes hashed and keys moved for one byte of text. Spaces take most, 60. */
+  /** Maximum bytes hashed and keys moved per byte of text. Spaces take the most, 60. */
   const STEPS_PER_BYTE_MAX = 100;
   const bytes = (size: number) =>
     Buffer.from(Array.from({ length: size }, (_, i) => Math.imul(i, 2_654_435_761) >>> 24));
@@ -81,7 +81,7 @@ describe('Tokenizer', () => {
     ['brackets', (size) => '[],'.repeat(size / 3)],
   ];
   for (const [kind, text] of endless) {
-    it(`does work in proportion to the size, 128 KiB of ${kind}`, () => {
+    it(`does work in proportion to the size of 128 KiB of ${kind}`, () => {
       const stepsFor = (sizeBytes: number) => {
         const before = tokenizer.steps;
         assert.ok(tokenizer.count(text(sizeBytes)) > 0);

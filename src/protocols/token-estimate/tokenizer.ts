@@ -3,9 +3,8 @@ import { pieceEnd } from './pieces.ts';
 import { NO_RANK, readVocabulary, type Vocabulary } from './vocabulary.ts';
 
 /**
- * Counts the o200k tokens of a text, in time and memory proportional to its size whatever the text is. Text that spells a
- * special token, such as `<|endoftext|>`, is text like any other. Equal to the plain encoder, but for pieces of more than
- * `PIECE_BYTES_MAX` bytes, which are cut.
+ * Counts the o200k tokens of a text in linear time and memory. Special tokens such as `<|endoftext|>` count as ordinary text. The result equals that
+ * of the reference encoder, except for pieces of more than `PIECE_BYTES_MAX` bytes, which are cut.
  */
 export class Tokenizer {
   readonly #vocabulary: Vocabulary;
@@ -16,12 +15,12 @@ export class Tokenizer {
     this.#merger = new Merger(vocabulary);
   }
 
-  /** Work done so far, in bytes hashed and keys moved. Grows with the text that was counted, not with time. */
+  /** Work done so far: bytes hashed and keys moved. Depends only on the counted text. */
   get steps(): number {
     return this.#vocabulary.steps + this.#merger.steps;
   }
 
-  /** A half of a surrogate pair without the other counts as U+FFFD, which is what UTF-8 has for it. */
+  /** An unpaired surrogate counts as U+FFFD, its UTF-8 encoding. */
   count(text: string): number {
     const bytes = Buffer.from(text);
     let tokens = 0;

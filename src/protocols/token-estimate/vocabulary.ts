@@ -2,25 +2,23 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The o200k vocabulary: byte strings and their ranks, which decide the order of merging. It is read from the data file of
- * `gpt-tokenizer` rather than through its encoder, which needs a string for every look-up and time that grows with the
- * square of a piece.
+ * The o200k vocabulary: byte strings and their ranks, which determine the merge order. Read from the data file of `gpt-tokenizer`; its encoder needs
+ * a string per lookup and takes quadratic time per piece.
  *
- * All entries lie behind one another in one array, found by an open-addressing hash table over their bytes: 5 MB in flat
- * arrays that no garbage collection walks, where the package's own tables take some 30 MB. Reading takes about 100 ms.
+ * Entries are concatenated in one array and found through an open-addressing hash table: 5 MB in flat arrays that the garbage collector does not
+ * scan, compared with 30 MB for the package's tables. Loading takes about 100 ms.
  */
 export class Vocabulary {
   readonly size: number;
-  /** Length of the longest entry; nothing longer can have a rank. */
   readonly entryBytesMax: number;
-  /** Bytes hashed and compared so far: the measure of work that tests of linearity use. */
+  /** Bytes hashed and compared so far. Tests of linearity use it as a measure of work. */
   steps = 0;
   readonly #bytes: Uint8Array;
-  /** Where an entry begins; one more than there are entries. */
+  /** Start offsets of entries, plus the end of the last one. */
   readonly #starts: Uint32Array;
-  /** Rank + 1 by slot, 0 if the slot is empty. */
+  /** Rank + 1 per slot; 0 if the slot is empty. */
   readonly #slots: Int32Array;
-  /** Ranks of entries of two bytes, which begin every merge; NO_RANK if there is none. */
+  /** Ranks of two-byte entries, with which every merge begins; NO_RANK if there is none. */
   readonly #pairs: Int32Array;
 
   constructor(entries: Iterable<Uint8Array>) {
@@ -44,7 +42,7 @@ export class Vocabulary {
     for (let rank = 0; rank < this.size; rank++) this.#insert(rank);
   }
 
-  /** The rank of the bytes from `start` up to `end`, `NO_RANK` if they are no entry. */
+  /** `NO_RANK` if `bytes[start, end)` is not an entry. */
   rank(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > this.entryBytesMax) return NO_RANK;
@@ -83,21 +81,19 @@ export class Vocabulary {
   }
 }
 
-/** Above every rank, so that it loses every comparison. */
 export const NO_RANK = 0x7fff_ffff;
 
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const DIGIT_ZERO = 0x30;
-/** In place of a digit of base64: the padding at an entry's end. */
+/** Marks a byte that is not a base64 digit, such as padding. */
 const NO_DIGIT = 0xff;
-/** The value of each digit of base64, by its byte. */
 const BASE64_DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) {
   BASE64_DIGITS[digit.charCodeAt(0)] = value;
 }
 
-/** Reads o200k from the library. Blocks while it does, so it is called in the worker only. */
+/** Reads o200k from the package. Synchronous, so it must only be called in a worker thread. */
 export function readVocabulary(): Vocabulary {
   return new Vocabulary(
     readEntries(readFileSync(fileURLToPath(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken')))),
@@ -105,8 +101,8 @@ export function readVocabulary(): Vocabulary {
 }
 
 /**
- * Lines of an entry in base64, a space and its rank; the ranks count up from 0. An entry is valid until the next one is
- * asked for. A string for every line and its base64 would take three times as long as all that is done here.
+ * Parses lines of a base64 entry, a space and its rank; ranks count up from 0. An entry is valid until the next one is requested. Allocating strings
+ * per line would take three times as long as the whole function.
  */
 function* readEntries(file: Uint8Array): Generator<Uint8Array> {
   const entry = new Uint8Array(file.length);
@@ -127,7 +123,7 @@ function* readEntries(file: Uint8Array): Generator<Uint8Array> {
     }
     let written = 0;
     for (at++; file[at] !== NEWLINE && at < file.length; at++) written = written * 10 + file[at]! - DIGIT_ZERO;
-    if (written !== rank) throw new Error(`the vocabulary does not hold rank ${rank} where it should`);
+    if (written !== rank) throw new Error(`the vocabulary has rank ${written} where ${rank} is expected`);
     yield entry.subarray(0, sizeBytes);
     at++;
     rank++;
@@ -140,7 +136,7 @@ function grow(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-/** FNV-1a, with its high bits mixed into the low ones that pick the slot. */
+/** FNV-1a, with its high bits mixed into the low bits that select the slot. */
 function hash(bytes: Uint8Array, start: number, end: number): number {
   let value = 0x811c9dc5;
   for (let at = start; at < end; at++) value = Math.imul(value ^ bytes[at]!, 0x01000193);

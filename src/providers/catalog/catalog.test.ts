@@ -69,7 +69,7 @@ function assertRefused(name: string, operation: OperationName, kind: string, sta
 }
 
 describe('catalog', () => {
-  it('finds a model by its id and by each of its aliases', () => {
+  it('finds a model by its id and by each alias', () => {
     const model = catalog.resolve('large', operationOf('chat'));
     assert.equal(model.id, 'large');
     assert.equal(catalog.resolve('large-latest', operationOf('chat')), model);
@@ -85,12 +85,12 @@ describe('catalog', () => {
     }
   });
 
-  it('reveals neither a model that is not listed nor its aliases', () => {
+  it('does not reveal unlisted models or their aliases', () => {
     assertRefused('hidden', 'chat', 'modelAbsent', 404, 'model_not_found');
     assertRefused('secret-alias', 'chat', 'modelAbsent', 404, 'model_not_found');
   });
 
-  it('shows a long name cut, and quotes what is odd in it', () => {
+  it('truncates long names and quotes special characters in errors', () => {
     const message = (name: string): string => {
       try {
         catalog.resolve(name, operationOf('chat'));
@@ -99,32 +99,32 @@ describe('catalog', () => {
       }
       return 'found';
     };
-    assert.equal(message('x "y"'), 'The model "x \\"y\\"" does not exist here, or is not open to you.');
+    assert.equal(message('x "y"'), 'The model "x \\"y\\"" does not exist, or you do not have access to it.');
     assert.equal(
       message('x'.repeat(100)),
-      `The model "${'x'.repeat(100)}" does not exist here, or is not open to you.`,
+      `The model "${'x'.repeat(100)}" does not exist, or you do not have access to it.`,
     );
     assert.equal(
       message('x'.repeat(101)),
-      `The model "${'x'.repeat(100)}…" does not exist here, or is not open to you.`,
+      `The model "${'x'.repeat(100)}…" does not exist, or you do not have access to it.`,
     );
   });
 
-  it('says that a model is not open on a protocol, or does not offer the operation', () => {
+  it('reports that a model is unavailable in a protocol, or lacks the operation', () => {
     assertRefused('plain', 'chat', 'protocolUnsupported', 404, 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED');
     assertRefused('shifting', 'messages', 'protocolUnsupported', 404, 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED');
     assertRefused('shifting', 'embeddings', 'modelLacksOperation', 400, 'model_not_found');
     assertRefused('written', 'chat', 'modelLacksOperation', 400, 'model_not_found');
   });
 
-  it('counts every operation but messages to the chat family', () => {
+  it('assigns every operation except messages to the chat family', () => {
     assert.deepEqual(
       operations.filter(({ protocol }) => protocol.name === 'messages').map(({ name }) => name),
       ['messages'],
     );
   });
 
-  it('sorts routes by the protocol of their provider, in the order of the configuration', () => {
+  it('groups routes by the protocol of their provider, in configuration order', () => {
     assert.deepEqual(catalog.resolve('large', operationOf('chat')).routes, {
       chat: [
         { id: 'large chatty large-2026', providerId: 'chatty', providerModel: 'large-2026', priority: 1, weight: 3 },
@@ -142,7 +142,7 @@ describe('catalog', () => {
     });
   });
 
-  it('reads limits that are numbers, and takes others for none', () => {
+  it('ignores limits that are not numbers', () => {
     const large = catalog.resolve('large', operationOf('chat'));
     assert.deepEqual([large.contextTokensMax, large.outputTokensMax], [200_000, 8_192]);
     const plain = catalog.resolve('plain', operationOf('messages'));
@@ -151,7 +151,7 @@ describe('catalog', () => {
     assert.deepEqual([written.contextTokensMax, written.outputTokensMax], [null, null]);
   });
 
-  it('takes every price as it is configured', () => {
+  it('uses every price as configured', () => {
     assert.deepEqual(catalog.resolve('large', operationOf('chat')).price, {
       base: {
         inputNanoPerMillion: 3_000_000_000n,
@@ -169,7 +169,7 @@ describe('catalog', () => {
     });
   });
 
-  it('charges what has no price of its own as the input or the output that it is part of', () => {
+  it('charges units without a price as the input or output that includes them', () => {
     const two = 2_000_000_000n;
     assert.deepEqual(catalog.resolve('plain', operationOf('messages')).price.base, {
       inputNanoPerMillion: two,
@@ -186,7 +186,7 @@ describe('catalog', () => {
     assert.equal(catalog.resolve('written', operationOf('embeddings')).price.base.cacheWrite1hNanoPerMillion, two);
   });
 
-  it('lets price lists take turns by the clock of their schedule', () => {
+  it('switches price lists at the times of their schedule', () => {
     const { price } = catalog.resolve('shifting', operationOf('chat'));
     const noon = priceInForce(price, Date.parse('2026-08-01T04:00:00Z'));
     assert.deepEqual(

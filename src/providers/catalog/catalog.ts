@@ -10,72 +10,64 @@ import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protoc
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 
-/** A way to a provider for a model. */
 export interface Route {
-  /** The key of its health, stable over reloads of the configuration. */
+  /** Identifies the route's health across configuration reloads. */
   readonly id: string;
   readonly providerId: string;
   /** The provider's name of the model. */
   readonly providerModel: string;
   readonly priority: number;
   readonly weight: number;
-  /** What its calls cost the operator; absent: not known. */
+  /** The operator's cost of its calls; absent: unknown. */
   readonly cost?: ModelPrice;
 }
 
-/** A model as calls need it; the public catalog reads the rest from the configuration. */
+/** A model in the form that calls need. The public catalog reads other settings directly from the configuration. */
 export interface Model {
   readonly id: string;
-  /** Its other names; one that was its id before is among them. */
+  /** Other names, including former ids. */
   readonly aliases: readonly string[];
   readonly operations: ReadonlySet<Operation>;
   readonly price: ModelPrice;
-  /** Limits in tokens; `null` if the configuration gives none, or one that is not a number. */
+  /** Token limits; `null` if the configuration has none, or a value that is not a number. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
-  /** Its tokens for one token of the estimator; `null`: as for its family. */
+  /** Tokens of the model per token of the estimator; `null`: the factor of its family. */
   readonly tokenFactor: number | null;
-  /** Models that a request may name inside, by the vendor's name, and their canonical ids. */
+  /** Canonical ids of models that a request may name in addition to its own, by the vendor's name. */
   readonly innerModels: ReadonlyMap<string, string>;
-  /** Whether it reasons without showing it; `null`: as its usage has shown. */
+  /** Whether it reasons without showing it; `null`: determined from its usage. */
   readonly hiddenReasoning: boolean | null;
-  /** Whether the calls of a session stay on one route. */
   readonly hasAffinity: boolean;
-  /** What happens to its streams after a client abort; `null`: as for all. */
+  /** What happens to its streams after a client abort; `null`: the general setting. */
   readonly onClientAbort: 'cancel' | 'drain' | null;
   readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
 }
 
 export interface Catalog {
-  /**
-   * The model that a call names, by id or alias, where it offers the operation.
-   *
-   * @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7).
-   */
+  /** @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7). */
   resolve(name: string, operation: Operation): Model;
-  /** The model of that id or alias, whatever it offers; `null` if there is none. */
+  /** Ignores the operations of the model; `null` if there is none. */
   find(name: string): Model | null;
   readonly models: readonly Model[];
 }
 
-/** The error if a model that is named does not exist. Names of existing models are plain text. */
+/** Names of existing models are plain text. */
 export function modelAbsence(name: string): GatewayError {
   if (!isPlainText(name)) {
-    return invalidRequest('The name of the model holds a control character or a direction mark.', 'model');
+    return invalidRequest('The model name contains a control character or a text direction mark.', 'model');
   }
   const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
-  const message = `The model ${JSON.stringify(shown)} does not exist here, or is not open to you.`;
+  const message = `The model ${JSON.stringify(shown)} does not exist, or you do not have access to it.`;
   return new GatewayError('modelAbsent', { param: 'model', message });
 }
 
-/** Every route of every model that may be called. */
 export function allRoutes({ models }: Catalog): { readonly model: Model; readonly route: Route }[] {
   return models.flatMap((model) =>
     Object.values(model.routes).flatMap((routes) => routes.map((route) => ({ model, route }))),
   );
 }
 
-/** Compiles the models of a configuration once, so that calls only look them up. */
 export function createCatalog(config: Config): Catalog {
   const byName = new Map<string, Model>();
   for (const [id, modelConfig] of Object.entries(config.models)) {
@@ -156,7 +148,7 @@ function compilePrices(prices: UnitPricesConfig): UnitPrices {
   };
 }
 
-/** The prices in place of those of a list or a step: if the model reasons, or by the length of its output. */
+/** Prices that replace those of a list or a step if the model reasons, or depending on the length of its output. */
 function compileVariants({ thinking, outputAbove }: RunPricesConfig): Pick<UnitPrices, 'thinking' | 'outputAbove'> {
   return {
     ...(thinking && { thinking: compileUnits(thinking, TOKEN_UNITS) }),
@@ -170,7 +162,7 @@ function compileSteps<Step, Compiled>(steps: Readonly<Record<string, Step>>, com
 
 const TOKEN_UNITS = pricedUnits.filter(({ price }) => price.per === 'million');
 
-/** Of units whose use is marked, only those prices that are stated. */
+/** Units with `isMarked` get a price only if it is configured. */
 function compileUnits(prices: Partial<UnitPricesConfig>, units: readonly PricedUnit[]): UnitPriceFields {
   const fields = units.flatMap(({ field, price }) => {
     const { key, standIn, per, isMarked } = price;
@@ -181,7 +173,6 @@ function compileUnits(prices: Partial<UnitPricesConfig>, units: readonly PricedU
   return Object.fromEntries(fields) as UnitPriceFields;
 }
 
-/** A limit in tokens as the catalog's text states it; `null` if there is none, or one that is not a number. */
 export function tokenLimit(text: string | undefined): number | null {
   const value = Number(text);
   return text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0 ? value : null;

@@ -40,7 +40,7 @@ const TIMED = `  timed:
 const NOON = Date.UTC(2026, 10, 20, 17, 0, 0);
 
 describe('the public catalog', () => {
-  it('has every field of a model, null if the configuration says nothing', () => {
+  it('has every field of a model, null if not configured', () => {
     const [model] = describeCatalog(configOf(PLAIN), published, NOON).models;
     assert.deepEqual(model, {
       modelId: 'plain',
@@ -74,7 +74,7 @@ describe('the public catalog', () => {
     });
   });
 
-  it('names its enums after the protocols that are mounted, the first one of each', () => {
+  it('builds its enums from the first mount name of each protocol', () => {
     const config = configOf(PLAIN, 'protocolNames: { chat: [ac-me, other], messages: foo }');
     const [model] = describeCatalog(config, published, NOON).models;
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('the public catalog', () => {
     );
   });
 
-  it('leaves out models that are hidden, or that no served operation or route makes callable', () => {
+  it('omits models that are unlisted, or have no published operation with a route', () => {
     const config = configOf(`  hidden:
     listed: false
     operations: [chat]
@@ -104,7 +104,7 @@ describe('the public catalog', () => {
     assert.deepEqual(describeCatalog(config, published, NOON), { models: [], priceUnit: 'CNY per million tokens' });
   });
 
-  it('shows the prices of the period that is active, both periods, and when they change next', () => {
+  it('shows the current prices, both periods, and the time of the next change', () => {
     const describeAt = (nowMs: number) => describeCatalog(configOf(TIMED), published, nowMs).models[0]!;
     const day = describeAt(NOON);
     assert.equal(day.inputPriceYuan, '8');
@@ -122,7 +122,7 @@ describe('the public catalog', () => {
     assert.equal(night.timePricing!.nextSwitchAt, '2026-11-21T14:00:00.000Z');
   });
 
-  it('shows no periods of a model that is paid per image, only the prices in force', () => {
+  it('shows only current prices for a model charged per image, and no periods', () => {
     const config = configOf(`  painter:
     operations: [chat, images.generate]
     price:
@@ -145,22 +145,22 @@ describe('the public catalog', () => {
     assert.equal(byImage!.outputPriceYuan, null);
   });
 
-  it('counts hours by the clock on the wall where clocks change', () => {
-    // In New York the clocks go back on 1 November 2026 at 06:00 UTC, and forward on 8 March at 07:00 UTC.
+  it('uses local time, including daylight saving changes', () => {
+    // In New York, clocks go back on 1 November 2026 at 06:00 UTC, and forward on 8 March at 07:00 UTC.
     const at = (nowMs: number) =>
       describeCatalog(configOf(TIMED), published, nowMs).models[0]!.timePricing!.nextSwitchAt;
     assert.equal(at(Date.UTC(2026, 10, 1, 5, 0, 0)), '2026-11-01T14:00:00.000Z');
     assert.equal(at(Date.UTC(2026, 2, 8, 5, 0, 0)), '2026-03-08T13:00:00.000Z');
   });
 
-  it('names the next midnight if the peak never ends', () => {
+  it('shows the next midnight if the peak period never ends', () => {
     const config = configOf(TIMED.replace('09:00-21:00', '00:00-24:00'));
     const { timePricing } = describeCatalog(config, published, NOON).models[0]!;
     assert.equal(timePricing!.activePeriod, 'PEAK');
     assert.equal(timePricing!.nextSwitchAt, '2026-11-21T05:00:00.000Z');
   });
 
-  it('is kept for a minute, but not beyond a switch of prices', () => {
+  it('is cached for a minute, but not beyond a price change', () => {
     let nowMs = NOON;
     const current = createPublicCatalog(configOf(TIMED), published, { nowMs: () => nowMs });
     const first = current();
@@ -172,7 +172,7 @@ describe('the public catalog', () => {
     assert.equal(current().models[0]!.inputPriceYuan, '8');
     nowMs = Date.UTC(2026, 10, 21, 2, 0, 0);
     assert.equal(current().models[0]!.inputPriceYuan, '2');
-    // A clock that was set back must not keep what is not yet true.
+    // If the clock is set back, the cached result may not be valid yet.
     nowMs = NOON;
     assert.equal(current().models[0]!.inputPriceYuan, '8');
   });

@@ -6,9 +6,9 @@ import { formatYuan } from '../../lib/yuan.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 
-/** The public model catalog (contract 2.5, 4.9): what may be called, at which address, for how much. */
+/** The public model catalog (contract 2.5, 4.9): the callable models, their endpoints and prices. */
 
-/** An address that serves an operation from the balance, as the table of endpoints has it. */
+/** An endpoint for an operation that is charged to the balance. */
 export interface PublishedOperation {
   readonly operation: Operation;
   readonly method: 'POST';
@@ -43,7 +43,6 @@ interface ApiInterface {
   readonly operations: readonly { readonly id: string; readonly method: 'POST'; readonly path: string }[];
 }
 
-/** Its prices are those in force. */
 interface PublicModel extends PeriodPricing {
   readonly modelId: string;
   readonly displayName: string;
@@ -67,10 +66,7 @@ export interface PublicCatalog {
 
 const PRICE_UNIT = 'CNY per million tokens';
 
-/**
- * Describes the models that are listed and have an operation that is served and can be routed. Prices are those at the
- * given instant.
- */
+/** Describes the listed models that have a published operation with a route, with the prices at the given time. */
 export function describeCatalog(
   config: Config,
   published: readonly PublishedOperation[],
@@ -86,8 +82,8 @@ export function describeCatalog(
 const KEPT_MS = 60_000;
 
 /**
- * The catalog of a configuration, described anew after a minute or when a price switches, whichever comes first
- * (contract 4.9): the catalog is public, so a request for it must cost next to nothing.
+ * Returns a function that describes the catalog. The result is cached for a minute, or until the next price change (contract 4.9). The catalog is
+ * public, so requests for it must be cheap.
  */
 export function createPublicCatalog(
   config: Config,
@@ -153,7 +149,7 @@ function describePrices(prices: PricesConfig): PeriodPricing {
         ? null
         : {
             inputPriceYuan: formatYuan(prices.official.input),
-            // Never null on the wire; what has no price of its own costs as much as other input.
+            // Never null on the wire. Without a price of its own, cached input costs as much as other input.
             cachedInputPriceYuan: formatYuan(prices.official.cachedInput ?? prices.official.input),
             outputPriceYuan: formatYuan(prices.official.output),
             discountBasisPoints: prices.official.discountBasisPoints,
@@ -180,9 +176,7 @@ function describeTimePricing({ price }: ModelConfig, nowMs: number): TimePricing
   };
 }
 
-/**
- * On the wire a period has its prices per token (contract 2.5), which a model that is charged per image does not have.
- */
+/** Periods have token prices on the wire (contract 2.5), which models charged per image do not have. */
 function isComplete({ peak, offPeak }: TimePricing): boolean {
   return [peak, offPeak].every(
     ({ inputPriceYuan, outputPriceYuan }) => inputPriceYuan !== null && outputPriceYuan !== null,
@@ -208,7 +202,7 @@ function describeInterfaces(
   return [...interfaces].map(([id, operations]) => ({ id, operations }));
 }
 
-/** `altproto` is ALT in the contract's enums; any other name stands there in capitals. */
+/** `altproto` is `ALT` in the contract's enums; other names are in upper case. */
 function enumPrefix(protocolName: string): string {
   return protocolName === 'altproto' ? 'ALT' : protocolName.toUpperCase().replaceAll('-', '_');
 }

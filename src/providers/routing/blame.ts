@@ -1,20 +1,19 @@
 /**
- * Decides whether failures of calls over a route count against the route or against the account that calls it. A
- * provider that cannot be reached fails for all. A failed response may be caused by the call: some servers return 500 for a
- * text that they cannot decode, any model can be made to think for longer than the time limit, and a relay may pass on the
- * 401 of a server that the request itself names. So failed responses count against a route only where they come from at least
- * two accounts, or where no other account has called it lately.
+ * Decides whether a failed call counts against its route or against the calling account. An unreachable provider fails for everyone. An error
+ * response may be caused by the call: some servers return 500 for text that they cannot decode, a request can make a model think beyond the time
+ * limit, and a relay may forward the 401 of a server that the request itself names. Error responses therefore count against a route only if they
+ * affect at least two accounts, or if no other account has called the route recently.
  */
 
 /**
- * What failed: nothing could be sent, the provider refused the operator's credential or account, or the response was an error,
- * broken, or too late.
+ * What failed: `connection`, nothing was sent; `operator`, the provider refused the operator's credential or account; `response`, the response was an
+ * error, broken or too late.
  */
 export type FailureKind = 'connection' | 'operator' | 'response';
 
 /**
- * Whether no call can have caused a failure. `othersToo`: another account has met a refusal of the operator lately, and no call
- * has succeeded since. Without it such a refusal is a failed response like any other.
+ * Whether the call cannot have caused the failure. `othersToo`: another account recently received a refusal of the operator, and no call has
+ * succeeded since. Otherwise such a refusal counts as an error response.
  */
 export function isOfRoute(kind: FailureKind, othersToo: boolean): boolean {
   return kind === 'connection' || (kind === 'operator' && othersToo);
@@ -25,12 +24,10 @@ interface RouteFailure {
   readonly isOfRoute: boolean;
 }
 
-/** The failures since the last success on a route. */
 export interface FailuresInARow {
-  /** Failures that no call can have caused. */
   readonly ofRoute: number;
   readonly responses: number;
-  /** The only account that they come from. */
+  /** The account, if all failures come from one. */
   readonly accountId: string | null;
   readonly isFromSeveralAccounts: boolean;
 }
@@ -53,22 +50,20 @@ export function addFailure(row: FailuresInARow, { accountId, isOfRoute }: RouteF
 }
 
 /**
- * - `route`: the breaker of the route opens for all.
- * - `onlyAccount`: so far the route fails for the only account that calls it. The breaker of the account opens; calls
- *   of another account are let through, and show whether the route or the account is to blame.
- * - `account`: the breaker of the account on this route opens.
- * - `nobody`: no breaker opens.
+ * Which breaker opens:
+ * - `route`: the breaker of the route, for all accounts.
+ * - `onlyAccount`: the breaker of the account, which is the only recent caller. Calls of other accounts are still let through, and show whether the
+ *   route or the account is the cause.
+ * - `account`: the breaker of the account on this route.
+ * - `nobody`: none.
  */
 export type Blame = 'route' | 'onlyAccount' | 'account' | 'nobody';
 
 interface BlameFacts {
-  /** Includes the failure that is judged. */
+  /** Includes the current failure. */
   readonly row: FailuresInARow;
-  /** Failed responses in a row of the account that it comes from. */
   readonly accountResponses: number;
-  /** Whether it was the probe of the breaker of the account. */
   readonly isAccountProbe: boolean;
-  /** Whether no other account has called the route lately. */
   readonly isOnlyCaller: boolean;
   readonly failuresMax: number;
 }
@@ -82,10 +77,10 @@ export function blame({ row, accountResponses, isAccountProbe, isOnlyCaller, fai
   return isAlone ? 'onlyAccount' : 'account';
 }
 
-/** Remembers who has called a route lately, as far as is needed: whether an account is the only one. */
+/** Determines whether an account is the only recent caller of a route. */
 export class RecentCallers {
   #last: { readonly accountId: string; readonly atMs: number } | null = null;
-  /** When an account other than the last one called last. */
+  /** Time of the latest call by an account other than the last caller. */
   #otherAtMs = Number.NEGATIVE_INFINITY;
 
   add(accountId: string, atMs: number): void {
@@ -93,7 +88,6 @@ export class RecentCallers {
     this.#last = { accountId, atMs };
   }
 
-  /** Whether no other account has called since. */
   isOnly(accountId: string, sinceMs: number): boolean {
     const othersAtMs =
       this.#last?.accountId === accountId ? this.#otherAtMs : (this.#last?.atMs ?? Number.NEGATIVE_INFINITY);

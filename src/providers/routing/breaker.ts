@@ -1,19 +1,19 @@
 /**
- * - `closed`: calls go through.
- * - `open`: none does, until it is time for a probe.
- * - `probing`: one call, the probe, is under way; the others take other routes meanwhile.
+ * - `closed`: calls pass.
+ * - `open`: calls are blocked until the time of the next probe.
+ * - `probing`: one call, the probe, is in flight; other calls use other routes.
  */
 export type BreakerState = 'closed' | 'open' | 'probing';
 
 /**
- * The state of one breaker; `blame.ts` decides which failures open it. After a while an open breaker lets one call
- * through, the probe: a success closes it, a failure opens it again.
+ * A circuit breaker. `blame.ts` decides which failures open it. After a delay, an open breaker lets one call through as a probe: success closes the
+ * breaker, failure opens it again.
  *
- * A probe of one account does not keep the others out: if a probe failed because of its own call, another account
- * may send one at once, and where it takes longer than the time between probes, another account may send one as well.
+ * A probe of one account does not block other accounts. If a probe failed because of its own call, another account may send one immediately; if a
+ * probe takes longer than the delay between probes, another account may send one too.
  */
 export class Breaker {
-  /** Set while the breaker is not closed. */
+  /** `null` while the breaker is closed. */
   #probeAtMs: number | null = null;
   #probe: BreakerPermit | null = null;
   #boundAccountId: string | null = null;
@@ -24,22 +24,20 @@ export class Breaker {
     return this.#probe === null ? 'open' : 'probing';
   }
 
-  /** How often the breaker has opened. */
   get openings(): number {
     return this.#openings;
   }
 
-  /** When a probe is let through; `null` if the breaker is not open. */
   get probeAtMs(): number | null {
     return this.#probe === null ? this.#probeAtMs : null;
   }
 
-  /** The only account that has to wait until the time of the probe; `null`: all accounts have to wait. */
+  /** The only account that must wait for the next probe; `null`: all accounts. */
   get boundAccountId(): string | null {
     return this.#boundAccountId;
   }
 
-  /** From when on calls of this account are let through: any time if it is closed, never while its own probe is under way. */
+  /** When calls of this account may pass: always if the breaker is closed, never while the account's own probe is in flight. */
   letsThroughAtMs(accountId: string, probeAfterMs: number): number {
     if (this.#probeAtMs === null) return Number.NEGATIVE_INFINITY;
     if (this.#probe !== null) {
@@ -49,7 +47,7 @@ export class Breaker {
     return isBound ? this.#probeAtMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** Lets a call through; the caller has checked that it may go. */
+  /** The caller must have checked that the call may pass. */
   enter(accountId: string, nowMs: number): BreakerPermit {
     const permit = new BreakerPermit(this, accountId, nowMs);
     if (this.#probeAtMs !== null) this.#probe = permit;
@@ -60,7 +58,7 @@ export class Breaker {
     return this.#probe === permit;
   }
 
-  /** Opens, or opens again. Where `onlyFor` is an account, another one may send a probe before the time. */
+  /** Opens, or reopens. If `onlyFor` is an account, other accounts may send a probe before that time. */
   open(probeAtMs: number, onlyFor: string | null = null): void {
     this.#probeAtMs = probeAtMs;
     this.#probe = null;
@@ -74,7 +72,7 @@ export class Breaker {
     this.#boundAccountId = null;
   }
 
-  /** The results of calls under way no longer count. */
+  /** Ignores the results of calls in flight. */
   outdateCalls(): void {
     this.#openings++;
   }
@@ -84,7 +82,6 @@ export class Breaker {
   }
 }
 
-/** A call that a breaker has let through. */
 export class BreakerPermit {
   readonly accountId: string;
   readonly startedAtMs: number;
@@ -98,22 +95,20 @@ export class BreakerPermit {
     this.#openings = breaker.openings;
   }
 
-  /** Whether the call is a probe. */
   get isProbe(): boolean {
     return this.#breaker.isProbe(this);
   }
 
-  /** Whether the call began before the breaker opened, so that its result no longer counts. */
+  /** Whether the call began before the breaker last opened. Its result is then ignored. */
   get isOutdated(): boolean {
     return this.#openings !== this.#breaker.openings;
   }
 
-  /** Whether a failure of the call counts: it is not outdated, nor a probe that another one has replaced. */
+  /** Whether a failure of the call counts: the call is neither outdated nor a probe that was replaced by another. */
   get mayBlame(): boolean {
     return !this.isOutdated && (this.isProbe || this.#breaker.state === 'closed');
   }
 
-  /** The call has ended without a result. */
   end(): void {
     if (this.isProbe) this.#breaker.endProbe();
   }

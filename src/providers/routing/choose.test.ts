@@ -7,7 +7,7 @@ import type { Model, Route } from '../catalog/catalog.ts';
 import { byChance, bySession, type Makers, orderRoutes as orderedRoutes, type RandomSource } from './choose.ts';
 import type { DrainedRoutes } from './drains/drain.ts';
 
-/** What is read of a model. */
+/** The members of a model that are read. */
 const modelWith = (routes: Model['routes']): Model => ({ id: 'm', routes }) as Pick<Model, 'id' | 'routes'> as Model;
 
 const route = (providerId: string, priority = 0, weight = 1, providerModel = 'p'): Route => ({
@@ -20,7 +20,7 @@ const route = (providerId: string, priority = 0, weight = 1, providerModel = 'p'
 
 const unasked: RandomSource = () => assert.fail('there is nothing to choose');
 
-/** A random source of these numbers in turn; it fails when more are asked for. */
+/** A random source that returns these numbers in order, and fails if more are requested. */
 const randomSources = (...drawn: readonly number[]): RandomSource => {
   const left = [...drawn];
   return () => left.shift() ?? assert.fail('more chances were asked for than there are choices');
@@ -54,22 +54,22 @@ describe('orderRoutes', () => {
       (error) => error instanceof GatewayError && error.kind === kind && error.param === 'model',
     );
 
-  it('refuses a model without a route on the protocol, and blames the model', () => {
+  it('refuses a model without a route for the protocol, and blames the model', () => {
     refuses(modelWith({ chat: [], messages: [route('a')] }), 'routeNotConfigured');
   });
 
-  it('refuses a model whose routes on the protocol are all out of service', () => {
+  it('refuses a model whose routes for the protocol are all out of service', () => {
     const routes = [route('a', 0, 0), route('b', 1, 0)];
     refuses(modelWith({ chat: routes, messages: [route('c')] }), 'routePolicyInvalid');
   });
 
-  it('takes routes of the protocol only', () => {
+  it('uses only routes of the protocol', () => {
     const model = modelWith({ chat: [route('a')], messages: [route('b')] });
     const routes = orderRoutes(model, 'messages', unasked);
     assert.deepEqual(routes, [route('b')]);
   });
 
-  it('takes the only route in service without a random number', () => {
+  it('uses the only route in service without a random number', () => {
     assert.deepEqual(order([route('a')], unasked), ['a']);
     assert.deepEqual(order([route('off', 0, 0), route('a', 5)], unasked), ['a']);
   });
@@ -92,28 +92,28 @@ describe('orderRoutes', () => {
           },
         ).map(({ providerId, providerModel }) => `${providerId}-${providerModel}`);
 
-    it('leaves them out', () => {
+    it('omits them', () => {
       assert.deepEqual(drained('a')([route('a'), route('b', 1), route('c', 2)]), ['b-p', 'c-p']);
     });
 
-    it('refuses a call if all are drained or have no weight', () => {
+    it('refuses a call if all are drained or have weight 0', () => {
       assert.throws(() => drained('a')([route('a')]), refused);
       assert.throws(() => drained('a')([route('a'), route('b', 0, 0)]), refused);
     });
 
-    it('sends what continues the work of a provider there, however drained it is, and to no other', () => {
+    it('routes calls that continue state to that provider only, even if it is drained', () => {
       assert.deepEqual(drained('a')([route('a'), route('b')], 'a'), ['a-p']);
       assert.deepEqual(drained('a', 'b')([route('a'), route('b')], 'a'), ['a-p']);
       assert.throws(() => drained('a', 'b')([route('a'), route('b')], 'gone'), refused);
     });
 
-    it('puts those of the signer of its thinking behind all others', () => {
+    it('puts those of the signer after all others', () => {
       const routes = [route('a'), route('b'), route('c', 1), route('a', 1, 1, 'q')];
       assert.deepEqual(drained('a')(routes, undefined, 'a'), ['b-p', 'c-p', 'a-p', 'a-q']);
       assert.deepEqual(drained('a', 'b')(routes, undefined, 'a'), ['c-p', 'a-p', 'a-q']);
     });
 
-    it('takes those of the signer of its thinking if all are drained', () => {
+    it('uses those of the signer if all are drained', () => {
       assert.deepEqual(drained('a', 'b')([route('a'), route('b')], undefined, 'a'), ['a-p']);
       assert.throws(() => drained('a', 'b')([route('a'), route('b')], undefined, 'gone'), refused);
     });
@@ -127,22 +127,22 @@ describe('orderRoutes', () => {
       return ordered.map(({ providerId, providerModel }) => `${providerId}-${providerModel}`);
     };
 
-    it('puts the routes of that provider before all others, which keep their order', () => {
+    it("puts the signer's routes first and keeps the order of the others", () => {
       assert.deepEqual(signedBy('b'), ['b-x', 'b-y', 'a-p', 'c-p']);
       assert.deepEqual(signedBy('a'), ['a-p', 'b-x', 'c-p', 'b-y']);
     });
 
-    it('changes nothing if that provider has no route in service', () => {
+    it('has no effect if the signer has no route in service', () => {
       assert.deepEqual(signedBy('gone'), ['a-p', 'b-x', 'c-p', 'b-y']);
       assert.deepEqual(signedBy('off'), ['a-p', 'b-x', 'c-p', 'b-y']);
     });
 
-    it('goes to the provider whose work it continues, whoever signed its thinking', () => {
+    it('prefers the provider whose state the call continues', () => {
       assert.deepEqual(signedBy('b', 'a'), ['a-p']);
     });
   });
 
-  it('goes by priority, the lowest number first, however little its weight and wherever it stands', () => {
+  it('orders by ascending priority number, regardless of weight and position', () => {
     const routes = [route('c', 2, 5), route('b', 1, 1_000_000), route('a', 0, 1)];
     assert.deepEqual(order(routes, unasked), ['a', 'b', 'c']);
   });
@@ -151,7 +151,7 @@ describe('orderRoutes', () => {
     assert.deepEqual(order([route('b', 10), route('a', 9), route('c', 100)], unasked), ['a', 'b', 'c']);
   });
 
-  it('divides the range of random numbers among routes of one priority by weight', () => {
+  it('divides the range of random numbers among routes of equal priority by weight', () => {
     const routes = [route('a', 0, 1), route('b', 0, 3), route('backup', 9, 100)];
     for (const [randomSource, first, second] of [
       [0, 'a', 'b'],
@@ -164,11 +164,10 @@ describe('orderRoutes', () => {
     }
   });
 
-  it('draws each of the rest in proportion to its weight among those that remain', () => {
+  it('draws later routes in proportion to the remaining weights', () => {
     const routes = [route('a', 0, 1), route('b', 0, 2), route('c', 0, 3)];
     const counts: Record<string, number> = {};
-    // The middle of each part, so that no rounding decides. The remaining routes weigh 3, 4 or 5: 60 parts divide each
-    // evenly.
+    // Midpoints of the intervals, to avoid rounding. The remaining routes weigh 3, 4 or 5, each of which divides 60.
     for (let first = 0; first < 6; first++) {
       for (let second = 0; second < 60; second++) {
         const drawn = order(routes, randomSources((first + 0.5) / 6, (second + 0.5) / 60)).join('');
@@ -179,7 +178,7 @@ describe('orderRoutes', () => {
     assert.deepEqual(counts, { abc: 24, acb: 36, bac: 30, bca: 90, cab: 60, cba: 120 });
   });
 
-  it('makes each route of the best priority the first one in exact proportion to its weight', () => {
+  it('puts each route of the best priority first in exact proportion to its weight', () => {
     fc.assert(
       fc.property(anyRoutes, (all) => {
         const inService = all.filter(({ weight }) => weight > 0);
@@ -194,7 +193,7 @@ describe('orderRoutes', () => {
     );
   });
 
-  it('returns every route in service once, and none before one of a better priority', () => {
+  it('returns every route in service once, in order of priority', () => {
     const randomSource = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(anyRoutes, fc.infiniteStream(randomSource), (all, drawn) => {
@@ -211,7 +210,7 @@ describe('orderRoutes', () => {
     );
   });
 
-  it('always finds a route, also for the greatest random number', () => {
+  it('always finds a route, even for the greatest random number', () => {
     const routes = [route('a', 0, 999_999), route('b', 0, 1), route('c', 0, 3)];
     for (const randomSource of [1 - Number.EPSILON / 2, 1])
       assert.deepEqual(
@@ -220,8 +219,8 @@ describe('orderRoutes', () => {
       );
   });
 
-  describe('with a provider that the call continues', () => {
-    it('goes there alone, whatever its priority and weight', () => {
+  describe('with a provider whose state the call continues', () => {
+    it('uses only that provider, regardless of priority and weight', () => {
       const routes = [route('a', 0, 1_000), route('b', 1, 1_000), route('maker', 9, 1)];
       assert.deepEqual(order(routes, unasked, 'maker'), ['maker']);
     });
@@ -237,7 +236,7 @@ describe('orderRoutes', () => {
       assert.deepEqual(models(0.25), ['z', 'y', 'x']);
     });
 
-    it('orders all routes if none leads to that provider any more', () => {
+    it('orders all routes if no route leads to that provider', () => {
       assert.deepEqual(order([route('b', 1), route('a', 0)], unasked, 'gone'), ['a', 'b']);
       assert.deepEqual(order([route('b', 1), route('a', 0), route('maker', 0, 0)], unasked, 'maker'), ['a', 'b']);
     });
@@ -252,7 +251,7 @@ describe('orderRoutes', () => {
       return orderedRoutes(model, 'chat', bySession(session, health)).map(({ providerId }) => providerId);
     };
 
-    it('chooses the same order every time, by weight, and worse priorities last', () => {
+    it('chooses the same order each time, by weight, with lower priorities last', () => {
       const firsts = Map.groupBy(SESSIONS, (session) => {
         const ordered = bySessionOf(session);
         assert.deepEqual(ordered, bySessionOf(session));
@@ -268,7 +267,7 @@ describe('orderRoutes', () => {
       }
     });
 
-    it('moves no session but those of a route that goes', () => {
+    it('moves only the sessions of a route that is removed', () => {
       for (const session of SESSIONS) {
         const [first, second] = bySessionOf(session);
         const without = bySessionOf(
@@ -280,7 +279,7 @@ describe('orderRoutes', () => {
       }
     });
 
-    it('gives a route that was out of service its sessions back little by little, and each for good', () => {
+    it('returns sessions to a route gradually after it was out of service, each permanently', () => {
       let before = new Set<string>();
       for (const share of [0, 0.25, 0.5, 0.75, 1]) {
         const back = new Set(SESSIONS.filter((session) => bySessionOf(session, { 'm b p': share })[0] === 'b'));

@@ -5,21 +5,20 @@ import { type DrainedRoutes, NOTHING_DRAINED } from './drains/drain.ts';
 import type { RouteHealth } from './health.ts';
 import { rendezvousOrder, unitHash } from './rendezvous.ts';
 
-/** A number from 0 up to, but not including, 1. */
 export type RandomSource = () => number;
 
-/** Orders routes of one priority, all with a weight above 0. */
+/** Orders routes of equal priority, all with a weight above 0. */
 type RouteChoice = (routes: readonly Route[]) => readonly Route[];
 
-/** For calls without a session: draws one route after the other, each with a probability in proportion to its weight. */
+/** For calls without a session: draws routes with probabilities in proportion to their weights. */
 export const byChance =
   (randomSource: RandomSource): RouteChoice =>
   (routes) =>
     drawAll(routes, randomSource);
 
 /**
- * For calls of a session: an order of its own for each session, the same at every node. A route that was out of service gets its sessions
- * back little by little.
+ * For calls of a session: each session has its own order, which is the same on every node. A route that was out of service gets its sessions back
+ * gradually.
  */
 export function bySession(sessionKey: string, health: Pick<RouteHealth, 'sessionShare'>): RouteChoice {
   const isBack = ({ id }: Route): boolean => {
@@ -35,25 +34,24 @@ export function bySession(sessionKey: string, health: Pick<RouteHealth, 'session
   };
 }
 
-/** The providers that made what a call brings along. */
 export interface Makers {
-  /** Made what the call continues: the call goes to it alone, because no other provider can read that. */
+  /** The provider whose state the call continues. Only this provider can read it, so the call uses no other. */
   readonly continuedId?: string | undefined;
-  /** Signed the newest thinking of the call: it comes first, because other providers may refuse its signature. */
+  /** The provider that signed the newest thinking in the request. It is preferred, because others may refuse the signature. */
   readonly signerId?: string | undefined;
 }
 
 const NO_MAKERS: Makers = {};
 
 /**
- * The routes that a call may take, in the order in which they are tried: those of the signer of its thinking first, then the
- * lowest priority number, those of the same priority as `choice` orders them. A weight of 0 takes a route out of service.
+ * Returns the routes for a call in the order of attempts: the signer's routes first, then by ascending priority number; `choice` orders routes of
+ * equal priority. Routes with weight 0 are out of service.
  *
- * A drained route takes no new work. It still takes a call that continues the work of its provider, if no other route to
- * that provider is left (decision 31). The drained routes of the signer come last, for a call whose signature all others refuse.
+ * Drained routes take no new calls. Calls that continue state of a provider may still use them if they have no other route to it (decision 31).
+ * Drained routes of the signer come last, for calls whose signature all others refuse.
  *
- * @throws GatewayError `routeNotConfigured` if the model has no route to a provider of this protocol,
- * `routePolicyInvalid` if all of them are out of service, `noHealthyRoute` if all that are left are drained.
+ * @throws GatewayError `routeNotConfigured` if the model has no route for this protocol, `routePolicyInvalid` if all routes are out of service,
+ * `noHealthyRoute` if all remaining routes are drained.
  */
 export function orderRoutes(
   model: Model,
@@ -88,10 +86,8 @@ function byPriority(routes: readonly Route[], choice: RouteChoice): readonly Rou
   return [...priorities.keys()].sort((a, b) => a - b).flatMap((priority) => choice(priorities.get(priority)!));
 }
 
-const ALL_DRAINED =
-  'The operator has taken every route of this model out of service for now. Use another model, or try again later.';
+const ALL_DRAINED = 'All routes of this model are temporarily out of service. Use another model, or try again later.';
 
-/** The routes that take new work. */
 export function withoutDrained(model: Model, routes: readonly Route[], drained: DrainedRoutes): readonly Route[] {
   return routes.some((route) => drained.find(model.id, route) !== null)
     ? routes.filter((route) => drained.find(model.id, route) === null)

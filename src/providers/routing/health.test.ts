@@ -15,21 +15,20 @@ const kinds: Readonly<Record<string, FailureKind>> = {
 };
 
 /**
- * What several accounts, each named by a letter, do on one route, one line a step:
- *
- * - `a fails`, `a 5 fails`: calls of account a that get a failed response; `a breaks`: calls that get no connection; `a meets
- *   401`: calls that the provider refuses because of the operator's credential or account
+ * A script of what several accounts, each named by a letter, do on one route. Lines:
+ * - `a fails`, `a 5 fails`: calls of account a receive an error response. `a breaks`: the connection fails. `a meets 401`: the provider refuses the
+ *   operator's credential or account.
  * - `a succeeds`
- * - `a calls`: a call that stays under way; `a's call fails`, `a's call succeeds`, `a's call ends`: the end of the oldest one, the
- *   last without a result; `a's call begins`: first data of its success
- * - `a is refused`, `a is let through`: whether a call would be let through now
+ * - `a calls`: starts a call. `a's call fails`, `a's call succeeds`, `a's call ends`: ends the oldest one, the last without a result. `a's call
+ *   begins`: the first data of its success.
+ * - `a is refused`, `a is let through`: expected result of a new call.
  * - `after 10 s`
- * - `the route is open`: what is shown, then the accounts with breakers that are not closed; `4 failures in a row`
+ * - `the route is open`: expected status, followed by the accounts whose breakers are not closed; `4 failures in a row`.
  */
 function play(transcript: string): void {
   let nowMs = START_MS;
   const health = new RouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 5, probeAfterMs: 10_000 }));
-  const underWay = new Map<string, RoutePermit[]>();
+  const inFlight = new Map<string, RoutePermit[]>();
   const enter = (accountId: string, line: string): RoutePermit =>
     health.enter('r', accountId) ?? assert.fail(`refused: ${line}`);
   for (const line of transcript
@@ -39,9 +38,9 @@ function play(transcript: string): void {
     const [who = '', ...words] = line.split(/[ ,]+/);
     const count = /^[\d.]+$/.test(words[0] ?? '') ? Number(words.shift()) : 1;
     const what = words.join(' ');
-    const calls = underWay.get(who.charAt(0)) ?? [];
+    const calls = inFlight.get(who.charAt(0)) ?? [];
     if (who === 'after') nowMs += count * 1000;
-    else if (what === 'calls') underWay.set(who, [...calls, ...Array.from({ length: count }, () => enter(who, line))]);
+    else if (what === 'calls') inFlight.set(who, [...calls, ...Array.from({ length: count }, () => enter(who, line))]);
     else if (what === 'call begins') calls[0]!.began();
     else if (what === 'call fails') calls.shift()!.failed('status 500', 'response');
     else if (what === 'call succeeds') calls.shift()!.succeeded();
@@ -83,12 +82,12 @@ describe('the breaker of a route', () => {
     assert.equal(health.enter(routeId, 'a'), null);
   };
 
-  it('is closed on a route of which nothing is known', () => {
+  it('is closed on a route without history', () => {
     assert.deepEqual(health.status('r'), healthy);
     assert.equal(health.allows('r', 'a'), true);
   });
 
-  it('shows its last failure, when it lets a probe through, and none of it while the probe is under way', () => {
+  it('shows the last failure and the time of the next probe, but not while the probe is in flight', () => {
     fail(4);
     const lastFailure = { reason: 'upstream_error', atMs: START_MS };
     assert.deepEqual(health.status('r'), { ...healthy, failuresInARow: 4, lastFailure });
@@ -115,7 +114,7 @@ describe('the breaker of a route', () => {
     assert.deepEqual(health.status('r'), { ...healthy, lastFailure: { reason: 'upstream_timeout', atMs: nowMs } });
   });
 
-  it('counts one result a call, the first: a later one does not end the probe of another call', () => {
+  it('counts only the first result of a call: a later one does not end the probe of another call', () => {
     const permit = enter();
     permit.failed('first', 'response');
     permit.failed('second', 'response');
@@ -134,7 +133,7 @@ describe('the breaker of a route', () => {
     assertRefused();
   });
 
-  it('keeps the routes apart', () => {
+  it('is separate for each route', () => {
     fail(5, 'a');
     fail(4, 'b');
     assertRefused('a');
@@ -143,21 +142,21 @@ describe('the breaker of a route', () => {
   });
 
   const transcripts: Record<string, string> = {
-    'a success between failures starts anew': `
+    'a success resets the count of consecutive failures': `
       a 4 fails
       a succeeds
       a 4 fails
       the route is closed
       a fails
       the route is open, a`,
-    'a call that ended without a result is neither a failure nor a success': `
+    'a call without a result is neither a failure nor a success': `
       a 4 fails
       a calls
       a's call ends
       4 failures in a row
       a fails
       the route is open, a`,
-    'a probe goes through when the time is over, not a millisecond before': `
+    'a probe is let through exactly at its scheduled time': `
       a 5 fails
       after 9.999 s
       a is refused
@@ -166,7 +165,7 @@ describe('the breaker of a route', () => {
       the route is open, a
       a calls
       the route is probing, a`,
-    'a probe is one call; the others are refused while it is under way, however long that takes': `
+    'there is only one probe; other calls are refused while it is in flight': `
       a 5 fails
       after 10 s
       a calls
@@ -176,14 +175,14 @@ describe('the breaker of a route', () => {
       a's call succeeds
       a 2 calls
       a is let through`,
-    'a probe that succeeds closes it, and failures count from none again': `
+    'a successful probe closes the breaker and resets the failure count': `
       a 5 fails
       after 10 s
       a succeeds
       0 failures in a row
       a 4 fails
       the route is closed`,
-    'a probe that fails opens it again, for the whole time': `
+    'a failed probe opens the breaker again for the full delay': `
       a 5 fails
       after 10 s
       a calls
@@ -194,7 +193,7 @@ describe('the breaker of a route', () => {
       a is refused
       after 0.001 s
       a is let through`,
-    'a probe that ends without a result leaves it open, and the next call is the probe': `
+    'a probe without a result leaves the breaker open, and the next call is the probe': `
       a 5 fails
       after 10 s
       a calls
@@ -205,7 +204,7 @@ describe('the breaker of a route', () => {
       a is refused
       a's call succeeds
       the route is closed`,
-    'a probe closes it as soon as its success begins: other calls do not wait for the end of a long stream': `
+    'a probe closes the breaker as soon as its success begins, so other calls do not wait for the end of a long stream': `
       a 5 fails
       after 10 s
       a calls
@@ -214,7 +213,7 @@ describe('the breaker of a route', () => {
       a calls
       a's call succeeds
       the route is closed`,
-    'a probe whose success began and then broke off is one failure like any other': `
+    'a probe whose success breaks off counts as one ordinary failure': `
       a 5 fails
       after 10 s
       a calls
@@ -222,14 +221,14 @@ describe('the breaker of a route', () => {
       a's call fails
       1 failures in a row
       the route is closed`,
-    'the beginning of a success is none if the call is no probe': `
+    'the beginning of a success has no effect unless the call is a probe': `
       a 4 fails
       a calls
       a's call begins
       4 failures in a row
       a's call fails
       the route is open, a`,
-    'calls that began before it opened neither close it nor put the probe off': `
+    'calls started before the breaker opened neither close it nor delay the probe': `
       a 2 calls
       a 5 fails
       a's call succeeds
@@ -238,7 +237,7 @@ describe('the breaker of a route', () => {
       a's call fails
       after 1 s
       a is let through`,
-    'calls that began before it opened neither end nor decide a probe': `
+    'calls started before the breaker opened neither end nor decide a probe': `
       a 3 calls
       a 5 fails
       after 10 s
@@ -248,7 +247,7 @@ describe('the breaker of a route', () => {
       a's call ends
       the route is probing, a
       a is refused`,
-    'calls that began before it opened do not open it again after a probe has closed it': `
+    'calls started before the breaker opened do not reopen it after a successful probe': `
       a 5 calls
       a 5 fails
       after 10 s
@@ -263,8 +262,8 @@ describe('the breaker of a route', () => {
   };
   for (const [what, transcript] of Object.entries(transcripts)) it(what, () => play(transcript));
 
-  describe('policy changed by a reload', () => {
-    it('apply from the next failure on', () => {
+  describe('with settings changed by a reload', () => {
+    it('uses them from the next failure', () => {
       fail(3);
       terms = { failuresMax: 2, probeAfterMs: 1_000 };
       assert.equal(health.status('r').state, 'closed');
@@ -272,7 +271,7 @@ describe('the breaker of a route', () => {
       assert.equal(health.status('r').probeAtMs, START_MS + 1_000);
     });
 
-    it('leave the time of a probe that was set before', () => {
+    it('keeps the time of a scheduled probe', () => {
       fail(5);
       terms = { failuresMax: 5, probeAfterMs: 1 };
       nowMs += 9_999;
@@ -284,7 +283,7 @@ describe('the breaker of a route', () => {
   });
 
   describe('keepOnly', () => {
-    it('forgets the routes that are gone and keeps the health of the others', () => {
+    it('forgets removed routes and keeps the health of the others', () => {
       fail(5, 'gone');
       fail(5, 'r');
       fail(2, 'other');
@@ -294,7 +293,7 @@ describe('the breaker of a route', () => {
       assert.equal(health.status('other').failuresInARow, 2);
     });
 
-    it('a call over a route that was forgotten meanwhile does not count for one that comes back', () => {
+    it('ignores calls over a removed route that is added again', () => {
       const early = enter();
       health.keepOnly(new Set());
       early.failed('upstream_error', 'response');
@@ -302,7 +301,7 @@ describe('the breaker of a route', () => {
     });
   });
 
-  it('is one breaker for the only account, whatever fails, ends and begins in whatever order', () => {
+  it('behaves like a single breaker for the only account, for any order of events', () => {
     const step = fc.oneof(
       { arbitrary: fc.constant({ do: 'enter' } as const), weight: 4 },
       {
@@ -326,7 +325,7 @@ describe('the breaker of a route', () => {
         terms = { failuresMax: 2, probeAfterMs: 10 };
         health = new RouteHealth({ nowMs: () => nowMs }, () => terms);
         const model = new ModelBreaker();
-        const underWay: { permit: RoutePermit; call: ModelCall }[] = [];
+        const inFlight: { permit: RoutePermit; call: ModelCall }[] = [];
         for (const next of steps) {
           if (next.do === 'wait') nowMs += next.ms;
           if (next.do === 'reload') terms = { ...terms, failuresMax: next.failuresMax };
@@ -335,14 +334,14 @@ describe('the breaker of a route', () => {
             const permit = health.enter('r', 'a');
             const call = model.enter(nowMs);
             assert.equal(permit !== null, call !== null);
-            if (permit !== null && call !== null) underWay.push({ permit, call });
+            if (permit !== null && call !== null) inFlight.push({ permit, call });
           }
-          const told = next.do === 'tell' ? underWay[next.which] : undefined;
-          if (next.do === 'tell' && told !== undefined) {
-            if (next.verdict !== 'began') underWay.splice(next.which, 1);
-            if (next.verdict === 'failed') told.permit.failed('x', next.kind);
-            else told.permit[next.verdict]();
-            model.tell(told.call, next.verdict, nowMs, terms);
+          const ended = next.do === 'tell' ? inFlight[next.which] : undefined;
+          if (next.do === 'tell' && ended !== undefined) {
+            if (next.verdict !== 'began') inFlight.splice(next.which, 1);
+            if (next.verdict === 'failed') ended.permit.failed('x', next.kind);
+            else ended.permit[next.verdict]();
+            model.tell(ended.call, next.verdict, nowMs, terms);
           }
           const { state: shown, failuresInARow, probeAtMs } = health.status('r');
           assert.deepEqual({ state: shown, failuresInARow, probeAtMs }, model.status());
@@ -355,7 +354,7 @@ describe('the breaker of a route', () => {
 
 describe('the breakers of accounts on one route', () => {
   const transcripts: Record<string, string> = {
-    'one account fails beside another: its own breaker opens, and nobody else notices': `
+    'if one of two accounts fails, only its own breaker opens': `
       b succeeds
       a 5 fails
       a is refused
@@ -367,44 +366,44 @@ describe('the breakers of accounts on one route', () => {
       a is refused
       after 1 s
       a is let through`,
-    'one account fails while another one only waits: the other one is not affected': `
+    'a pending call of another account is not affected': `
       b calls
       a 5 fails
       a is refused
       b is let through
       b's call succeeds`,
-    'failed responses of two accounts open it for all': `
+    'error responses of two accounts open the breaker for all': `
       a 4 fails
       b fails
       a is refused
       b is refused
       c is refused
       the route is open`,
-    'a success between them starts anew': `
+    'a success between them resets the count': `
       a 4 fails
       c succeeds
       b 4 fails
       c is let through
       the route is closed`,
-    'the failures of one account count in a row, whatever others do in between': `
+    'failures of an account count as consecutive, whatever other accounts do in between': `
       a 4 fails
       b succeeds
       a fails
       the route is closed, a
       a is refused`,
-    'a success of the account starts its own row anew': `
+    'a success of the account resets its own count': `
       b succeeds
       a 4 fails
       a succeeds
       a 4 fails
       a is let through`,
-    'failures of the connection open it for all, whomever they meet': `
+    'connection failures open the breaker for all, whichever accounts they affect': `
       b succeeds
       a 5 breaks
       a is refused
       b is refused
       the route is open`,
-    'failures of the connection say nothing about an account': `
+    'connection failures do not count against an account': `
       b succeeds
       a 4 breaks
       b succeeds
@@ -412,40 +411,40 @@ describe('the breakers of accounts on one route', () => {
       b succeeds
       a 4 fails
       a is let through`,
-    'refusals of the operator that one account alone meets keep that account out, and nobody else': `
+    'refusals of the operator that affect one account block only that account': `
       b succeeds
       a 5 meets 401
       a is refused
       b is let through
       c is let through
       the route is closed, a`,
-    'refusals of the operator that two accounts meet open it for all': `
+    'refusals of the operator that affect two accounts open the breaker for all': `
       b succeeds
       a 4 meets 401
       b meets 401
       a is refused
       c is refused
       the route is open`,
-    'refusals of the operator that two accounts meet say nothing about an account': `
+    'refusals of the operator that affect two accounts do not count against an account': `
       b meets 401
       a 2 meets 401
       c succeeds
       a 4 fails
       a is let through`,
-    'a success between refusals of the operator starts anew: the account is to blame that meets them all the same': `
+    'a success between refusals of the operator resets the count: the account that is still refused is the cause': `
       b meets 401
       c succeeds
       a 5 meets 401
       b is let through
       the route is closed, a`,
-    'refusals of the operator that the only account meets open it, until another account comes': `
+    'refusals of the operator that affect the only account open the breaker until another account calls': `
       a 5 meets 401
       the route is open, a
       a is refused
       b is let through
       b meets 401
       c is refused`,
-    'the probe of a route that meets a refusal of the operator, as another account did lately, keeps all out': `
+    "a probe that is refused like another account's recent call blocks all accounts": `
       a 4 meets 401
       b meets 401
       after 10 s
@@ -456,14 +455,14 @@ describe('the breakers of accounts on one route', () => {
       c is refused
       after 1 s
       c is let through`,
-    'such a probe keeps one account out if no other account met one for a minute': `
+    'such a probe blocks one account if no other account was refused for a minute': `
       a 4 meets 401
       b meets 401
       after 61 s
       a meets 401
       a is refused
       b is let through`,
-    'if nobody else called for a minute, the route counts as broken': `
+    'the route counts as failed if no other account called for a minute': `
       b succeeds
       after 60 s
       a 4 fails
@@ -471,12 +470,12 @@ describe('the breakers of accounts on one route', () => {
       a fails
       the route is open, a
       a is refused`,
-    'if somebody else called within the minute, it does not': `
+    'the route does not count as failed if another account called within the minute': `
       b succeeds
       after 60 s
       a 5 fails
       the route is closed, a`,
-    'an account that comes to a route that is broken for the only other one is let through, and shows that it works': `
+    'if a route fails for its only account, another account is let through and can prove that it works': `
       a 5 fails
       the route is open, a
       b is let through
@@ -484,13 +483,13 @@ describe('the breakers of accounts on one route', () => {
       the route is closed, a
       a is refused
       b 20 succeeds`,
-    'an account that comes to a route that is broken for the only other one may show that it is: then it is broken for all': `
+    'if a route fails for its only account, another account can prove that it fails for all': `
       a 5 fails
       b fails
       the route is open, a
       b is refused
       c is refused`,
-    'the probe of an account closes its breaker': `
+    "the probe of an account closes the account's breaker": `
       b succeeds
       a 5 fails
       after 10 s
@@ -500,7 +499,7 @@ describe('the breakers of accounts on one route', () => {
       a's call succeeds
       a is let through
       the route is closed`,
-    'the probe of an account that fails opens its breaker again': `
+    "a failed probe of an account reopens the account's breaker": `
       b succeeds
       a 5 fails
       after 10 s
@@ -514,7 +513,7 @@ describe('the breakers of accounts on one route', () => {
       a succeeds
       a 4 fails
       a is let through`,
-    'the probe of a route that fails by its call keeps one account out, and the next account sends a probe at once': `
+    'a probe that fails because of its call blocks one account, and the next account may probe immediately': `
       a 4 fails
       b fails
       after 10 s
@@ -525,7 +524,7 @@ describe('the breakers of accounts on one route', () => {
       b's call succeeds
       c is let through
       the route is closed`,
-    'two probes of different accounts that fail keep all out': `
+    'failed probes of two accounts block all accounts': `
       a 4 fails
       b fails
       after 10 s
@@ -536,12 +535,12 @@ describe('the breakers of accounts on one route', () => {
       c is refused
       after 10 s
       b is let through`,
-    'a probe that meets no connection keeps all out': `
+    'a probe that fails to connect blocks all accounts': `
       a 5 breaks
       after 10 s
       a breaks
       b is refused`,
-    'a probe that takes long keeps its own account out, and others until it is time for another one': `
+    'a slow probe blocks its own account, and others until the next probe is due': `
       a 4 fails
       b fails
       after 10 s
@@ -554,7 +553,7 @@ describe('the breakers of accounts on one route', () => {
       b is let through
       b succeeds
       the route is closed`,
-    'a probe that took long and then failed does not put off the one that followed': `
+    'a slow probe that fails does not delay the next one': `
       a 4 fails
       b fails
       after 10 s
@@ -565,7 +564,7 @@ describe('the breakers of accounts on one route', () => {
       c is refused
       b's call succeeds
       c is let through`,
-    'a probe that took long may still succeed, whoever followed': `
+    'a slow probe may still succeed, whatever calls followed': `
       a 4 fails
       b fails
       after 10 s
@@ -579,7 +578,7 @@ describe('the breakers of accounts on one route', () => {
   };
   for (const [what, transcript] of Object.entries(transcripts)) it(what, () => play(transcript));
 
-  it('never refuse an account while only the calls of another one fail, whatever they do', () => {
+  it('never refuse an account while only the calls of another one fail', () => {
     const step = fc.oneof(
       { arbitrary: fc.constant({ do: 'bad' } as const), weight: 3 },
       {
@@ -617,7 +616,7 @@ describe('the breakers of accounts on one route', () => {
     );
   });
 
-  it('are so many at most: the account that called least recently is forgotten', () => {
+  it('are limited in number: the least recently active account is forgotten', () => {
     const health = new RouteHealth({ nowMs: () => START_MS }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
     for (let i = 0; i <= ACCOUNT_BREAKERS_MAX; i++) {
       health.enter('r', 'innocent')!.succeeded();
@@ -628,7 +627,7 @@ describe('the breakers of accounts on one route', () => {
     assert.deepEqual([health.allows('r', 'account-0'), health.allows('r', 'account-1')], [true, false]);
   });
 
-  it('say when an account may try again, and whether others may call', () => {
+  it('report when an account may try again, and whether others may call', () => {
     let nowMs = START_MS;
     const health = new RouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
     health.enter('r', 'b')!.succeeded();
@@ -647,7 +646,7 @@ interface ModelCall {
   isOutdated: boolean;
 }
 
-/** The breaker as a machine of three explicit states that marks every call under way when it opens. */
+/** A model of the breaker with three explicit states, which marks all calls in flight when it opens. */
 class ModelBreaker {
   #state: 'closed' | 'open' | 'probing' = 'closed';
   #failures = 0;

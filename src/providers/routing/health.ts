@@ -12,22 +12,17 @@ import {
 } from './blame.ts';
 import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
 
-/** When a route is taken out of service and tried again. */
 export interface BreakerTerms {
-  /** Failures in a row that open a breaker. */
   readonly failuresMax: number;
-  /** How long an open breaker waits before it lets a probe through. */
+  /** Delay before an open breaker lets a probe through. */
   readonly probeAfterMs: number;
 }
 
-/** What is known of a route. */
 export interface RouteStatus {
   readonly state: BreakerState;
   readonly failuresInARow: number;
   readonly lastFailure: { readonly reason: string; readonly atMs: number } | null;
-  /** When an open breaker lets a probe through; `null` if it is not open. */
   readonly probeAtMs: number | null;
-  /** The accounts that are not let through, because their own calls keep failing. */
   readonly accounts: readonly AccountStatus[];
 }
 
@@ -38,50 +33,45 @@ interface AccountStatus {
   readonly probeAtMs: number | null;
 }
 
-/** A call under way over a route. Only its first result counts. */
+/** A call in flight over a route. Only its first result counts. */
 export interface RoutePermit {
   /**
-   * First data of a success. It closes the breakers whose probe the call is: other calls do not wait for the end of a
-   * long stream.
+   * Called at the first data of a success. Closes the breaker if the call is its probe, so that other calls need not wait for the end of a long
+   * stream.
    */
   began(): void;
   succeeded(): void;
   failed(reason: string, kind: FailureKind): void;
-  /** It ended without a result that counts for the route, such as after a client abort. */
+  /** Called if the call ends without a result for the route, such as after a client abort. */
   ended(): void;
 }
 
 /**
- * Failed responses of one account count against a route if no other account has called it for this time; refusals of the
- * operator, where they met another account within it.
+ * Period in which calls of other accounts count as recent: error responses of one account count against a route if there were none, and refusals of
+ * the operator if they affected another account.
  */
 const CALLERS_WINDOW_MS = 60_000;
 
-/**
- * Accounts whose failures are known on a route. Beyond it the one that called least recently is forgotten, and has to fail
- * several times in a row again.
- */
+/** Maximum accounts with recorded failures per route. Beyond it, the least recently active account is forgotten. */
 export const ACCOUNT_BREAKERS_MAX = 256;
 
-/** How long it takes until a route whose breaker has closed has all its sessions again. */
+/** Time until a route has all its sessions again after its breaker has closed. */
 export const COMEBACK_MS = 60_000;
 
 const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
-/** A breaker that has opened or closed: that of a route, or of one account on it. */
+/** A breaker of a route, or of an account on a route, that opened or closed. */
 export interface BreakerTurn {
   readonly routeId: string;
-  /** `null` for the breaker of all. */
+  /** `null`: the route's breaker. */
   readonly accountId: string | null;
   readonly isOpen: boolean;
-  /** What the last failure was; `null` if the breaker has closed. */
   readonly reason: string | null;
 }
 
 /**
- * The health of routes, by the results of the calls over them. A route has a breaker for all, and one for each account whose
- * calls keep failing there while those of others succeed; `blame.ts` decides which of them a failure opens. Calls never wait
- * for a probe: they take another route.
+ * Tracks the health of routes by the results of their calls. A route has one breaker for all accounts, and one for each account whose calls keep
+ * failing while those of others succeed. `blame.ts` decides which of them a failure opens. Calls never wait for a probe, but use another route.
  */
 export class RouteHealth {
   readonly #clock: Clock;
@@ -89,7 +79,7 @@ export class RouteHealth {
   readonly #onTurn: (turn: BreakerTurn) => void;
   readonly #routes = new Map<string, RouteBreakers>();
 
-  /** `onTurn` hears of each breaker that opens, and that closes after it was open; not of probes that fail. */
+  /** `onTurn` is called when a breaker opens, and when it closes again; not for failed probes. */
   constructor(clock: Clock, terms: () => BreakerTerms, onTurn: (turn: BreakerTurn) => void = () => undefined) {
     this.#clock = clock;
     this.#terms = terms;
@@ -100,27 +90,25 @@ export class RouteHealth {
     return this.#routes.get(routeId)?.status() ?? healthy;
   }
 
-  /** Whether a call of the account is let through over a route now. */
   allows(routeId: string, accountId: string): boolean {
     return this.#routes.get(routeId)?.allows(accountId) ?? true;
   }
 
-  /** When an account that is not let through may try again; now, if a probe is under way. */
+  /** When a blocked account may try again; now, if a probe is in flight. */
   retryAtMs(routeId: string, accountId: string): number {
     return this.#routes.get(routeId)?.retryAtMs(accountId) ?? this.#clock.nowMs();
   }
 
-  /** Whether calls of this account alone are not let through, and as far as is known the route is not to blame. */
+  /** Only this account is blocked, and the route is not known to be the cause. */
   isClosedForAccountOnly(routeId: string, accountId: string): boolean {
     return this.#routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false;
   }
 
-  /** The share of its sessions that a route serves: from 0 to 1 while they come back after it was out of service. */
+  /** The share of its sessions that a route serves, which rises from 0 to 1 after it was out of service. */
   sessionShare(routeId: string): number {
     return this.#routes.get(routeId)?.sessionShare() ?? 1;
   }
 
-  /** Lets a call through over a route; `null` if a breaker is open. */
   enter(routeId: string, accountId: string): RoutePermit | null {
     let route = this.#routes.get(routeId);
     if (route === undefined) {
@@ -130,7 +118,6 @@ export class RouteHealth {
     return route.enter(accountId);
   }
 
-  /** Forgets the routes that a new configuration no longer has. */
   keepOnly(routeIds: ReadonlySet<string>): void {
     for (const routeId of this.#routes.keys()) {
       if (!routeIds.has(routeId)) this.#routes.delete(routeId);
@@ -138,10 +125,8 @@ export class RouteHealth {
   }
 }
 
-/** What is known of an account on a route if its calls have failed. */
 interface AccountHealth {
   readonly breaker: Breaker;
-  /** Failed responses in a row. */
   responses: number;
 }
 
@@ -150,19 +135,14 @@ class RouteBreakers {
   readonly #terms: () => BreakerTerms;
   readonly #onTurn: (turn: Omit<BreakerTurn, 'routeId'>) => void;
   readonly #shared = new Breaker();
-  /** Made at the first failure: most routes never need it, and it takes 20 KB. */
+  /** Created at the first failure: most routes never need it, and it takes 20 KB. */
   #accounts: LRUCache<string, AccountHealth> | null = null;
   readonly #callers = new RecentCallers();
-  /** The accounts whose calls met a refusal of the operator since the last success. */
   #refused = new RecentCallers();
   #row: FailuresInARow = noFailures;
   #lastFailure: RouteStatus['lastFailure'] = null;
-  /**
-   * The account that was the only caller when its failures opened its breaker; the route shows this until another
-   * result.
-   */
+  /** The account that was the only caller when its failures opened its breaker. The route shows this breaker until the next result. */
   #onlyAccountId: string | null = null;
-  /** When the breaker for all closed last. */
   #closedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, terms: () => BreakerTerms, onTurn: (turn: Omit<BreakerTurn, 'routeId'>) => void) {
@@ -179,7 +159,7 @@ class RouteBreakers {
       failuresInARow: this.#row.ofRoute + this.#row.responses,
       lastFailure: this.#lastFailure,
       probeAtMs,
-      // Least recently called first.
+      // Least recently active first.
       accounts: [...(this.#accounts?.entries() ?? [])]
         .reverse()
         .filter(([, { breaker }]) => breaker.state !== 'closed')
@@ -219,7 +199,7 @@ class RouteBreakers {
     if (!this.allows(accountId)) return null;
     const nowMs = this.#clock.nowMs();
     this.#callers.add(accountId, nowMs);
-    const call: CallUnderWay = {
+    const call: CallInFlight = {
       accountId,
       shared: this.#shared.enter(accountId, nowMs),
       own: this.#accounts?.get(accountId)?.breaker.enter(accountId, nowMs) ?? null,
@@ -228,18 +208,18 @@ class RouteBreakers {
     return new Permit(this, call);
   }
 
-  began({ accountId, shared, own }: CallUnderWay): void {
+  began({ accountId, shared, own }: CallInFlight): void {
     const isOwnProbe = own?.isProbe === true;
     if (shared.isProbe || (isOwnProbe && this.#onlyAccountId === accountId)) this.#closeShared();
     if (isOwnProbe) this.#closeAccount(accountId);
   }
 
-  succeeded(call: CallUnderWay): void {
+  succeeded(call: CallInFlight): void {
     if (!call.shared.isOutdated) this.#closeShared();
     if (!this.#isOutdatedForAccount(call)) this.#closeAccount(call.accountId);
   }
 
-  failed(call: CallUnderWay, reason: string, kind: FailureKind): void {
+  failed(call: CallInFlight, reason: string, kind: FailureKind): void {
     const { accountId, shared, own } = call;
     const { failuresMax, probeAfterMs } = this.#terms();
     const nowMs = this.#clock.nowMs();
@@ -254,7 +234,7 @@ class RouteBreakers {
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
       this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
-      // Failed responses are evidence against the route only where they come from a second account.
+      // Error responses only prove a failure of the route if they come from a second account.
       const bound = this.#shared.boundAccountId;
       const isConfirmed = isOfAll || (bound !== null && bound !== accountId);
       this.#open(this.#shared, null, probeAtMs, isConfirmed ? null : accountId);
@@ -301,7 +281,7 @@ class RouteBreakers {
     if (account === undefined) return;
     account.responses = 0;
     this.#close(account.breaker, accountId);
-    // An account whose breaker has opened stays known: calls that began before that must not count later.
+    // Breakers that have opened are kept, so that earlier calls do not count later.
     if (account.breaker.openings === 0) this.#accounts?.delete(accountId);
   }
 
@@ -319,28 +299,25 @@ class RouteBreakers {
     return this.#accounts?.get(accountId)?.breaker.openings ?? 0;
   }
 
-  #isOutdatedForAccount({ accountId, openingsBefore }: CallUnderWay): boolean {
+  #isOutdatedForAccount({ accountId, openingsBefore }: CallInFlight): boolean {
     return this.#openingsOf(accountId) !== openingsBefore;
   }
 }
 
-/** A call that the breakers of a route have let through. */
-interface CallUnderWay {
+interface CallInFlight {
   readonly accountId: string;
   readonly shared: BreakerPermit;
   /** `null` if no call of the account had failed. */
   readonly own: BreakerPermit | null;
-  /** How often the breaker of the account had opened. */
   readonly openingsBefore: number;
 }
 
-/** Its first result counts. */
 class Permit implements RoutePermit {
   readonly #breakers: RouteBreakers;
-  readonly #call: CallUnderWay;
+  readonly #call: CallInFlight;
   #isOver = false;
 
-  constructor(breakers: RouteBreakers, call: CallUnderWay) {
+  constructor(breakers: RouteBreakers, call: CallInFlight) {
     this.#breakers = breakers;
     this.#call = call;
   }

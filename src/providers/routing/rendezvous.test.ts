@@ -17,7 +17,7 @@ describe('rendezvous hashing', () => {
     { name: 'c', weight: 3 },
   ];
 
-  it('does not depend on the order in which candidates are listed', () => {
+  it('does not depend on the order of the candidates', () => {
     for (const key of KEYS.slice(0, 50)) assert.deepEqual(order(key, three), order(key, three.toReversed()));
   });
 
@@ -29,7 +29,7 @@ describe('rendezvous hashing', () => {
     }
   });
 
-  it('moves only the keys of a candidate that leaves, each to its second choice', () => {
+  it('moves only the keys of a removed candidate, each to its second choice', () => {
     for (const key of KEYS.slice(0, 500)) {
       const [first, second] = order(key, three);
       const left = three.filter(({ name }) => name !== 'c');

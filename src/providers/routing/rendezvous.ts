@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by -w / ln(u)): each key has an order of its own over the candidates.
- * Every process finds the same order without shared state, candidates are first in proportion to their weights, and a candidate that
- * leaves moves only the keys that had it first.
+ * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by -w / ln(u)). Each key has its own order of the candidates, which all processes
+ * compute without shared state. Candidates are first in proportion to their weights, and removing one only affects the keys that had it first.
  */
 export function rendezvousOrder<Candidate>(
   key: string,
@@ -22,7 +21,7 @@ export function rendezvousOrder<Candidate>(
 const HASH_BYTES = 6;
 const HASH_VALUES = 2 ** (8 * HASH_BYTES);
 
-/** A number above 0 and below 1, evenly distributed over texts. */
+/** Hashes a text to a number between 0 and 1 (both exclusive), uniformly distributed. */
 export function unitHash(text: string): number {
   return (hash('sha256', text, 'buffer').readUIntBE(0, HASH_BYTES) + 0.5) / HASH_VALUES;
 }

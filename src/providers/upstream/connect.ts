@@ -3,17 +3,16 @@ import { isIPv6, type Socket } from 'node:net';
 import { buildConnector, type Connector } from '../../lib/http-client.ts';
 
 interface ConnectOptions {
-  /** For the TCP connection and the TLS handshake together; by way of a proxy, for the proxy and the handshake each. */
+  /** For TCP connection and TLS handshake together; with a proxy, for the proxy and for the handshake separately. */
   readonly timeoutMs: number;
-  /** Offers HTTP/2 in the TLS handshake. */
   readonly http2: boolean;
-  /** The certificate authorities that the provider's certificate may come from, as PEM; `null`: those of Node. */
+  /** Accepted certificate authorities in PEM; `null`: those of Node. */
   readonly ca: string | null;
   /** `http://user:password@host:port`; `null`: no proxy. Secret. */
   readonly proxy: string | null;
 }
 
-/** Makes the connections to a provider. Its errors name no credential, and their codes never cause a retry. */
+/** Errors contain no credential, and their codes never cause a retry. */
 export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions): Connector {
   const direct = buildConnector({
     timeout: timeoutMs,
@@ -25,7 +24,6 @@ export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions)
   return proxy === null ? direct : throughProxy(new URL(proxy), direct, timeoutMs);
 }
 
-/** The proxy did not open a tunnel: nothing has reached the provider. */
 class ProxyFailure extends Error {
   readonly code = 'PROXY_FAILURE';
 
@@ -36,11 +34,10 @@ class ProxyFailure extends Error {
 }
 
 /**
- * A tunnel through an HTTP proxy, for http and https alike: the proxy sees a host and a port, and never a call or a
- * credential.
+ * Opens a tunnel through an HTTP proxy, for http and https. The proxy sees only host and port, never a call or a credential.
  *
- * undici's own agent for proxies waits for the response to CONNECT for as long as for the first byte of a model's
- * response, and keeps its limit of connections per agent; so the tunnel is made here, below the pool.
+ * undici's proxy agent would wait for the response to CONNECT as long as for the first byte of a model's response, and limits connections per agent.
+ * The tunnel is therefore created below the pool.
  */
 function throughProxy(proxy: URL, direct: Connector, timeoutMs: number): Connector {
   const authorization = proxyAuthorization(proxy);
@@ -56,10 +53,10 @@ function throughProxy(proxy: URL, direct: Connector, timeoutMs: number): Connect
       headers: { host: target, ...(authorization === null ? {} : { 'proxy-authorization': authorization }) },
       agent: false,
     });
-    let isTold = false;
-    const tell = (error: Error | null, socket?: Socket): void => {
-      if (isTold) return;
-      isTold = true;
+    let isSettled = false;
+    const settle = (error: Error | null, socket?: Socket): void => {
+      if (isSettled) return;
+      isSettled = true;
       clearTimeout(timer);
       if (error !== null) {
         connect.destroy();
@@ -67,19 +64,19 @@ function throughProxy(proxy: URL, direct: Connector, timeoutMs: number): Connect
       } else if (protocol === 'https:') direct({ ...options, httpSocket: socket! }, callback);
       else callback(null, socket!);
     };
-    const timer = setTimeout(() => tell(new ProxyFailure('the proxy did not open a tunnel in time')), timeoutMs);
-    connect.on('error', (error) => tell(error));
+    const timer = setTimeout(() => settle(new ProxyFailure('the proxy did not open a tunnel in time')), timeoutMs);
+    connect.on('error', (error) => settle(error));
     connect.once('connect', ({ statusCode }, socket, head) => {
-      // Until the pool adds its own listener, an error would have no other one.
+      // Handles errors until the pool adds its own listener.
       socket.on('error', () => undefined);
-      if (isTold || statusCode !== 200) {
+      if (isSettled || statusCode !== 200) {
         socket.destroy();
-        tell(new ProxyFailure(`the proxy responded to CONNECT with status ${statusCode}`));
+        settle(new ProxyFailure(`the proxy responded to CONNECT with status ${statusCode}`));
         return;
       }
       socket.setNoDelay(true);
       if (head.length > 0) socket.unshift(head);
-      tell(null, socket as Socket);
+      settle(null, socket as Socket);
     });
     connect.end();
   };

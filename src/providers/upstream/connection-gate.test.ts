@@ -4,15 +4,15 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { ConnectionGate } from './connection-gate.ts';
 
-/** A call at a gate: its result, and how to go on. */
+/** A call at a gate, its result, and how to end it. */
 function call(gate: ConnectionGate, accountId = 'a', isOnlyAccount = accountId === 'a') {
-  let state: 'waits' | 'under way' | 'refused' = 'waits';
+  let state: 'waits' | 'in flight' | 'refused' = 'waits';
   let leave = (): void => undefined;
   const giveUp = gate.enter(
     { accountId, isOnlyAccount },
     {
       admitted(given) {
-        state = 'under way';
+        state = 'in flight';
         leave = given;
       },
       refused() {
@@ -37,20 +37,20 @@ const open = (callsMax: number, queueLength: number): ConnectionGate =>
 
 const states = (...calls: readonly { readonly state: string }[]): string[] => calls.map(({ state }) => state);
 
-describe('the gate before a provider', () => {
+describe('the gate of a provider', () => {
   const stopTime = (context: TestContext): void => context.mock.timers.enable({ apis: ['setTimeout'] });
 
-  it('lets so many through at a time, keeps so many waiting, and refuses the rest at once', async (context) => {
+  it('admits and queues limited numbers of calls, and refuses others immediately', async (context) => {
     stopTime(context);
     const gate = open(2, 1);
     const calls = [call(gate), call(gate), call(gate), call(gate)] as const;
-    assert.deepEqual(states(...calls), ['under way', 'under way', 'waits', 'refused']);
+    assert.deepEqual(states(...calls), ['in flight', 'in flight', 'waits', 'refused']);
     await calls[1].end();
-    assert.deepEqual(states(...calls), ['under way', 'under way', 'under way', 'refused']);
+    assert.deepEqual(states(...calls), ['in flight', 'in flight', 'in flight', 'refused']);
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [2, 0]);
   });
 
-  it('lets calls through in the order in which they came, and no call overtakes another', async (context) => {
+  it('admits calls in order of arrival, and no call overtakes another', async (context) => {
     stopTime(context);
     const gate = open(1, 10);
     const first = call(gate);
@@ -58,15 +58,15 @@ describe('the gate before a provider', () => {
     const ended = first.end();
     const late = call(gate);
     await ended;
-    assert.deepEqual(states(second, third, late), ['under way', 'waits', 'waits']);
+    assert.deepEqual(states(second, third, late), ['in flight', 'waits', 'waits']);
     await second.end();
     await third.end();
-    assert.equal(late.state, 'under way');
+    assert.equal(late.state, 'in flight');
     await late.end();
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
   });
 
-  it('refuses a call that has waited for as long as it may', (context) => {
+  it('refuses a call after its maximum waiting time', (context) => {
     stopTime(context);
     const gate = open(1, 10);
     call(gate);
@@ -78,7 +78,7 @@ describe('the gate before a provider', () => {
     assert.equal(gate.callsWaiting, 0);
   });
 
-  it('gives the place of a call that leaves to another one, and never calls back', async (context) => {
+  it('gives the slot of a call that leaves to another one, and calls back only once', async (context) => {
     stopTime(context);
     const gate = open(1, 1);
     const first = call(gate);
@@ -88,7 +88,7 @@ describe('the gate before a provider', () => {
     const next = call(gate);
     await first.end();
     context.mock.timers.tick(5000);
-    assert.deepEqual(states(gone, next), ['waits', 'under way']);
+    assert.deepEqual(states(gone, next), ['waits', 'in flight']);
   });
 
   it('counts a call that ends twice once', async (context) => {
@@ -97,74 +97,74 @@ describe('the gate before a provider', () => {
     const first = call(gate);
     const [second, third] = [call(gate), call(gate)];
     await Promise.all([first.end(), first.end()]);
-    assert.deepEqual(states(second, third), ['under way', 'waits']);
+    assert.deepEqual(states(second, third), ['in flight', 'waits']);
   });
 
-  it('refuses waiting and later calls once it is closed, and lets the others end', async (context) => {
+  it('refuses queued and later calls after it is closed, and lets others finish', async (context) => {
     stopTime(context);
     const gate = open(1, 5);
     const first = call(gate);
     const waiting = call(gate);
     gate.close();
-    assert.deepEqual(states(first, waiting, call(gate)), ['under way', 'refused', 'refused']);
+    assert.deepEqual(states(first, waiting, call(gate)), ['in flight', 'refused', 'refused']);
     await first.end();
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
   });
 
-  describe('between accounts', () => {
+  describe('with several accounts', () => {
     const several = (gate: ConnectionGate, accountId: string, count: number) =>
       Array.from({ length: count }, () => call(gate, accountId, false));
     const countOf = (calls: readonly { readonly state: string }[], state: string): number =>
       calls.filter((one) => one.state === state).length;
 
-    it('leaves the last eighth of the calls and of the queue to accounts that have less than an eighth', (context) => {
+    it('reserves the last eighth of slots and queue for accounts with less than an eighth', (context) => {
       stopTime(context);
       const gate = open(16, 8);
       const greedy = several(gate, 'greedy', 100);
-      assert.deepEqual([countOf(greedy, 'under way'), countOf(greedy, 'waits')], [14, 7]);
+      assert.deepEqual([countOf(greedy, 'in flight'), countOf(greedy, 'waits')], [14, 7]);
       const modest = several(gate, 'modest', 4);
-      assert.deepEqual(states(...modest), ['under way', 'under way', 'waits', 'refused']);
+      assert.deepEqual(states(...modest), ['in flight', 'in flight', 'waits', 'refused']);
       assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [16, 8]);
     });
 
-    it('lets the only account use everything', (context) => {
+    it('lets a single account use everything', (context) => {
       stopTime(context);
       const gate = open(16, 8);
       const calls = Array.from({ length: 25 }, () => call(gate, 'only', true));
-      assert.deepEqual([countOf(calls, 'under way'), countOf(calls, 'waits'), countOf(calls, 'refused')], [16, 8, 1]);
+      assert.deepEqual([countOf(calls, 'in flight'), countOf(calls, 'waits'), countOf(calls, 'refused')], [16, 8, 1]);
     });
 
-    it('serves waiting calls by turns of accounts', async (context) => {
+    it('serves queued calls of accounts in turn', async (context) => {
       stopTime(context);
       const gate = open(1, 80);
       const first = call(gate, 'greedy', false);
       const greedy = several(gate, 'greedy', 50);
       const modest = several(gate, 'modest', 2);
       await first.end();
-      assert.deepEqual(states(greedy[0]!, modest[0]!), ['under way', 'waits']);
+      assert.deepEqual(states(greedy[0]!, modest[0]!), ['in flight', 'waits']);
       await greedy[0]!.end();
-      assert.deepEqual(states(modest[0]!, greedy[1]!, modest[1]!), ['under way', 'waits', 'waits']);
+      assert.deepEqual(states(modest[0]!, greedy[1]!, modest[1]!), ['in flight', 'waits', 'waits']);
       await modest[0]!.end();
-      assert.deepEqual(states(greedy[1]!, modest[1]!), ['under way', 'waits']);
+      assert.deepEqual(states(greedy[1]!, modest[1]!), ['in flight', 'waits']);
       await greedy[1]!.end();
-      assert.deepEqual(states(modest[1]!, greedy[2]!), ['under way', 'waits']);
+      assert.deepEqual(states(modest[1]!, greedy[2]!), ['in flight', 'waits']);
     });
 
-    it('gives a place that becomes free to an account that may have it, and passes over those that may not', async (context) => {
+    it('gives a free slot to an account that may have it, and skips others', async (context) => {
       stopTime(context);
       const gate = open(8, 80);
       const greedy = several(gate, 'greedy', 10);
       const modest = several(gate, 'modest', 2);
-      assert.deepEqual([countOf(greedy, 'under way'), states(...modest)], [7, ['under way', 'waits']]);
+      assert.deepEqual([countOf(greedy, 'in flight'), states(...modest)], [7, ['in flight', 'waits']]);
       await modest[0]!.end();
-      assert.deepEqual([countOf(greedy, 'under way'), states(...modest)], [7, ['under way', 'under way']]);
+      assert.deepEqual([countOf(greedy, 'in flight'), states(...modest)], [7, ['in flight', 'in flight']]);
       await modest[1]!.end();
       assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [7, 3]);
       for (const one of greedy) await one.end();
       assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
     });
 
-    it('leaves no place free that a waiting call may have, and none taken in the end, whatever happens', async () => {
+    it('leaves no slot free that a queued call may have, and none taken in the end, for any order of events', async () => {
       const step = fc.oneof(
         { arbitrary: fc.record({ do: fc.constant('enter' as const), account: fc.nat({ max: 3 }) }), weight: 5 },
         { arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat({ max: 40 }) }), weight: 3 },
@@ -192,14 +192,14 @@ describe('the gate before a provider', () => {
                 one.giveUp();
                 calls.splice(calls.indexOf(one), 1);
               }
-              if (next.do === 'end' && one?.state === 'under way') calls.splice(calls.indexOf(one), 1);
-              const underWay = calls.filter(({ state }) => state === 'under way');
-              assert.equal(gate.callsUnderWay, underWay.length);
+              if (next.do === 'end' && one?.state === 'in flight') calls.splice(calls.indexOf(one), 1);
+              const inFlight = calls.filter(({ state }) => state === 'in flight');
+              assert.equal(gate.callsUnderWay, inFlight.length);
               assert.equal(gate.callsWaiting, countOf(calls, 'waits'));
               for (const waiting of calls.filter(({ state }) => state === 'waits')) {
-                const held = underWay.filter(({ accountId }) => accountId === waiting.accountId).length;
-                const isWithinShare = held < eighth || underWay.length < callsMax - eighth;
-                assert.ok(underWay.length === callsMax || !isWithinShare, 'a place is free for one who waits');
+                const held = inFlight.filter(({ accountId }) => accountId === waiting.accountId).length;
+                const isWithinShare = held < eighth || inFlight.length < callsMax - eighth;
+                assert.ok(inFlight.length === callsMax || !isWithinShare, 'a slot is free although a call may have it');
               }
             }
             for (let one = calls.shift(); one !== undefined; one = calls.shift()) {

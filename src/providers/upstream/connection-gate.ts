@@ -1,75 +1,69 @@
 import { FairQueue } from '../../lib/fair/fair-queue.ts';
 import { type Share, type ShareHolder, Shares } from '../../lib/fair/shares.ts';
 
-/** How many calls a provider takes at a time, and how many more may wait. */
 interface GateLimits {
-  /** Calls under way at a time. */
   readonly callsMax: number;
-  /** Calls that wait for one of those to end. */
   readonly queueLength: number;
-  /** How long each of them waits at most. */
   readonly queueWaitMs: number;
 }
 
-/** Called once with the result for a call at the gate. Either may come before `enter` has returned. */
+/** Receives the result for a call, exactly once and possibly before `enter` returns. */
 interface Entrant {
-  /** It is this call's turn. `leave` ends it, and may be called again. */
+  /** The call may proceed. `leave` must be called when it ends; repeated calls are ignored. */
   admitted(leave: () => void): void;
-  /** There is no place in the queue for it, or it has waited for as long as it may, or the gate has closed. */
+  /** The queue is full, the maximum waiting time has passed, or the gate is closed. */
   refused(): void;
 }
 
 /**
- * Lets a limited number of calls at a time through to a provider; the others wait, bounded in number and time. A
- * connection pool alone would let any number wait for any time.
+ * Limits concurrent calls to a provider. Further calls wait in a queue of limited length and time; a connection pool alone would let any number wait
+ * indefinitely.
  *
- * Accounts share the calls under way and the queue, and waiting calls are served by turns of accounts. So an account
- * that takes all that it gets leaves the last eighth of both to the others, and each of them waits for one of its calls
- * at most.
+ * Accounts share the concurrent calls and the queue, and the queue serves accounts in turn. An account with unlimited demand leaves the last eighth
+ * of both to other accounts, each of which waits for at most one of its calls.
  */
 export class ConnectionGate {
   readonly #queueWaitMs: number;
-  readonly #underWay: Shares;
-  readonly #queuePlaces: Shares;
+  readonly #concurrentCalls: Shares;
+  readonly #queueSlots: Shares;
   readonly #waiting = new FairQueue<Waiter>();
-  /** Places that waiting calls are about to get. */
+  /** Slots that are about to be given to queued calls. */
   #handOvers = 0;
   #isClosed = false;
   #callsRefused = 0;
 
   constructor({ callsMax, queueLength, queueWaitMs }: GateLimits) {
     this.#queueWaitMs = queueWaitMs;
-    this.#underWay = new Shares(callsMax);
-    this.#queuePlaces = new Shares(queueLength);
+    this.#concurrentCalls = new Shares(callsMax);
+    this.#queueSlots = new Shares(queueLength);
   }
 
   get callsUnderWay(): number {
-    return this.#underWay.used;
+    return this.#concurrentCalls.used;
   }
 
   get callsWaiting(): number {
     return this.#waiting.size;
   }
 
-  /** Calls that found no place in the queue, or waited in it for as long as they may. */
   get callsRefused(): number {
     return this.#callsRefused;
   }
 
-  /** Returns a function that gives up the place in the queue; it does nothing once the call was admitted or refused. */
+  /** Returns a function that removes the call from the queue. It has no effect after the call was admitted or refused. */
   enter(account: ShareHolder, entrant: Entrant): () => void {
     if (this.#isClosed) {
       entrant.refused();
       return nothing;
     }
-    // No call overtakes the waiting ones; if no place is handed over, none of them may have the free one.
-    const place = this.#handOvers === 0 ? this.#underWay.take(account, 1) : null;
-    if (place !== null) {
-      this.#admit(entrant, place);
+    // No call overtakes queued ones. If no handover is pending, no queued call is entitled to the free slot.
+    const slot = this.#handOvers === 0 ? this.#concurrentCalls.take(account, 1) : null;
+    if (slot !== null) {
+      this.#admit(entrant, slot);
       return nothing;
     }
-    const queuePlace = this.#queuePlaces.take(account, 1);
-    if (queuePlace === null) {
+    const queueSlot = this.#queueSlots.take(account, 1);
+    if (queueSlot === null) {
       this.#callsRefused++;
       entrant.refused();
       return nothing;
@@ -77,7 +71,7 @@ export class ConnectionGate {
     const waiter: Waiter = {
       account,
       entrant,
-      queuePlace,
+      queueSlot,
       timer: setTimeout(() => {
         giveUp();
         this.#callsRefused++;
@@ -92,7 +86,6 @@ export class ConnectionGate {
     return giveUp;
   }
 
-  /** Refuses waiting and later calls. */
   close(): void {
     this.#isClosed = true;
     for (const waiter of this.#waiting.clear()) {
@@ -101,30 +94,30 @@ export class ConnectionGate {
     }
   }
 
-  #admit(entrant: Entrant, place: Share): void {
-    let isUnderWay = true;
+  #admit(entrant: Entrant, slot: Share): void {
+    let isInFlight = true;
     entrant.admitted(() => {
-      if (!isUnderWay) return;
-      isUnderWay = false;
-      place.release();
+      if (!isInFlight) return;
+      isInFlight = false;
+      slot.release();
       if (this.#waiting.size === 0) return;
       this.#handOvers++;
-      // A call ends inside the pool's reading of a connection, if no other request can be begun.
+      // Deferred, because a call ends while the pool reads from a connection, when no other request can be started.
       queueMicrotask(() => this.#handOver());
     });
   }
 
   #handOver(): void {
     this.#handOvers--;
-    let place: Share | null = null;
-    const getsPlace = ({ account }: Waiter): boolean => {
-      place = this.#underWay.take(account, 1);
-      return place !== null;
+    let slot: Share | null = null;
+    const getsSlot = ({ account }: Waiter): boolean => {
+      slot = this.#concurrentCalls.take(account, 1);
+      return slot !== null;
     };
-    // One place may let two in: an account that has given one back may be within its share again.
-    for (let next = this.#waiting.shift(getsPlace); next !== undefined; next = this.#waiting.shift(getsPlace)) {
+    // One slot may admit two calls: an account that has returned a slot may be within its share again.
+    for (let next = this.#waiting.shift(getsSlot); next !== undefined; next = this.#waiting.shift(getsSlot)) {
       leaveQueue(next);
-      this.#admit(next.entrant, place!);
+      this.#admit(next.entrant, slot!);
     }
   }
 }
@@ -132,13 +125,13 @@ export class ConnectionGate {
 interface Waiter {
   readonly account: ShareHolder;
   readonly entrant: Entrant;
-  readonly queuePlace: Share;
+  readonly queueSlot: Share;
   readonly timer: NodeJS.Timeout;
 }
 
-function leaveQueue({ timer, queuePlace }: Waiter): void {
+function leaveQueue({ timer, queueSlot }: Waiter): void {
   clearTimeout(timer);
-  queuePlace.release();
+  queueSlot.release();
 }
 
 const nothing = (): void => undefined;

@@ -2,29 +2,29 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CredentialFileError, type NamedCredential } from '../../config/provider-credentials.ts';
 import { Credentials, REFUSED_MS } from './credentials.ts';
-import { REST_MS_MAX } from './rest.ts';
+import { COOLDOWN_MS_MAX } from './rest.ts';
 
 const NOW_MS = Date.parse('2026-11-20T04:00:00Z');
 
 const named = (...values: readonly string[]): NamedCredential[] =>
   values.map((value, index) => ({ name: `apiKeys.${index}`, value, file: null }));
 
-/** Keys with these values, and all that they have told to be hidden. */
+/** Credentials with these values, and all values reported as secret. */
 function keysWith(keys: readonly NamedCredential[], readFile?: (path: string) => string) {
   const hidden: string[] = [];
   return { keys: new Credentials(keys, (key) => hidden.push(key), readFile), hidden };
 }
 
-/** The keys that calls of a model get, one after the other. */
+/** The credentials for consecutive calls of a model. */
 function used(keys: Credentials, count: number, nowMs = NOW_MS, model = 'm'): string {
   return Array.from({ length: count }, () => keys.next(model, [], true, nowMs)).join(' ');
 }
 
-/** The keys that one call gets if all of them fail. */
-function triedBy(keys: Credentials, mayRest = true, nowMs = NOW_MS): string {
+/** The credentials that one call tries if all fail. */
+function triedBy(keys: Credentials, mayHaveCooldown = true, nowMs = NOW_MS): string {
   const tried: string[] = [];
   for (;;) {
-    const key = keys.next('m', tried, mayRest, nowMs);
+    const key = keys.next('m', tried, mayHaveCooldown, nowMs);
     if (key === null) return tried.join(' ');
     tried.push(key);
   }
@@ -38,20 +38,20 @@ const states = (keys: Credentials, nowMs = NOW_MS, model = 'm'): string =>
     .map(({ state }) => state)
     .join(' ');
 
-describe('the keys of a provider', () => {
-  it('are used by turns, and a call tries each once', () => {
+describe('credentials of a provider', () => {
+  it('are used in rotation, each once per call', () => {
     const { keys, hidden } = keysWith(named('a', 'b', 'c'));
     assert.equal(used(keys, 7), 'a b c a b c a');
     assert.equal(triedBy(keys), 'b c a');
     assert.deepEqual(hidden, ['a', 'b', 'c']);
   });
 
-  it('that stand there twice are one', () => {
+  it('are deduplicated', () => {
     assert.equal(used(keysWith(named('a', 'b', 'a')).keys, 4), 'a b a b');
   });
 
   describe('that are refused', () => {
-    it('are left out for ten minutes while there are others', () => {
+    it('are skipped for ten minutes while there are others', () => {
       const { keys } = keysWith(named('a', 'b', 'c'));
       keys.refused('b', 401, NOW_MS);
       assert.equal(used(keys, 4), 'a c a c');
@@ -75,7 +75,7 @@ describe('the keys of a provider', () => {
       assert.equal(states(keys), 'active active');
     });
 
-    it('are used again if the provider accepts one in a later call', () => {
+    it('are used again if the provider accepts them in a later call', () => {
       const { keys } = keysWith(named('a', 'b'));
       keys.refused('a', 401, NOW_MS);
       keys.accepted('a', 'm', NOW_MS - 1);
@@ -84,7 +84,7 @@ describe('the keys of a provider', () => {
       assert.equal(states(keys), 'active active');
     });
 
-    it('all of them: a call tries the one that was refused first, and no other', () => {
+    it('are tried if all are refused: only the one refused first', () => {
       const { keys } = keysWith(named('a', 'b', 'c'));
       keys.refused('b', 402, NOW_MS);
       keys.refused('a', 402, NOW_MS + 1);
@@ -95,15 +95,15 @@ describe('the keys of a provider', () => {
       assert.ok(keys.restsUntilMs('m', NOW_MS + 5) <= NOW_MS + 5);
     });
 
-    it('the only one is used all the same', () => {
+    it('are used if there is only one', () => {
       const { keys } = keysWith(named('a'));
       keys.refused('a', 401, NOW_MS);
       assert.equal(used(keys, 2), 'a a');
     });
   });
 
-  describe('with a limit of rate', () => {
-    it('rest for that model as long as the provider says, while there are others', () => {
+  describe('with a rate limit', () => {
+    it('have a cooldown for that model as requested by the provider, while there are others', () => {
       const { keys } = keysWith(named('a', 'b'));
       keys.rest('a', 'm', limit(7_000));
       assert.equal(used(keys, 3), 'b b b');
@@ -113,13 +113,13 @@ describe('the keys of a provider', () => {
       assert.equal(used(keys, 2, NOW_MS + 7_000), 'a b');
     });
 
-    it('rest for a minute at most', () => {
+    it('have a cooldown of at most a minute', () => {
       const { keys } = keysWith(named('a'));
       keys.rest('a', 'm', limit(3_600_000));
-      assert.equal(keys.restsUntilMs('m', NOW_MS), NOW_MS + REST_MS_MAX);
+      assert.equal(keys.restsUntilMs('m', NOW_MS), NOW_MS + COOLDOWN_MS_MAX);
     });
 
-    it('all of them: the one whose rest ends first is used, unless the call has met the limit already', () => {
+    it('are used if all have a cooldown: the one that ends first, unless the call already reached its limit', () => {
       const { keys } = keysWith(named('a', 'b', 'c'));
       keys.rest('a', 'm', limit(9_000));
       keys.rest('b', 'm', limit(5_000));
@@ -131,7 +131,7 @@ describe('the keys of a provider', () => {
       assert.ok(keys.restsUntilMs('m', NOW_MS + 5_000) <= NOW_MS + 5_000);
     });
 
-    it('that the provider says nothing of rest for a second, and a call that is accepted ends that', () => {
+    it('have a cooldown of a second if the provider requests none, which ends when a call is accepted', () => {
       const { keys } = keysWith(named('a', 'b'));
       keys.rest('a', 'm', limit(null));
       assert.equal(used(keys, 2, NOW_MS + 999), 'b b');
@@ -145,7 +145,7 @@ describe('the keys of a provider', () => {
       assert.equal(states(keys), 'resting active', 'the provider asked for that one');
     });
 
-    it('rest on over a reload', () => {
+    it('keep cooldowns across a reload', () => {
       const { keys } = keysWith(named('a', 'b'));
       keys.rest('b', 'm', limit(7_000));
       keys.replace(named('b', 'c'));
@@ -156,20 +156,20 @@ describe('the keys of a provider', () => {
   describe('from a file', () => {
     const inFile: NamedCredential = { name: 'apiKey', value: 'old', file: '/run/secrets/key' };
 
-    it('are read again if they are refused, and the new key is used at once', () => {
+    it('are read again after a refusal, and a new value is used immediately', () => {
       const { keys, hidden } = keysWith([inFile], () => 'new');
       assert.equal(keys.next('m', [], true, NOW_MS), 'old');
       keys.refused('old', 401, NOW_MS);
       assert.equal(keys.next('m', ['old'], true, NOW_MS), 'new');
       assert.equal(states(keys), 'active');
       assert.deepEqual(hidden, ['old', 'new']);
-      // A call that was under way with the old key says nothing about the new one.
+      // A call in flight with the old value does not affect the new one.
       keys.refused('old', 401, NOW_MS);
       assert.equal(states(keys), 'active');
       assert.deepEqual([keys.nameOf('new'), keys.nameOf('old')], ['apiKey', null]);
     });
 
-    it('are refused if the file has the same key, or none', () => {
+    it('are refused if the file is unchanged or missing', () => {
       for (const readFile of [
         () => 'old',
         () => {
@@ -184,7 +184,7 @@ describe('the keys of a provider', () => {
     });
   });
 
-  it('do not keep the rests of models that are over', () => {
+  it('do not retain cooldowns that have ended', () => {
     const { keys } = keysWith(named('a'));
     for (let i = 0; i < 1_000; i++) keys.rest('a', `model-${i}`, limit(10, NOW_MS + 10 * i));
     assert.equal(keys.restsUntilMs('model-999', NOW_MS + 9_990), NOW_MS + 10_000);

@@ -1,42 +1,38 @@
 import { CredentialFileError, type NamedCredential, readCredentialFile } from '../../config/provider-credentials.ts';
 import { rendezvousOrder } from '../routing/rendezvous.ts';
-import { endsRest, isRemembered, type RateLimit, type Rest, restAfter } from './rest.ts';
+import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimit } from './rest.ts';
 
 /**
- * The credentials of the operator's account at a provider. They are used by turns. One that the provider refuses is left
- * out for a while; one that has had too many calls of a model rests for that model. A credential that is refused or rests
- * is used all the same if there is no other one.
+ * The operator's credentials at a provider, used in rotation. A credential that the provider refused is skipped for a while. One that reached a rate
+ * limit has a cooldown for that model. If there is no alternative, such a credential is used nevertheless.
  */
 
-/** How long a credential that the provider has refused is left out while there are others. */
+/** How long a refused credential is skipped if there are others. */
 export const REFUSED_MS = 10 * 60_000;
 
-/** A credential as an operator sees it: without its value. */
 export interface CredentialStatus {
   readonly name: string;
   readonly file: string | null;
   readonly state: 'active' | 'resting' | 'refused';
-  /** The status with which the provider refused it. */
   readonly status: number | null;
   readonly triedAgainAtMs: number | null;
 }
 
-/** How many credentials are in which state; one that rests for any model counts as resting. */
+/** Number of credentials per state. A cooldown for any model counts as `resting`. */
 export type CredentialCounts = { readonly [State in CredentialStatus['state']]: number };
 
 interface CredentialState extends NamedCredential {
   refusal: { readonly status: number; readonly atMs: number } | null;
-  /** By the provider's name of the model. */
-  rests: Map<string, Rest>;
+  cooldowns: Map<string, Cooldown>;
 }
 
 export class Credentials {
   readonly #readFile: (path: string) => string;
   readonly #onCredential: (value: string) => void;
   #credentials: CredentialState[] = [];
-  #turn = 0;
+  #nextIndex = 0;
 
-  /** `onCredential` gets the value of each credential before it is used, so that it can be kept out of messages. */
+  /** `onCredential` receives each credential before it is used, so that it can be removed from messages. */
   constructor(
     credentials: readonly NamedCredential[],
     onCredential: (value: string) => void,
@@ -47,52 +43,52 @@ export class Credentials {
     this.replace(credentials);
   }
 
-  /** Takes over the credentials of a configuration. Those that were refused are tried again; rests go on. */
+  /** Applies the credentials of a new configuration. Refused ones are tried again; cooldowns continue. */
   replace(credentials: readonly NamedCredential[]): void {
     const before = this.#credentials;
     this.#credentials = [];
     for (const credential of credentials) {
-      // Two files may hold the same credential while they are exchanged one after the other.
+      // Two files may contain the same credential while they are replaced one after the other.
       if (this.#find(credential.value) !== undefined) continue;
       this.#onCredential(credential.value);
-      const rests = before.find(({ value }) => value === credential.value)?.rests ?? new Map<string, Rest>();
-      this.#credentials.push({ ...credential, refusal: null, rests });
+      const cooldowns =
+        before.find(({ value }) => value === credential.value)?.cooldowns ?? new Map<string, Cooldown>();
+      this.#credentials.push({ ...credential, refusal: null, cooldowns });
     }
   }
 
   /**
-   * The value of the credential to be used next for a call of the model, which has tried some already; `null` if no other
-   * one is left. `mayRest`: also one that rests. `session`: the calls of a session take the first one of an order of their own, since
-   * prompts are cached by account of the vendor; without one they go around.
+   * Returns the next credential for a call of the model, except those in `tried`; `null` if there is none. `mayHaveCooldown`: a credential with a
+   * cooldown may be used. `session`: sessions prefer the same credential, since vendors cache prompts by account; other calls rotate.
    */
   next(
     model: string,
     tried: readonly string[],
-    mayRest: boolean,
+    mayHaveCooldown: boolean,
     nowMs: number,
     session: string | null = null,
   ): string | null {
     const isUsable = (credential: CredentialState): boolean =>
-      !tried.includes(credential.value) && !isLeftOut(credential, nowMs) && restsUntilMs(credential, model) <= nowMs;
+      !tried.includes(credential.value) && !isSkipped(credential, nowMs) && restsUntilMs(credential, model) <= nowMs;
     const next =
       session === null || !this.isChoice ? this.#nextAround(isUsable) : this.#orderOf(session).find(isUsable);
     if (next !== undefined) return next.value;
     const untried = this.#credentials.filter(({ value }) => !tried.includes(value));
-    const resting = untried.filter((credential) => !isLeftOut(credential, nowMs));
+    const resting = untried.filter((credential) => !isSkipped(credential, nowMs));
     if (resting.length > 0) {
-      return mayRest ? firstBy(resting, (credential) => restsUntilMs(credential, model)).value : null;
+      return mayHaveCooldown ? firstBy(resting, (credential) => restsUntilMs(credential, model)).value : null;
     }
-    // All are refused: the call tries the one for which that is known longest, and no other.
+    // All are refused: only the one refused longest ago is tried.
     return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
   }
 
   #nextAround(isUsable: (credential: CredentialState) => boolean): CredentialState | undefined {
     const count = this.#credentials.length;
     for (let i = 0; i < count; i++) {
-      const at = (this.#turn + i) % count;
+      const at = (this.#nextIndex + i) % count;
       const credential = this.#credentials[at]!;
       if (!isUsable(credential)) continue;
-      this.#turn = (at + 1) % count;
+      this.#nextIndex = (at + 1) % count;
       return credential;
     }
     return undefined;
@@ -102,27 +98,23 @@ export class Credentials {
     return rendezvousOrder(session, this.#credentials, ({ name }) => ({ name, weight: 1 }));
   }
 
-  /** Whether there are several. */
   get isChoice(): boolean {
     return this.#credentials.length > 1;
   }
 
-  /** When the first credential that is not left out has rested for the model; 0 if all are left out. */
+  /** When the first cooldown for the model ends, among credentials that are not refused; 0 if all are refused. */
   restsUntilMs(model: string, nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
     for (const credential of this.#credentials) {
-      if (!isLeftOut(credential, nowMs)) untilMs = Math.min(untilMs, restsUntilMs(credential, model));
+      if (!isSkipped(credential, nowMs)) untilMs = Math.min(untilMs, restsUntilMs(credential, model));
     }
     return untilMs === Number.POSITIVE_INFINITY ? 0 : untilMs;
   }
 
-  /**
-   * The provider has refused a credential. One from a file is read again: if it has been exchanged, the new one is used
-   * at once, also before the configuration is reloaded.
-   */
+  /** Called when the provider refuses a credential. A file is read again, and a new value in it is used immediately. */
   refused(value: string, status: number, nowMs: number): void {
     const credential = this.#find(value);
-    // It has been exchanged since the call began.
+    // The credential was replaced after the call began.
     if (credential === undefined) return;
     const inFile = this.#readAgain(credential);
     if (inFile === value || this.#find(inFile) !== undefined) {
@@ -134,33 +126,33 @@ export class Credentials {
       ...credential,
       value: inFile,
       refusal: null,
-      rests: new Map(),
+      cooldowns: new Map(),
     };
   }
 
-  /** The provider has accepted a credential in a call of the model that was sent then. */
+  /** `sentAtMs`: when the accepted call was sent. */
   accepted(value: string, model: string, sentAtMs: number): void {
     const credential = this.#find(value);
-    const rest = credential?.rests.get(model);
-    if (rest !== undefined && endsRest(rest, sentAtMs)) credential!.rests.delete(model);
-    // A long stream may end well although its credential was withdrawn meanwhile.
+    const rest = credential?.cooldowns.get(model);
+    if (rest !== undefined && endsCooldown(rest, sentAtMs)) credential!.cooldowns.delete(model);
+    // A long stream may end successfully although its credential was revoked in the meantime.
     if (credential?.refusal != null && credential.refusal.atMs <= sentAtMs) credential.refusal = null;
   }
 
-  /** A credential has had too many calls of the model, and rests for some time. */
+  /** Starts a cooldown for the model after a rate limit. */
   rest(value: string, model: string, limit: RateLimit): void {
-    const rests = this.#find(value)?.rests;
-    if (rests === undefined) return;
-    for (const [other, rest] of rests) {
-      if (!isRemembered(rest, limit.atMs)) rests.delete(other);
+    const cooldowns = this.#find(value)?.cooldowns;
+    if (cooldowns === undefined) return;
+    for (const [other, rest] of cooldowns) {
+      if (!isRemembered(rest, limit.atMs)) cooldowns.delete(other);
     }
-    rests.set(model, restAfter(limit, rests.get(model)));
+    cooldowns.set(model, cooldownAfter(limit, cooldowns.get(model)));
   }
 
   status(model: string, nowMs: number): CredentialStatus[] {
     return this.#credentials.map((credential) => {
       const { name, file, refusal } = credential;
-      if (isLeftOut(credential, nowMs)) {
+      if (isSkipped(credential, nowMs)) {
         const triedAgainAtMs = refusal!.atMs + REFUSED_MS;
         return { name, file, state: 'refused', status: refusal!.status, triedAgainAtMs };
       }
@@ -173,14 +165,14 @@ export class Credentials {
   counts(nowMs: number): CredentialCounts {
     const counts = { active: 0, resting: 0, refused: 0 };
     for (const credential of this.#credentials) {
-      if (isLeftOut(credential, nowMs)) counts.refused++;
-      else if ([...credential.rests.values()].some(({ untilMs }) => untilMs > nowMs)) counts.resting++;
+      if (isSkipped(credential, nowMs)) counts.refused++;
+      else if ([...credential.cooldowns.values()].some(({ untilMs }) => untilMs > nowMs)) counts.resting++;
       else counts.active++;
     }
     return counts;
   }
 
-  /** The name of a credential, for the log; `null` if it has been exchanged. */
+  /** Name of a credential for the log; `null` if it was replaced. */
   nameOf(value: string): string | null {
     return this.#find(value)?.name ?? null;
   }
@@ -200,12 +192,12 @@ export class Credentials {
   }
 }
 
-function isLeftOut({ refusal }: CredentialState, nowMs: number): boolean {
+function isSkipped({ refusal }: CredentialState, nowMs: number): boolean {
   return refusal !== null && nowMs < refusal.atMs + REFUSED_MS;
 }
 
-function restsUntilMs({ rests }: CredentialState, model: string): number {
-  return rests.get(model)?.untilMs ?? 0;
+function restsUntilMs({ cooldowns }: CredentialState, model: string): number {
+  return cooldowns.get(model)?.untilMs ?? 0;
 }
 
 function firstBy(

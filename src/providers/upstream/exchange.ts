@@ -11,10 +11,8 @@ import { presentableHeaders } from './headers.ts';
 import { expectNoStream, expectStream } from './http2-streams.ts';
 import type { Provider } from './provider.ts';
 
-/** One request to a provider. */
 export interface UpstreamRequest {
   readonly provider: Provider;
-  /** The account of the call: accounts share the connections of a provider. */
   readonly account: ShareHolder;
   /** Appended to the provider's base path, such as `/chat/completions`. */
   readonly path: string;
@@ -27,83 +25,75 @@ export interface UpstreamHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Takes a response as it comes. */
 export interface ResponseReceiver {
-  /** Status and headers are in, before the first byte of the body. */
   receiveHead(head: UpstreamHead): void;
-  /** The bytes belong to the receiver. */
+  /** The receiver owns the bytes. */
   receive(chunk: Buffer): void;
 }
 
-/** A larger body is sent in parts, so that the progress of the provider is visible. */
+/** Larger bodies are sent in chunks, so that progress is visible. */
 const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
-const PART_BYTES = 64 * 1024;
+const SENT_CHUNK_BYTES = 64 * 1024;
 
-/** What all exchanges of this process read in one iteration of the event loop. */
+/** Bytes that all exchanges of this process read per iteration of the event loop. */
 const reading = new LoopBudget();
-/** A response is never paused for others up to this size, which few exceed whose clients wait for each of their parts. */
+/** Responses up to this size are never paused for others. Few responses whose clients wait for each chunk are larger. */
 const READ_AT_ONCE_BYTES = 128 * 1024;
-/** What a chunk costs besides its bytes. */
-const CHUNK_BYTES = 256;
+/** Fixed cost of a chunk, in bytes. */
+const CHUNK_COST_BYTES = 256;
 
 /**
- * In HTTP/2 undici has limits of its own. They start anew with every received byte, so they do not bound a call, but
- * when one passes, undici checks whether the connection is still alive and replaces a dead one. They have to pass
- * before ours.
+ * undici has timeouts of its own for HTTP/2. They restart with every received byte, so they do not limit a call; but when one expires, undici checks
+ * whether the connection is alive and replaces a dead one. They must expire before our own timeouts, which are therefore longer by this time.
  */
 const HTTP2_GRACE_MS = 250;
 
-/** The time limits of an exchange. */
 const LIMITS = {
   connect: { of: 'connectMs', passed: () => new errors.ConnectTimeoutError('no connection in time') },
-  take: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider does not take the request') },
+  take: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped reading the request') },
   firstByte: { of: 'firstByteMs', passed: () => new errors.HeadersTimeoutError() },
   idle: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped sending') },
 } as const;
 type TimeLimit = (typeof LIMITS)[keyof typeof LIMITS];
 
 /**
- * A request under way.
+ * A request in flight.
  *
- * The time limits, one after the other (`timeouts` and `queue` of the provider):
- * - until a call that is under way ends, where the most allowed are under way: `queue.wait`
- * - until there is a connection: `connect`
- * - between two parts of a body that is sent in parts: `idle`
- * - from then on until the head of the response is complete, however slowly it comes: `firstByte`
- * - between two parts of the response: `idle`, except while the receiver has stopped the flow
+ * Its timeouts in order (`timeouts` and `queue` of the provider):
+ * - `queue.wait`: until it is admitted, if the maximum of concurrent calls is reached
+ * - `connect`: until there is a connection
+ * - `idle`: between two chunks of the request, if it is sent in chunks
+ * - `firstByte`: from then until the head of the response is complete
+ * - `idle`: between two chunks of the response, except while the receiver has paused it
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end = Promise.withResolvers<'ended' | 'aborted'>();
   /**
-   * Resolves with `ended` when the response is complete, or with `aborted` after `abort`.
+   * `ended`: the response is complete. `aborted`: after `abort`.
    *
-   * @throws UpstreamFailure if no connection is free, the connection fails, or a time limit passes.
+   * @throws UpstreamFailure if no connection is free, the connection fails, or a timeout expires.
    */
   readonly done = this.#end.promise;
   readonly #request: UpstreamRequest;
   readonly #receiver: ResponseReceiver;
-  readonly #isInParts: boolean;
+  readonly #sendsInChunks: boolean;
   readonly #graceMs: number;
-  /** Gives up the place in the queue. */
   #leaveQueue: (() => void) | null = null;
-  /** Lets the next call through. */
   #leaveGate: (() => void) | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   /** `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
   #hasHead = false;
-  /** What the provider has to do in time at the moment, and when that is over, by `performance.now()`. */
+  /** The current timeout, and when it expires by `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
   #dueMs = Number.POSITIVE_INFINITY;
-  /** Looks at the limit when it fires, since limits end and begin far more often than one passes. */
+  /** Checks the timeout when it fires; resetting a timer for every change of the timeout would cost more. */
   #timer: NodeJS.Timeout | undefined;
   #firesAtMs = 0;
   #wasSent = false;
   #receivedBytes = 0;
-  /** The receiver has stopped the flow. */
   #isPaused = false;
-  /** Other exchanges are read first. */
-  #awaitsTurn = false;
+  #isYielding = false;
   #isOver = false;
 
   private constructor(request: UpstreamRequest, receiver: ResponseReceiver) {
@@ -111,28 +101,25 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#receiver = receiver;
     this.#graceMs = request.provider.http2 ? HTTP2_GRACE_MS : 0;
     const { body } = request;
-    this.#isInParts = !Buffer.isBuffer(body) || body.length > WHOLE_BODY_BYTES_MAX;
+    this.#sendsInChunks = !Buffer.isBuffer(body) || body.length > WHOLE_BODY_BYTES_MAX;
   }
 
-  /** Sends a request. */
   static start(request: UpstreamRequest, receiver: ResponseReceiver): Exchange {
     const exchange = new Exchange(request, receiver);
     exchange.#leaveQueue = request.provider.gate.enter(request.account, exchange);
     return exchange;
   }
 
-  /** It is the turn of this call at the gate. */
   admitted(leave: () => void): void {
     this.#leaveGate = leave;
     this.#dispatch();
   }
 
-  /** There is no place for this call at the gate. */
   refused(): void {
     this.#fail(allConnectionsInUse());
   }
 
-  /** Stops the flow of the response; flow control of its connection stops the provider. */
+  /** Pauses the response; flow control of the connection then stops the provider. */
   pause(): void {
     if (this.#isOver) return;
     this.#isPaused = true;
@@ -140,10 +127,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   resume(): void {
-    // A timer that is set after the end would keep the process alive until it fires.
+    // A timer set after the end would keep the process alive until it fires.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
-    if (!this.#awaitsTurn) this.#continueFlow();
+    if (!this.#isYielding) this.#continueFlow();
   }
 
   #stopFlow(): void {
@@ -156,14 +143,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume();
   }
 
-  /** Lets other exchanges be read first, if this iteration of the event loop has read much. */
-  #awaitTurn(readBytes: number): void {
-    const onTurn = (): void => {
-      this.#awaitsTurn = false;
+  #yieldIfNeeded(readBytes: number): void {
+    const onResume = (): void => {
+      this.#isYielding = false;
       if (!this.#isPaused && !this.#isOver) this.#continueFlow();
     };
-    if (reading.mayContinue(this.#request.account.accountId, readBytes, onTurn)) return;
-    this.#awaitsTurn = true;
+    if (reading.mayContinue(this.#request.account.accountId, readBytes, onResume)) return;
+    this.#isYielding = true;
     this.#stopFlow();
   }
 
@@ -171,10 +157,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   abort(): void {
     if (!this.#ends()) return;
     this.#end.resolve('aborted');
-    this.#controller?.abort(new Error('given up'));
+    this.#controller?.abort(new Error('aborted'));
   }
 
-  /** Abandons the request if nothing of it has been sent yet; otherwise does nothing. */
+  /** Aborts the request if nothing was sent yet; otherwise does nothing. */
   abortUnsent(): void {
     if (this.#controller === null) this.#fail(givenUpUnsent());
   }
@@ -186,43 +172,43 @@ export class Exchange implements Dispatcher.DispatchHandler {
       {
         method: 'POST',
         path: provider.basePath + path,
-        headers: this.#isInParts ? { ...headers, 'content-length': String(sizeOf(body)) } : headers,
-        body: this.#isInParts ? this.#inParts(body) : (body as Buffer),
-        // Zero: none. See HTTP2_GRACE_MS.
+        headers: this.#sendsInChunks ? { ...headers, 'content-length': String(sizeOf(body)) } : headers,
+        body: this.#sendsInChunks ? this.#asChunks(body) : (body as Buffer),
+        // 0: no timeout. See HTTP2_GRACE_MS.
         headersTimeout: provider.http2 ? firstByteMs : 0,
         bodyTimeout: provider.http2 ? idleMs : 0,
       },
       this,
     );
-    // A connection that was open takes the request at once.
+    // An open connection starts the request synchronously.
     if (this.#controller === null && !this.#isOver) this.#begin(LIMITS.connect);
   }
 
-  /** A request for the next part shows that the parts before it have left. */
-  #inParts(body: RequestBody): Readable {
-    const parts = Buffer.isBuffer(body) ? partsOf(body) : body.read();
+  /** A read of the next chunk shows that earlier chunks were sent. */
+  #asChunks(body: RequestBody): Readable {
+    const chunks = Buffer.isBuffer(body) ? chunksOf(body) : body.read();
     const limitIdle = (): void => {
       if (this.#controller !== null) this.#postpone();
     };
     async function* watched(): AsyncGenerator<Buffer> {
-      for await (const part of parts) {
+      for await (const chunk of chunks) {
         limitIdle();
-        yield part;
+        yield chunk;
       }
     }
     const stream = Readable.from(watched(), { objectMode: false });
-    // undici listens while the request is under way; a body that fails after that has no other listener.
+    // undici stops listening when the request ends; a later error of the body must not be unhandled.
     stream.on('error', () => undefined);
     return stream;
   }
 
   /**
-   * There is a connection, and the request is about to be written to it. This is called again if an HTTP/2 provider
-   * refused the stream before it did anything with it, and the request is about to be written once more.
+   * Called when the request is about to be written to a connection. Called again if an HTTP/2 provider refused the stream without processing it and
+   * the request is sent again.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) {
-      controller.abort(new Error('given up'));
+      controller.abort(new Error('aborted'));
       return;
     }
     this.#controller = controller;
@@ -231,8 +217,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
         this.#stream = stream;
       });
     }
-    if (this.#isInParts) {
-      // In HTTP/1.1 the head leaves with the first part.
+    if (this.#sendsInChunks) {
+      // In HTTP/1.1 the head is sent with the first chunk.
       this.#wasSent ||= this.#request.provider.http2;
       this.#begin(LIMITS.take);
     } else {
@@ -248,7 +234,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestSent(): void {
     this.#wasSent = true;
-    if (this.#isInParts && !this.#hasHead && !this.#isOver) this.#begin(LIMITS.firstByte);
+    if (this.#sendsInChunks && !this.#hasHead && !this.#isOver) this.#begin(LIMITS.firstByte);
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -264,9 +250,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#postpone();
     this.#receivedBytes += chunk.length;
     if (this.#hasHead) this.#receiver.receive(chunk);
-    const readBytes = chunk.length + CHUNK_BYTES;
-    const mayWait = this.#receivedBytes > READ_AT_ONCE_BYTES && !this.#isPaused && !this.#awaitsTurn && !this.#isOver;
-    if (mayWait) this.#awaitTurn(readBytes);
+    const readBytes = chunk.length + CHUNK_COST_BYTES;
+    const mayWait = this.#receivedBytes > READ_AT_ONCE_BYTES && !this.#isPaused && !this.#isYielding && !this.#isOver;
+    if (mayWait) this.#yieldIfNeeded(readBytes);
     else reading.count(readBytes);
   }
 
@@ -280,20 +266,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(connectionFailure(error, this.#wasSent, this.#hasHead));
   }
 
-  /** The limit that ran before is over. */
+  /** Starts a timeout in place of the previous one. */
   #begin(limit: TimeLimit): void {
     this.#limit = limit;
     const { timeouts } = this.#request.provider;
     const nowMs = performance.now();
     this.#dueMs = nowMs + timeouts[limit.of] + this.#graceMs;
-    // What follows is limited, too: a timer that fires by then need not be set anew.
-    const looksAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
-    if (this.#timer === undefined || this.#firesAtMs > looksAtMs) this.#setTimer(looksAtMs, nowMs);
+    // The next timeout is limited too, so a timer that fires by then need not be reset.
+    const checkAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
+    if (this.#timer === undefined || this.#firesAtMs > checkAtMs) this.#setTimer(checkAtMs, nowMs);
   }
 
-  /** The provider has made progress: the same limit begins anew, unless the flow is stopped. */
+  /** Restarts the timeout after progress, unless the response is paused. */
   #postpone(): void {
-    if (this.#isPaused || this.#awaitsTurn) return;
+    if (this.#isPaused || this.#isYielding) return;
     const { timeouts } = this.#request.provider;
     this.#dueMs = performance.now() + timeouts[this.#limit.of] + this.#graceMs;
   }
@@ -301,10 +287,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #setTimer(atMs: number, nowMs: number): void {
     clearTimeout(this.#timer);
     this.#firesAtMs = atMs;
-    this.#timer = setTimeout(() => this.#look(performance.now()), Math.ceil(atMs - nowMs));
+    this.#timer = setTimeout(() => this.#checkTimeout(performance.now()), Math.ceil(atMs - nowMs));
   }
 
-  #look(nowMs: number): void {
+  #checkTimeout(nowMs: number): void {
     this.#timer = undefined;
     if (this.#isOver || this.#dueMs === Number.POSITIVE_INFINITY) return;
     if (this.#dueMs > nowMs) {
@@ -321,7 +307,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ends()) this.#end.reject(failure);
   }
 
-  /** Returns false if it had ended before. */
+  /** Returns false if the exchange had already ended. */
   #ends(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
@@ -336,6 +322,6 @@ function sizeOf(body: RequestBody): number {
   return Buffer.isBuffer(body) ? body.length : body.sizeBytes;
 }
 
-async function* partsOf(body: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < body.length; at += PART_BYTES) yield body.subarray(at, at + PART_BYTES);
+async function* chunksOf(body: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += SENT_CHUNK_BYTES) yield body.subarray(at, at + SENT_CHUNK_BYTES);
 }

@@ -1,27 +1,24 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 
 /**
- * What is known of a call that did not succeed. Failover and settlement read this and the reason of a refusal, never a
- * status or a message:
- * - `notSent`: the provider certainly did not see the call, or did nothing with it.
+ * What is known about a call that failed. Failover and settlement depend on this and on the reason of a refusal, never on a status or a message:
+ * - `notSent`: the provider certainly did not receive or process the call.
  * - `refused`: the provider responded that it did not run the call.
- * - `unknown`: bytes were sent, and the outcome is not known.
+ * - `unknown`: bytes were sent, and the outcome is unknown.
  */
 type CallCertainty = 'notSent' | 'refused' | 'unknown';
 
 /**
  * Why a provider refused a call:
- * - `operator`: it does not accept the operator's credential, or its account there cannot pay. No caller can mend that, and hardly
- *   any can cause it.
- * - `permission`: the credential or the account may not do this, or cannot pay for this; also how some providers refuse what a
- *   prompt says.
- * - `model`: it does not serve this model: retired, or not at this address.
- * - `signature`: it does not accept a signature or encrypted content of the conversation, which another provider or account made.
- * - `rate`: too many calls.
+ * - `operator`: it rejects the operator's credential, or the operator's account cannot pay. Callers cannot fix this, and can hardly cause it.
+ * - `permission`: the credential or account is not permitted to make this call, or cannot pay for it; some providers also refuse prompts this way.
+ * - `model`: it does not serve this model: retired, or not available at this endpoint.
+ * - `signature`: it rejects a signature or encrypted content in the conversation that another provider or account issued.
+ * - `rate`: a rate limit was exceeded.
  * - `capacity`: the provider is overloaded.
- * - `lost`: a gateway of the provider lost the call, which may have run.
+ * - `lost`: a proxy in front of the provider lost the call, which may have run.
  * - `fault`: the provider failed.
- * - `call`: the call itself cannot be carried out.
+ * - `call`: the call itself is invalid.
  */
 export type RefusalReason =
   | 'operator'
@@ -34,10 +31,8 @@ export type RefusalReason =
   | 'fault'
   | 'call';
 
-/** What is known of a provider's refusal. */
 interface Refusal {
   readonly reason: RefusalReason;
-  /** The provider's own status. */
   readonly status: number;
 }
 
@@ -47,16 +42,14 @@ interface FailureFacts {
   readonly refusal?: Refusal;
 }
 
-/** A provider's failure, translated once. */
 export class UpstreamFailure extends Error {
   readonly certainty: CallCertainty;
-  /** The error that the client gets. */
+  /** The error sent to the client. */
   readonly response: GatewayError;
-  /** Whether the failure counts against the route. It does not where the gateway itself did not send the call. */
+  /** Whether the failure counts against the route. It does not if the gateway itself did not send the call. */
   readonly blamesRoute: boolean;
   /** Whether the provider responded with a success that cannot be used. */
   readonly hadSuccess: boolean;
-  /** `null` if the provider did not refuse the call. */
   readonly refusal: Refusal | null;
 
   constructor(
@@ -75,18 +68,15 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/**
- * Failures of the connection itself: the certainty depends on whether the request had begun to be written.
- * `wasAnswered`: the head of a response had come by then.
- */
+/** `wasSent`: the request had begun to be written. `wasResponded`: the head of a response had arrived. */
 export function connectionFailure(error: Error, wasSent: boolean, wasResponded = false): UpstreamFailure {
-  // The error of undici's parser has the bytes that it could not read, a part of the response, which may be in no log.
+  // undici's parser error contains the bytes that it could not parse, part of the response, which must not be logged.
   if ('data' in error) delete error.data;
   if (!wasSent) {
     return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { cause: error }), error);
   }
   if (!wasResponded && isRefusedStream(error)) {
-    const message = 'The provider turned the call away before it did anything with it. Nothing is charged.';
+    const message = 'The provider rejected the call before processing it. Nothing is charged.';
     return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { message, cause: error }), error);
   }
   const isTimeout = TIMEOUT_CODES.has((error as NodeJS.ErrnoException).code ?? '');
@@ -100,18 +90,14 @@ const REFUSED_STREAM = 7;
 const GOAWAY = /^HTTP\/2: "GOAWAY" frame received/;
 
 /**
- * HTTP/2 has two ways to say that a call was certainly not processed (RFC 9113, section 8.7): its stream is refused, or
- * the connection goes away and names an earlier stream as the last one. undici fails only those calls with the error of
- * GOAWAY, and has no code for it; if its text changes, the outcome counts as unknown again.
+ * In HTTP/2, two signals guarantee that a call was not processed (RFC 9113, section 8.7): its stream is refused, or a GOAWAY names an earlier stream
+ * as the last one. undici fails exactly these calls with the GOAWAY error, which has no code; if its text changes, the outcome counts as unknown.
  */
 function isRefusedStream(error: Error): boolean {
   return (error as { http2ErrorCode?: unknown }).http2ErrorCode === REFUSED_STREAM || GOAWAY.test(error.message);
 }
 
-/**
- * All connections that the account may have were in use for the time that the call may wait, or too many wait already.
- * The route is not to blame.
- */
+/** No connection became available within the maximum waiting time, or the queue is full. Does not count against the route. */
 export function allConnectionsInUse(): UpstreamFailure {
   const response = new GatewayError('upstreamNotReached', {
     message:
@@ -127,12 +113,11 @@ export function unusableSuccess(requestId: string, message?: string): UpstreamFa
   return new UpstreamFailure('unknown', response, undefined, { hadSuccess: true });
 }
 
-/** A success broke off after it had begun to arrive. */
 export function successBrokenOff({ certainty, response, cause, blamesRoute }: UpstreamFailure): UpstreamFailure {
   return new UpstreamFailure(certainty, response, cause, { blamesRoute, hadSuccess: true });
 }
 
-/** The call was abandoned while it waited for a connection. */
+/** The call was aborted while it waited for a connection. */
 export function givenUpUnsent(): UpstreamFailure {
   return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached'), undefined, { blamesRoute: false });
 }

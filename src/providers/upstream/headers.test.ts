@@ -46,7 +46,7 @@ const headersTo = (provider: Sent[0], client: Sent[2], names: Sent[3], what: Sen
   upstreamHeaders(provider, provider.credentials.next('m', [], true, 0)!, client, names, what);
 
 describe('headers to a provider', () => {
-  it('are these and no others', () => {
+  it('are exactly these', () => {
     assert.deepEqual(headersTo(chatty, {}, ['compat'], whole), {
       'content-type': 'application/json',
       accept: 'application/json',
@@ -56,7 +56,7 @@ describe('headers to a provider', () => {
     });
   });
 
-  it('contain nothing of the client, above all not its credential', () => {
+  it('contain nothing of the client, in particular not its credential', () => {
     const client = {
       authorization: 'Bearer sk-fg-client',
       'x-api-key': 'sk-fg-client',
@@ -81,18 +81,18 @@ describe('headers to a provider', () => {
     }
   });
 
-  it('carry the credential in the form that the provider expects', () => {
+  it("contain the credential in the provider's form", () => {
     assert.equal(headersTo(messy, {}, ['altproto'], whole)['x-api-key'], 'messages-secret');
     assert.equal(headersTo(messy, {}, ['altproto'], whole).authorization, undefined);
     assert.equal(headersTo(vendored, {}, ['altproto'], whole).authorization, 'Bearer vendor-secret');
     assert.equal(headersTo(vendored, {}, ['altproto'], whole)['x-api-key'], undefined);
   });
 
-  it('ask for an event stream if the client wants one', () => {
+  it('accept an event stream if the client requests one', () => {
     assert.equal(headersTo(chatty, {}, ['compat'], stream).accept, 'text/event-stream');
   });
 
-  it("carry version and beta under the provider's name, whatever name the client used", () => {
+  it("contain version and beta under the provider's name, whatever name the client used", () => {
     for (const name of ['altproto', 'other', 'anthropic']) {
       const client = { [`${name}-version`]: '2026-10-21', [`${name}-beta`]: 'a-1,b-2' };
       const headers = headersTo(vendored, client, ['altproto', 'other'], whole);
@@ -102,33 +102,33 @@ describe('headers to a provider', () => {
     }
   });
 
-  it('carry them under the canonical mounted name if the provider has none of its own', () => {
+  it('use the canonical mount name if the provider has no name of its own', () => {
     const client = { 'other-version': '2', 'other-beta': 'x' };
     const headers = headersTo(messy, client, ['altproto', 'other'], whole);
     assert.equal(headers['altproto-version'], '2');
     assert.equal(headers['altproto-beta'], 'x');
   });
 
-  it("prefer the provider's own name, then the mounted names in order", () => {
+  it("prefer the provider's name, then the mount names in order", () => {
     const client = { 'other-version': '3', 'altproto-version': '2', 'anthropic-version': '1' };
     assert.equal(headersTo(vendored, client, ['altproto', 'other'], whole)['anthropic-version'], '1');
     assert.equal(headersTo(messy, client, ['altproto', 'other'], whole)['altproto-version'], '2');
   });
 
-  it('name the version of 2023 on messages calls that name none, and none on chat calls', () => {
+  it('have version 2023-06-01 by default in messages calls, and none in chat calls', () => {
     assert.equal(headersTo(vendored, {}, ['altproto'], whole)['anthropic-version'], '2023-06-01');
     assert.equal(headersTo(chatty, {}, ['compat'], whole)['compat-version'], undefined);
     assert.equal(headersTo(chatty, { 'compat-version': '7' }, ['compat'], whole)['compat-version'], '7');
   });
 
-  it('join a header that came in several lines', () => {
+  it('join repeated headers', () => {
     const client = { 'altproto-beta': ['a', 'b'] };
     assert.equal(headersTo(messy, client, ['altproto'], whole)['altproto-beta'], 'a, b');
   });
 });
 
 describe('headers to the client', () => {
-  it('are limits, retry advice and timing, and nothing else of the provider', () => {
+  it('are limits, retry advice and timing, and nothing else from the provider', () => {
     assert.deepEqual(
       safeResponseHeaders({
         'retry-after': '5',
@@ -163,7 +163,7 @@ describe('headers to the client', () => {
     );
   });
 
-  it('leave out what came in several lines, since it is unknown which one counts', () => {
+  it('omit repeated headers, since it is unknown which one counts', () => {
     assert.deepEqual(safeResponseHeaders({ 'x-ratelimit-limit-requests': ['1', '2'] }), {});
   });
 });
@@ -175,7 +175,7 @@ describe("the provider's id of a call", () => {
     assert.equal(upstreamRequestId({}), null);
   });
 
-  it('is not taken if it is no plausible id', () => {
+  it('is ignored if it is not plausible', () => {
     for (const id of ['', 'a b', 'a\tb', 'é', '<script>', 'x'.repeat(129)]) {
       assert.equal(upstreamRequestId({ 'x-request-id': id, 'request-id': 'req_2' }), 'req_2', id);
     }
@@ -188,7 +188,7 @@ describe("the provider's id of a call", () => {
 describe('headers of the operator', () => {
   const equipped = providers.get('equipped');
 
-  it('go with every call to their provider, and win over those of the gateway and of the client', () => {
+  it('are sent with every call to their provider, and override those of the gateway and the client', () => {
     const client = { 'anthropic-version': '2024-01-01', 'anthropic-beta': 'asked', 'x-title': 'of the client' };
     assert.deepEqual(headersTo(equipped, client, ['altproto'], whole), {
       'content-type': 'application/json',
@@ -207,7 +207,7 @@ describe('headers of the operator', () => {
     assert.equal(headersTo(vendored, client, ['altproto'], whole)['x-title'], undefined);
   });
 
-  it('are cut out of what reaches a client where they look like credentials, and nowhere else', () => {
+  it('are removed from texts for clients only if they look like credentials', () => {
     assert.deepEqual(equipped.hidden.texts.toSorted(), [
       '0123456789abcdef',
       'Bearer 0123456789abcdef',
@@ -227,10 +227,10 @@ describe('headers of the operator', () => {
   });
 });
 
-describe('headers of a response that may be looked at', () => {
+describe('response headers that may be read', () => {
   const hiddenWords = ['provider-key-1', 'vendor.example:8443', 'vendor.example'];
 
-  it('leave out those that name the provider or reveal its credential, whatever their case', () => {
+  it('exclude those that name the provider or reveal its credential, in any case', () => {
     const upstream = {
       'x-request-id': 'PROVIDER-KEY-1',
       'x-ratelimit-at': 'see https://vendor.EXAMPLE/limits',
@@ -244,12 +244,12 @@ describe('headers of a response that may be looked at', () => {
     });
   });
 
-  it('leave out what is not ASCII', () => {
+  it('exclude non-ASCII values', () => {
     const upstream = { 'x-request-id': 'é', 'request-id': '日本', 'retry-after': '7\u0001', 'x-ratelimit-limit': '' };
     assert.deepEqual(presentableHeaders(upstream, hiddenWords), { 'x-ratelimit-limit': '' });
   });
 
-  it('leave out headers that are not read', () => {
+  it('exclude unknown headers', () => {
     assert.deepEqual(presentableHeaders({ 'set-cookie': ['a=b'], server: 'vendor', via: '1.1 edge' }, hiddenWords), {});
   });
 });

@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Provider } from './provider.ts';
 
 /**
- * The headers of a call to a provider: an allow-list. Nothing else of the client is sent, above all not its credential.
+ * Builds the headers of a call to a provider from an allowlist. Nothing else of the client is sent, in particular not its credential.
  *
- * The version and beta headers may arrive under any mounted protocol name or the provider's own; they leave under the
- * name that the provider expects. Headers that the operator has set for the provider win over all of these.
+ * Version and beta headers may arrive under any mounted protocol name or the provider's own. They are sent under the name that the provider expects.
+ * Headers that the operator configured for the provider take precedence.
  *
- * @param credential one of the provider's. Secret: it is sent in its header, and nowhere else.
- * @param trace the headers by which the provider joins the trace of the call; none, unless it is configured to get them.
+ * @param credential One of the provider's credentials. Secret: sent only in its header.
+ * @param trace Trace context headers, if the provider is configured to receive them.
  */
 export function upstreamHeaders(
   provider: Provider,
@@ -21,7 +21,7 @@ export function upstreamHeaders(
   const headers: Record<string, string> = {
     'content-type': contentType,
     accept: isStream ? 'text/event-stream' : 'application/json',
-    // An encoded response could not be measured on its way through.
+    // A compressed response could not be measured while it is relayed.
     'accept-encoding': 'identity',
     'user-agent': 'faregate',
   };
@@ -32,19 +32,18 @@ export function upstreamHeaders(
   if (version !== null) headers[versions[0]!] = version;
   const beta = firstHeader(client, betas);
   if (beta !== null) headers[betas[0]!] = beta;
-  // The headers of the operator win, for versions and betas too; those that must not be changed are refused in the
-  // configuration.
+  // Headers that must not be overridden are rejected in the configuration.
   return Object.assign(headers, trace, provider.headers);
 }
 
-/** Names of the headers that clients may send, the one that the provider expects first. */
+/** Names of the headers that clients may send; the provider's name is first. */
 interface VendorHeaders {
   readonly mountedNames: readonly string[];
   readonly version: readonly string[];
   readonly beta: readonly string[];
 }
 
-/** The same for all calls of a configuration. */
+/** Cached, since the names depend only on the configuration. */
 const vendorHeadersOf = new WeakMap<Provider, VendorHeaders>();
 
 function vendorHeaders(provider: Provider, mountedNames: readonly string[]): VendorHeaders {
@@ -69,7 +68,7 @@ function firstHeader(client: IncomingHttpHeaders, names: readonly string[]): str
   return null;
 }
 
-/** Headers of a provider's response that may reach the client: limits, retry advice, timing (contract 4.3, 7). */
+/** Response headers that may be forwarded to the client: limits, retry advice, timing (contract 4.3, 7). */
 const SAFE_RESPONSE_HEADERS = new Set([
   'retry-after',
   'retry-after-ms',
@@ -78,7 +77,7 @@ const SAFE_RESPONSE_HEADERS = new Set([
   'openai-version',
 ]);
 const SAFE_RESPONSE_PREFIXES = ['x-ratelimit-', 'anthropic-ratelimit-'];
-/** The windows of the operator's own subscription: a client would take them for those of its plan. */
+/** Windows of the operator's own subscription, which clients would mistake for their plan. */
 const SUBSCRIPTION_PREFIX = 'anthropic-ratelimit-unified-';
 
 export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
@@ -98,15 +97,14 @@ function isSafe(name: string): boolean {
   return false;
 }
 
-/** Headers of a response that are read beside those that are passed on. */
+/** Response headers that the gateway reads but does not forward. */
 const READ_HEADERS = new Set(['content-encoding', 'content-length', 'content-type', 'request-id', 'x-request-id']);
 
-/** A tab, a space, or anything that is visible in ASCII. */
 const PRESENTABLE = /^[\t\x20-\x7e]*$/;
 
 /**
- * The headers of a response that are looked at, without those that name the provider or reveal its credential, or that
- * contain characters that no header should. `hiddenWords` are in lower case.
+ * The response headers to read, without those that name the provider, reveal its credential, or contain unexpected characters. `hiddenWords` must be
+ * in lower case.
  */
 export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: readonly string[]): IncomingHttpHeaders {
   const presentable: IncomingHttpHeaders = {};
@@ -120,7 +118,7 @@ export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: r
 
 const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The provider's id of the call, where it sent a plausible one. */
+/** `null` without a plausible id. */
 export function upstreamRequestId(upstream: IncomingHttpHeaders): string | null {
   return plausibleId(upstream['x-request-id']) ?? plausibleId(upstream['request-id']);
 }
@@ -130,14 +128,14 @@ function plausibleId(value: string | string[] | undefined): string | null {
 }
 
 /**
- * The kind of a response, by its head: a stream of events, a whole response, a refusal, or a success that cannot be
- * read because it is encoded in a way that was not asked for.
+ * The kind of a response by its head: an event stream, a non-streaming response, a refusal, or a success with an encoding that was not requested and
+ * cannot be read.
  */
 type ResponseKind = 'stream' | 'whole' | 'refusal' | 'unusable';
 
 export function responseKind(status: number, headers: IncomingHttpHeaders): ResponseKind {
   if (status !== 200) return 'refusal';
-  // None was asked for, and it could not be measured on its way through.
+  // No encoding was requested, and an encoded response could not be measured while it is relayed.
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'unusable';
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? 'stream' : 'whole';

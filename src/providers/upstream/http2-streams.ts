@@ -4,10 +4,9 @@ import type { ClientHttp2Stream } from 'node:http2';
 /**
  * Finds the HTTP/2 stream of a request.
  *
- * undici (8.12) reports a response whose stream the provider reset in the middle as complete, whatever the code of the
- * reset was, unless a content length proves otherwise. A call could count as complete, and be charged so, though half
- * of it is missing. The stream has the code, but undici does not expose the stream; Node does, through a diagnostics
- * channel.
+ * undici (8.12) reports a response as complete if the provider reset its stream midway with any code, unless the content length contradicts it. An
+ * incomplete call could then be charged as complete. The stream has the reset code, but undici does not expose the stream. Node does, through a
+ * diagnostics channel.
  */
 
 type TakeStream = (stream: ClientHttp2Stream) => void;
@@ -15,7 +14,7 @@ type TakeStream = (stream: ClientHttp2Stream) => void;
 let expecting: TakeStream | null = null;
 let isWatching = false;
 
-/** Call this before the first request over HTTP/2. */
+/** Must be called before the first request over HTTP/2. */
 export function watchStreams(): void {
   if (isWatching) return;
   isWatching = true;
@@ -26,12 +25,12 @@ export function watchStreams(): void {
   });
 }
 
-/** The next stream is that of the request which undici is about to write: the two follow one another at once. */
+/** The next stream created belongs to the request that undici is about to write, since both happen synchronously. */
 export function expectStream(take: TakeStream): void {
   expecting = take;
 }
 
-/** There was none: the connection speaks HTTP/1.1. */
+/** Called if the connection uses HTTP/1.1, so no stream was created. */
 export function expectNoStream(): void {
   expecting = null;
 }

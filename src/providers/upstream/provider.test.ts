@@ -12,7 +12,7 @@ async function restates(protocol: string, cacheTokens: string): Promise<boolean>
 }
 
 describe('a provider', () => {
-  it('has its usage restated if its input leaves the cache out, unless its protocol says so anyway', async () => {
+  it('transforms usage if its input excludes the cache, unless its protocol does so by definition', async () => {
     assert.equal(await restates('chat', 'excluded'), true);
     assert.equal(await restates('chat', 'auto'), false);
     assert.equal(await restates('messages', 'excluded'), false);

@@ -11,50 +11,39 @@ import { Credentials } from './credentials.ts';
 import { watchStreams } from './http2-streams.ts';
 import { HiddenTexts } from './secrets.ts';
 
-/** A provider as calls use it: where to connect, which credentials and headers to send, how long to wait. */
 export interface Provider {
   readonly id: string;
   readonly protocol: Protocol;
-  /** Every call passes this gate before it gets to the pool. */
+  /** Every call passes this gate before it reaches the pool. */
   readonly gate: ConnectionGate;
   readonly pool: Pool;
-  /** Whether connections may speak HTTP/2; whether one does is agreed on when it is made. */
+  /** Whether connections may use HTTP/2, which is negotiated per connection. */
   readonly http2: boolean;
-  /** Path of the base address, without a trailing slash. */
   readonly basePath: string;
-  /** How it takes the credential. */
   readonly auth: 'bearer' | 'x-api-key';
   readonly credentials: Credentials;
-  /** The operator's own headers by lower-case name. They may be secret. */
+  /** Headers configured by the operator, by lowercase name. May be secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * Prefix of the version and beta headers that the provider expects; `null`: the name under which the gateway serves
-   * the protocol.
-   */
   readonly vendor: string | null;
-  /** Whether every account may refer to state that this provider keeps. */
   readonly sharesState: boolean;
-  /** Whether it may be sent a part of a tool that the gateway does not know, by the name of the part. */
+  /** Whether the provider may receive an unknown tool or tool member, given by its name. */
   readonly allows: (part: string) => boolean;
-  /** Whether a whole response without usage is charged by an estimate, and not refused. */
+  /** Whether a non-streaming response without usage is charged by an estimate rather than refused. */
   readonly estimatesUsage: boolean;
-  /** Restates its usage before it is read. Absent: it means what the protocol says. */
+  /** Transforms usage before it is read. Absent: usage follows the protocol. */
   readonly restatesUsage?: RestateUsage;
-  /** Whether it gets the W3C trace context of calls. */
   readonly passesTraceContext: boolean;
-  /** Texts that must not reach a client: the credentials, the hosts, and whatever else looks like a credential. */
+  /** Texts that must not reach clients: credentials, hosts, and anything that looks like a credential. */
   readonly hidden: Pick<HiddenTexts, 'texts' | 'words'>;
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
-  /** Lets calls under way finish, then closes the connections. */
   close(): Promise<void>;
-  /** Breaks off the calls under way. */
   destroy(): Promise<void>;
 }
 
-/** Longer than the pauses of an agent, shorter than most vendors' own limit: a reused connection must still be open. */
+/** Longer than the pauses of an agent, but shorter than most vendors' limit, so that reused connections are still open. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** As much as the gateway itself accepts from its clients. */
+/** The gateway's own limit for clients. */
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export function createProvider(id: string, config: ProviderConfig): Provider {
@@ -90,14 +79,14 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     sharesState: config.sharedState === 'pass',
     allows: allowance(config),
     estimatesUsage: config.missingUsage === 'estimate',
-    // In messages the input leaves the cache out by the protocol, and is read so.
+    // The messages protocol excludes cache tokens from input by definition.
     ...(config.protocol === 'chat' && config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
     hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
     async close() {
       gate.close();
-      // At the end of a shutdown that took too long, calls are already broken off.
+      // After a shutdown timeout, calls are already aborted.
       if (!pool.destroyed) await pool.close();
     },
     async destroy() {
@@ -107,7 +96,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
   };
 }
 
-/** A name that is allowed covers the members below it; one that ends with a star covers all that begin so. */
+/** An allowed name includes the members below it. A trailing `*` matches all names with that prefix. */
 function allowance({ allows, unknownTools }: ProviderConfig): Provider['allows'] {
   if (unknownTools === 'pass') return () => true;
   return (part) =>
@@ -116,7 +105,7 @@ function allowance({ allows, unknownTools }: ProviderConfig): Provider['allows']
     );
 }
 
-/** A user name is left out: it may be any word. */
+/** The user name is excluded, since it may be any word. */
 function proxySecrets(proxy: string | null): string[] {
   if (proxy === null) return [];
   const { host, hostname, password } = new URL(proxy);
@@ -127,9 +116,9 @@ const SECRET_NAME = /auth|key|token|secret|cookie|password|credential|signature/
 const SECRET_WORD_LENGTH = 16;
 
 /**
- * The parts of the operator's headers that a provider's message must not repeat. Any value may be a secret, but a plain
- * word among them, such as a title, would be cut out of unrelated messages. So: every value of a header whose name
- * suggests a credential, and every long word with letters and digits, such as the id of an organisation.
+ * Parts of the operator's headers that a provider's message must not repeat. Any value may be secret, but removing plain words, such as a title,
+ * would damage unrelated messages. Included are all values of headers whose names suggest a credential, and long words with letters and digits, such
+ * as organization ids.
  */
 function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
@@ -140,8 +129,8 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
 }
 
 /**
- * Creates the providers of a configuration; those of which no setting but the credentials changed keep their connections, and their
- * credentials until `useCredentials`.
+ * Creates the providers of a configuration. A provider whose settings did not change, apart from its credentials, keeps its connections, and keeps
+ * its credentials until `useCredentials`.
  */
 export function createProviders(configs: Readonly<Record<string, ProviderConfig>>, previous?: Providers): Providers {
   const byId = new Map<string, Entry>();
@@ -159,12 +148,10 @@ export function createProviders(configs: Readonly<Record<string, ProviderConfig>
 
 interface Entry {
   readonly provider: Provider;
-  /** All but the credentials. */
   readonly settings: string;
   readonly credentials: readonly NamedCredential[];
 }
 
-/** The providers of one configuration. */
 export class Providers {
   readonly #byId: ReadonlyMap<string, Entry>;
 
@@ -172,7 +159,7 @@ export class Providers {
     this.#byId = byId;
   }
 
-  /** Uses the credentials of this configuration from now on, and tries again those that were refused. */
+  /** Switches to the credentials of this configuration. Refused ones are tried again. */
   useCredentials(): void {
     for (const { provider, credentials } of this.#byId.values()) provider.credentials.replace(credentials);
   }
@@ -183,13 +170,12 @@ export class Providers {
     return entry.provider;
   }
 
-  /** The provider of that name, if its settings are these. */
   find(id: string, settings: string): Provider | undefined {
     const entry = this.#byId.get(id);
     return entry?.settings === settings ? entry.provider : undefined;
   }
 
-  /** Closes the connections of providers that `next` no longer uses, once their calls have ended. */
+  /** Closes the connections of providers that `next` does not use, after their calls have ended. */
   retire(next: Providers): void {
     for (const [id, { provider }] of this.#byId) {
       if (next.#byId.get(id)?.provider !== provider) void provider.close();

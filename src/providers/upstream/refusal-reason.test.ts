@@ -15,7 +15,7 @@ const FOREIGN = 'Invalid `signature` in `thinking` block';
 const EMPTY_ACCOUNT = 'Your credit balance is too low to access the Anthropic API.';
 const PLANS = 'Please go to Plans & Billing to upgrade or purchase credits.';
 
-/** As Google words it: the status is its code, and the reason one of its details. */
+/** In Google's format: the status is the code, and a detail contains the reason. */
 function googleError(reason: string): object {
   return {
     code: 400,
@@ -28,7 +28,7 @@ function googleError(reason: string): object {
   };
 }
 
-/** `status {error}` and the reason of the refusal. */
+/** `status {error}`, and the reason of the refusal. */
 const REASONS: readonly [status: number, error: object, reason: RefusalReason][] = [
   [401, {}, 'operator'],
   [402, { message: 'Insufficient Balance' }, 'operator'],
@@ -77,7 +77,7 @@ const REASONS: readonly [status: number, error: object, reason: RefusalReason][]
   [400, { type: 'invalid_request_error', message: 'Your credit balance is too low to access the API.' }, 'operator'],
   [400, { type: 'invalid_request_error', message: 'messages.0: "Your credit balance is too low"' }, 'call'],
   [400, { type: 'invalid_request_error', message: `${EMPTY_ACCOUNT} ${PLANS}` }, 'operator'],
-  // A caller may name a member of its request as it likes.
+  // Callers choose the member names in their requests.
   [400, { message: 'Your credit balance is too low: Extra inputs are not permitted' }, 'call'],
   [400, { message: `${EMPTY_ACCOUNT} ${PLANS}: Extra inputs are not permitted` }, 'call'],
   [400, { type: 'invalid_request_error', message: `messages.1.content.0: ${FOREIGN}` }, 'signature'],
@@ -106,7 +106,7 @@ const REASONS: readonly [status: number, error: object, reason: RefusalReason][]
   [400, { code: 400, message: 'Thought signature is not valid', status: 'INVALID_ARGUMENT' }, 'signature'],
   [400, { message: 'Corrupted thought signature.' }, 'signature'],
   [400, { message: 'Function call is missing a thought_signature in functionCall parts.' }, 'signature'],
-  // A request that is wrong for other reasons is as wrong at any other provider.
+  // A request with other errors would fail at any provider.
   [400, { message: 'messages.0.content.0: Invalid `data` in `image` block' }, 'call'],
   [400, { message: 'messages.1.content.0.thinking.thinking: Field required' }, 'call'],
   [400, { message: 'messages.3: `thinking` blocks are not allowed for this model' }, 'call'],
@@ -151,7 +151,7 @@ describe('the reason of a refusal', () => {
   }
 });
 
-it('is found if the envelope stands in a list, as at the compatible API of Google', () => {
+it("is found in an array, as in Google's compatible API", () => {
   const body = Buffer.from(JSON.stringify([{ error: googleError('API_KEY_INVALID') }]));
   const { refusal, response } = refusalFailure({ status: 400, headers: {} }, body, SECRETS, 'req_1');
   assert.deepEqual([refusal!.reason, response.kind], ['operator', 'upstreamAccountRefused']);
@@ -165,7 +165,7 @@ describe("a refusal of the operator's credential or account", () => {
     { ...limits, 'x-should-retry': 'true' },
   );
 
-  it("is 502 upstream_error with a sentence of the gateway's own, not to be repeated", () => {
+  it("is a 502 upstream_error with the gateway's own message, without retry advice", () => {
     const { kind, status, code, retry, message, headers, requestId } = failure.response;
     assert.deepEqual(
       [kind, status, code, retry, requestId],
@@ -175,12 +175,12 @@ describe("a refusal of the operator's credential or account", () => {
     assert.deepEqual(headers, limits);
   });
 
-  it("keeps the provider's words for the log, without the key", () => {
+  it("keeps the provider's message for the log, without the key", () => {
     assert.equal((failure.cause as Error).message, 'Incorrect key [provider] at [provider]');
     assert.equal((failure.response.cause as Error).message, 'Incorrect key [provider] at [provider]');
   });
 
-  it('has no word of the provider either if another call would be accepted', () => {
+  it("does not contain the provider's message even if other calls would be accepted", () => {
     for (const status of [401, 402]) {
       const { response, refusal } = failureOf(status, { message: 'You can only afford 12 tokens.' });
       assert.deepEqual([response.kind, refusal?.reason], ['upstreamAccountRefused', 'permission']);
@@ -189,7 +189,7 @@ describe("a refusal of the operator's credential or account", () => {
 });
 
 describe('a refusal of a model', () => {
-  it("is our 404 in words of our own, and the provider's name of the model is for the log", () => {
+  it("is a 404 with the gateway's own message; the provider's name of the model is only logged", () => {
     const { response, certainty, cause } = failureOf(404, { message: 'The model `acme.example-2` does not exist.' });
     const { kind, status, code, param, retry, message } = response;
     assert.deepEqual(

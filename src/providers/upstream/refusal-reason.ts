@@ -2,13 +2,13 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { RefusalReason } from './failure.ts';
 
 /**
- * Codes and types of errors that speak of the operator's account at the provider, in lower case. Vendors use them with
- * 429, some with 400. They are no words of a caller: a provider never copies a code from a request.
+ * Lowercase error codes and types about the operator's account at the provider. Vendors send them with 429, some with 400. Callers cannot cause them:
+ * a provider never copies a code from a request.
  */
 const ACCOUNT_CODES = new Set([
   'account_deactivated',
   'accountoverdueerror',
-  // Google refuses a key that is wrong or has expired with 400.
+  // Google responds with 400 to an invalid or expired key.
   'api_key_invalid',
   'arrearage',
   'billing_error',
@@ -28,42 +28,41 @@ const ACCOUNT_CODES = new Set([
   'project_spend_limit_exceeded',
   'usage_limit_reached',
   'usage_not_included',
-  // Two vendors number their errors: an account in arrears, and one that is locked.
+  // Numeric codes of two vendors: an account in arrears, and a locked account.
   '1112',
   '1113',
 ]);
 
 /**
- * Anthropic reports an empty account as a malformed request, with this sentence and no code. Nothing may follow it: other errors
- * of the same form begin with the name of a member that the caller has chosen, and a colon.
+ * Anthropic reports an empty account as an invalid request, with this sentence and no code. The sentence must be complete: similar errors begin with
+ * a member name chosen by the caller and a colon.
  */
 const EMPTY_ACCOUNT =
   /^Your credit balance is too low to access the (?:\w+ )?API\.(?: Please go to Plans & Billing[\w ]*\.)?$/;
 
 /**
- * Alibaba's compatible API says `insufficient_quota` where the tokens of a second or a minute are used up, and so do servers in
- * front of it. OpenAI's own sentence goes on with other words. Words may make a refusal milder: no caller can misuse that.
+ * Alibaba's compatible API, and servers in front of it, send `insufficient_quota` if a token limit per second or minute is exceeded. OpenAI's own
+ * sentence continues differently. A message may make a refusal less severe, since callers cannot abuse that.
  */
 const TOKEN_RATE =
   /^(?:Workspace )?allocated quota exceeded\b|^You exceeded your current quota, please check your plan and billing details\.(?: For details\b|$)/i;
 
-/** A restricted key of OpenAI that lacks the scope for this kind of call: the others of its calls are accepted. */
+/** A restricted OpenAI key that lacks the scope for this kind of call. Other calls are accepted. */
 const MISSING_SCOPE = 'missing_scope';
 
 /**
- * Refusals about the operator's account that depend on the call: an operation for which the credential has no scope, more output
- * or input than what is left pays for (OpenRouter), a budget of the end user whom the request names (LiteLLM).
+ * Refusals about the operator's account that depend on the call: a missing scope, more input or output than the balance covers (OpenRouter), or the
+ * budget of an end user named in the request (LiteLLM).
  */
 const OF_THIS_CALL =
   /^You have insufficient permissions for this operation\b|\bcan only afford \d|^Prompt tokens limit exceeded\b|^ExceededBudget: End User=/;
 
 /**
- * How vendors word a 404 about the model: `The model x does not exist`, `model: x`, `models/x is not found for API version v1`,
- * `No endpoints found for x.`, `The API deployment for this resource does not exist.`
+ * Messages of a 404 about the model: `The model x does not exist`, `model: x`, `models/x is not found for API version v1`, `No endpoints found for
+ * x.`, `The API deployment for this resource does not exist.`
  */
 const MODEL_NOT_SERVED =
   /^models?: |\bmodels?\b.{0,200}\b(?:not|no longer|unavailable|retired|deprecated)\b|\bnot found the model\b|^No endpoints? found|\bdeployment\b.{0,80}\bnot exist/i;
-/** What else a 404 may be about. */
 const OTHER_OBJECT = /\b(?:file|response|item|conversation|container|vector store|skill|tool)\b/i;
 
 function isAboutModel({ param, message }: GatewayError): boolean {
@@ -73,9 +72,9 @@ function isAboutModel({ param, message }: GatewayError): boolean {
 const INVALID_ENCRYPTED_CONTENT = 'invalid_encrypted_content';
 
 /**
- * How vendors word a 400 about a signature or encrypted content of the conversation: ``Invalid `signature` in `thinking` block``,
- * `messages.1.content.0.thinking.signature: Field required`, `The encrypted content gAAA… could not be verified.`,
- * `Thought signature is not valid`, ``Function call is missing a `thought_signature` ``. Relays wrap these words in theirs.
+ * Messages of a 400 about a signature or encrypted content in the conversation: ``Invalid `signature` in `thinking` block``,
+ * `messages.1.content.0.thinking.signature: Field required`, `The encrypted content gAAA… could not be verified.`, `Thought signature is not valid`,
+ * ``Function call is missing a `thought_signature` ``. Relays add text around them.
  */
 const SIGNATURE_REFUSED: readonly RegExp[] = [
   /\bInvalid [`']?(?:signature|data)[`']? in [`']?(?:redacted_)?thinking[`']? block/,
@@ -90,12 +89,11 @@ const SIGNATURE_REFUSED: readonly RegExp[] = [
 
 function isAboutSignature({ code, type, message, cause }: GatewayError): boolean {
   if (code === INVALID_ENCRYPTED_CONTENT || type === INVALID_ENCRYPTED_CONTENT) return true;
-  // The cause has what the server behind a relay said.
+  // The cause contains the error of the server behind a relay.
   const words = cause instanceof Error ? [message, cause.message] : [message];
   return words.some((each) => SIGNATURE_REFUSED.some((pattern) => pattern.test(each)));
 }
 
-/** Why a provider refused a call, by its status and what it says about itself. */
 export function refusalReason(refused: GatewayError): RefusalReason {
   if (isAboutOperator(refused)) return isOfThisCall(refused) ? 'permission' : 'operator';
   switch (refused.status) {
@@ -118,7 +116,7 @@ export function refusalReason(refused: GatewayError): RefusalReason {
   }
 }
 
-/** Whether a refusal is about the operator's credential or account, so that its words are not for the caller. */
+/** Whether a refusal is about the operator's credential or account. Its message must then not reach the caller. */
 export function isAboutOperator(refused: GatewayError): boolean {
   switch (refused.status) {
     case 401:
@@ -141,7 +139,6 @@ function isAboutAccount({ code, type, message }: GatewayError): boolean {
   return isAccountCode(code) || isAccountCode(type) || EMPTY_ACCOUNT.test(message);
 }
 
-/** Whether a code or type is one about the operator's account at the provider. */
 export function isAccountCode(word: string | undefined): boolean {
   return word !== undefined && ACCOUNT_CODES.has(word.toLowerCase());
 }

@@ -48,13 +48,13 @@ describe("a provider's refusal", () => {
     });
   });
 
-  it('reads the flat form and errors that are plain text', () => {
+  it('reads flat errors and plain text errors', () => {
     const flat = refusalOf(400, { type: 'bad', message: 'no such field', code: 'field' });
     assert.deepEqual([flat.message, flat.type, flat.code], ['no such field', 'bad', 'field']);
     assert.equal(refusalOf(404, { error: 'model "x" not found' }).message, 'model "x" not found');
   });
 
-  it("keeps the message of Google's errors, whose code is the status, also if they stand in a list", () => {
+  it("keeps the message of Google's errors, whose code is the status, also in an array", () => {
     const error = { code: 400, message: 'Unknown name "x"', status: 'INVALID_ARGUMENT', details: [{ reason: 'BAD' }] };
     for (const body of [{ error }, [{ error }]]) {
       const { message, code } = refusalOf(400, body);
@@ -63,7 +63,7 @@ describe("a provider's refusal", () => {
     assert.equal(refusalOf(400, []).message, 'The provider responded with status 400.');
   });
 
-  it('does not take the outer type of a messages error for its type', () => {
+  it("does not confuse the outer type of a messages error with the error's type", () => {
     assert.equal(refusalOf(400, { type: 'error', message: 'flat' }).type, undefined);
   });
 
@@ -79,7 +79,7 @@ describe("a provider's refusal", () => {
     '{"error":{"message":7}}',
     '{"error":{"mess',
   ]) {
-    it(`finds the message if the provider sends ${JSON.stringify(body)}`, () => {
+    it(`finds the message in ${JSON.stringify(body)}`, () => {
       const error = refusalOf(503, body);
       assert.equal(error.message, 'The provider responded with status 503.');
       assert.equal(error.code, 'upstream_error');
@@ -88,7 +88,7 @@ describe("a provider's refusal", () => {
     });
   }
 
-  it('takes the code from the details if the error has no readable one', () => {
+  it('uses the code in the details if the error has no readable one', () => {
     const code = (error: object) => refusalOf(400, { error: { message: 'm', ...error } }).code;
     assert.equal(code({ code: 400, details: { error_code: 'from_details' } }), 'from_details');
     assert.equal(code({ code: 'own', details: { error_code: 'from_details' } }), 'own');
@@ -96,7 +96,7 @@ describe("a provider's refusal", () => {
     assert.equal(code({ code: 'x'.repeat(65) }), 'invalid_request_error');
   });
 
-  it('does not take over a type or a field that is no plain name', () => {
+  it('ignores a type or code that is not a plain name', () => {
     const error = refusalOf(400, { error: { message: 'm', type: 'two words', param: 'x'.repeat(201) } });
     assert.equal(error.type, undefined);
     assert.equal(error.param, null);
@@ -117,13 +117,13 @@ describe("a provider's refusal", () => {
     [529, 'upstream_error'],
   ];
   for (const [status, code] of codes) {
-    it(`has the code ${code} if a ${status} brings none`, () => {
+    it(`has code ${code} if a ${status} has none`, () => {
       const error = refusalOf(status, {});
       assert.deepEqual([error.status, error.code], [status, code]);
     });
   }
 
-  it('passes safe headers on and nothing else', () => {
+  it('forwards safe headers only', () => {
     const error = refusalOf(
       429,
       {},
@@ -136,7 +136,7 @@ describe("a provider's refusal", () => {
     });
   });
 
-  it("repeats the provider's retry advice", () => {
+  it("forwards the provider's retry advice", () => {
     const advice = (status: number, value: string) =>
       errorHeaders(refusalOf(status, {}, { 'x-should-retry': value }))['x-should-retry'];
     assert.equal(advice(429, 'true'), 'true');
@@ -151,7 +151,7 @@ describe("a provider's refusal", () => {
     assert.deepEqual([400, 429, 500, 503, 529].map(advice), [undefined, undefined, undefined, undefined, undefined]);
   });
 
-  it('names neither the provider nor its credential, wherever its message comes from', () => {
+  it('names neither the provider nor its credential, whatever the source of the message', () => {
     const error = refusalOf(401, {
       error: {
         message: 'Bad key sk-provider-secret for https://api.acme.example:8443/v1/chat?key=1 on api.acme.example',

@@ -7,14 +7,14 @@ import { safeResponseHeaders } from './headers.ts';
 import { isAboutOperator, isAccountCode, refusalReason } from './refusal-reason.ts';
 import { scrub } from './secrets.ts';
 
-/** What the gateway reads of an error body; the rest of a larger one is cut off. */
+/** Maximum bytes read of an error body; the rest is ignored. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 
 const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 /**
- * A provider's non-2xx response in the gateway's envelope: its status, its message word for word, on messages its type,
- * and nothing that names the provider (contract, sections 1 and 7). Agents match the wording, so it is not rewritten.
+ * Converts a provider's error response to the gateway's format. It keeps the status, the message verbatim, and the type in the messages protocol, but
+ * nothing that names the provider (contract, sections 1 and 7). The message is not reworded, because agents match it.
  */
 export function providerRefusal(
   status: number,
@@ -40,7 +40,7 @@ export function providerRefusal(
   return new GatewayError('upstreamRefused', options);
 }
 
-/** Statuses by which a proxy in front of a provider says that it lost the call: the call may have run. */
+/** Statuses with which a proxy in front of a provider reports that it lost the call, which may have run. */
 function isOutcomeUnknown(status: number): boolean {
   return status === 502 || status === 504;
 }
@@ -50,21 +50,21 @@ interface ProviderError {
   readonly type?: string;
   readonly code?: string;
   readonly param?: string;
-  /** What the server behind a relay said, where the relay's own message says nothing of it. */
+  /** The error of the server behind a relay, if the relay's message does not contain it. */
   readonly wrapped?: string;
 }
 
-/** Both families' envelopes, those of Google, the flat form of some providers, and any other body as no message. */
+/** Reads the error formats of both protocol families and of Google, and a flat format of some providers. Other bodies yield no message. */
 function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
   const parsed = parseJson(body.toString('utf8'));
-  // Google's compatible API has its envelope in a list.
+  // Google's compatible API puts the error in an array.
   const root: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
   if (!isRecord(root)) return {};
   const error = isRecord(root.error) ? root.error : root;
   const message =
     typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
   const details = isRecord(error.details) ? error.details : {};
-  /** Whether a value is a plain code; any other text, such as a secret, is not. */
+  /** Whether a value is a plain code, as opposed to other text, such as a secret. */
   const isCode = (value: unknown): value is string =>
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
   const code = [error.code, details.error_code, accountReason(error.details)].find(isCode);
@@ -78,20 +78,19 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   };
 }
 
-/** OpenRouter has the error of its provider as a text in `metadata.raw`, others as an object in `upstream_error`. */
+/** OpenRouter has its provider's error as a string in `metadata.raw`, others as an object in `upstream_error`. */
 function wrappedError({ metadata, upstream_error: upstreamError }: Record<string, unknown>): string | null {
   if (isRecord(metadata) && typeof metadata.raw === 'string') return metadata.raw;
   return isRecord(upstreamError) ? JSON.stringify(upstreamError) : null;
 }
 
-/** Google says what is wrong in a list of details, and the status as its code. Only what is about the account matters here. */
+/** Google puts the reason in a list of details, and the status in the code. Only account-related reasons matter here. */
 function accountReason(details: unknown): unknown {
   if (!Array.isArray(details)) return undefined;
   const reasons = details.map((detail: unknown) => (isRecord(detail) ? detail.reason : undefined));
   return reasons.find((reason) => typeof reason === 'string' && isAccountCode(reason));
 }
 
-/** The code of a refusal that names none, by its status. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   403: 'permission_denied',
@@ -102,9 +101,8 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /**
- * The failure of a response with another status than 200. 4xx and 5xx are the provider's refusal; another 2xx or a
- * redirect can neither be relayed nor charged. Where the provider refuses the operator, the caller is not to blame: the
- * client gets a 502 without the provider's words (contract, section 7).
+ * Builds the failure for a response with a status other than 200. 4xx and 5xx are refusals; other 2xx and redirects can be neither relayed nor
+ * charged. If the provider refuses the operator, the client gets a 502 without the provider's message (contract, section 7).
  */
 export function refusalFailure(
   { status, headers }: UpstreamHead,
@@ -113,20 +111,20 @@ export function refusalFailure(
   requestId: string,
 ): UpstreamFailure {
   if (status >= 200 && status <= 299) return unusableSuccess(requestId);
-  // Other statuses cannot be sent to a client, and say nothing about the call.
+  // Other statuses cannot be sent to a client, and do not indicate whether the call ran.
   if (status < 400 || status > 599) {
     return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }));
   }
   const refused = providerRefusal(status, headers, body, secrets, requestId);
   const refusal = { reason: refusalReason(refused), status };
   if (refusal.reason === 'model') {
-    // The words of the provider have its own name of the model: they are for the log.
+    // Contains the provider's name of the model, so it is only logged.
     const { headers: safe } = refused;
     const response = new GatewayError('modelNotServed', { param: 'model', headers: safe, requestId, cause: refused });
     return new UpstreamFailure('refused', response, refused, { refusal });
   }
   if (!isAboutOperator(refused)) return new UpstreamFailure('refused', refused, undefined, { refusal });
-  // The words of the provider are about the operator's account: they are for the log.
+  // About the operator's account, so it is only logged.
   const response = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
   return new UpstreamFailure('refused', response, refused, { refusal });
 }

@@ -1,54 +1,52 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The longest rest after a 429, whatever the provider says. */
-export const REST_MS_MAX = 60_000;
-/** The rest after a 429 that does not say how long: at first, and at most if it is met again and again. */
-const UNSAID_REST_MS = 1_000;
-export const UNSAID_REST_MS_MAX = 30_000;
+export const COOLDOWN_MS_MAX = 60_000;
+/** Initial and maximum cooldown after a 429 without a requested time. */
+const DEFAULT_COOLDOWN_MS = 1_000;
+export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 
-/** A time in which a credential is not used for a model, while there is another one. */
-export interface Rest {
+/** A period in which a credential is not used for a model if there is an alternative. */
+export interface Cooldown {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** Its length, if the provider did not say it; else 0. */
-  readonly unsaidMs: number;
+  /** Its length if the provider requested none, otherwise 0. */
+  readonly defaultMs: number;
 }
 
-/** A 429: when its call was sent, when it came, and the rest that the provider asks for. */
+/** A 429 response: when its request was sent, when it arrived, and the cooldown that the provider requests. */
 export interface RateLimit {
   readonly sentAtMs: number;
   readonly atMs: number;
-  /** `null`: it does not say. */
   readonly requestedMs: number | null;
 }
 
 /**
- * The rest after a 429. If the provider does not say how long, it is short, and twice as long as the one before if that
- * was over for less than a minute. Calls that were under way when a rest began met the same limit, and do not prolong it.
+ * Computes the cooldown after a 429. Without a requested time it is short, and twice as long as the previous one if that ended less than a minute
+ * ago. Calls that were in flight when a cooldown began do not extend it.
  */
-export function restAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before: Rest | undefined): Rest {
+export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before: Cooldown | undefined): Cooldown {
   if (requestedMs !== null) {
-    return { fromMs: atMs, untilMs: atMs + Math.min(requestedMs, REST_MS_MAX), unsaidMs: 0 };
+    return { fromMs: atMs, untilMs: atMs + Math.min(requestedMs, COOLDOWN_MS_MAX), defaultMs: 0 };
   }
   if (before !== undefined && sentAtMs < before.fromMs) return before;
-  const again = before !== undefined && isRemembered(before, atMs) ? before.unsaidMs * 2 : 0;
-  const unsaidMs = Math.min(Math.max(again, UNSAID_REST_MS), UNSAID_REST_MS_MAX);
-  return { fromMs: atMs, untilMs: atMs + unsaidMs, unsaidMs };
+  const again = before !== undefined && isRemembered(before, atMs) ? before.defaultMs * 2 : 0;
+  const defaultMs = Math.min(Math.max(again, DEFAULT_COOLDOWN_MS), DEFAULT_COOLDOWN_MS_MAX);
+  return { fromMs: atMs, untilMs: atMs + defaultMs, defaultMs };
 }
 
-/** Whether a rest still matters: it goes on, or the next one depends on it. */
-export function isRemembered({ untilMs, unsaidMs }: Rest, nowMs: number): boolean {
-  return nowMs < (unsaidMs === 0 ? untilMs : untilMs + REST_MS_MAX);
+/** Whether a cooldown is still relevant: it is active, or the length of the next one depends on it. */
+export function isRemembered({ untilMs, defaultMs }: Cooldown, nowMs: number): boolean {
+  return nowMs < (defaultMs === 0 ? untilMs : untilMs + COOLDOWN_MS_MAX);
 }
 
-/** Whether a call that the provider accepted shows that a rest is needless: nobody asked for it. */
-export function endsRest({ fromMs, unsaidMs }: Rest, sentAtMs: number): boolean {
-  return unsaidMs > 0 && sentAtMs >= fromMs;
+/** Whether a successful call ends a cooldown, which is only the case if the provider did not request it. */
+export function endsCooldown({ fromMs, defaultMs }: Cooldown, sentAtMs: number): boolean {
+  return defaultMs > 0 && sentAtMs >= fromMs;
 }
 
 /**
- * How long a provider asks not to be called, by `retry-after-ms` and `retry-after` (seconds or a date), 0 where that time is
- * over; `null` if it does not say.
+ * The cooldown that a provider requests with `retry-after-ms` or `retry-after` (seconds or a date), 0 if that time has passed; `null` if not
+ * specified.
  */
 export function requestedRestMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = readNumber(headers['retry-after-ms']);
@@ -56,7 +54,7 @@ export function requestedRestMs(headers: IncomingHttpHeaders, nowMs: number): nu
   const after = headers['retry-after'];
   const seconds = readNumber(after);
   if (seconds !== null) return seconds * 1000;
-  // A date has a time of day; `Date.parse` takes a number or a word for a date as well.
+  // Only accepts dates with a time, since `Date.parse` also accepts numbers and words.
   const restMs = after?.includes(':') === true ? Date.parse(after) - nowMs : Number.NaN;
   return Number.isNaN(restMs) ? null : Math.max(restMs, 0);
 }

@@ -23,36 +23,36 @@ describe('scrub', () => {
     ['你好 😀', '你好 😀'],
   ];
   for (const [text, scrubbed] of cases) {
-    it(`makes ${JSON.stringify(scrubbed)} of ${JSON.stringify(text)}`, () => {
+    it(`converts ${JSON.stringify(text)} to ${JSON.stringify(scrubbed)}`, () => {
       assert.equal(scrub(text, secrets), scrubbed);
     });
   }
 
-  it('is done with a long word at once', () => {
+  it('is fast for a long word', () => {
     const word = 'x'.repeat(1_000_000);
     assert.equal(removeSecrets(word, secrets), word);
     assert.equal(removeSecrets(`${word}***`, secrets), '[key]');
   });
 
-  it('finds a host in any case, since hosts have none', () => {
+  it('removes a host in any case, since host names are case-insensitive', () => {
     assert.equal(scrub('no route to API.Acme.Example', secrets), 'no route to [provider]');
   });
 
-  it('takes a secret literally, whatever characters it is made of', () => {
+  it('treats a secret literally, whatever its characters', () => {
     assert.equal(scrub('a+b(c)[d]$ and aab(c)', ['a+b(c)[d]$']), '[provider] and aab(c)');
   });
 
-  it('does not tear words apart for the sake of a very short secret', () => {
+  it('ignores very short secrets, which could be part of a word', () => {
     assert.equal(scrub('a cat', ['a', 'cat']), 'a cat');
     assert.equal(scrub('a cats', ['cats']), 'a [provider]');
   });
 
-  it('cuts what is longer than any message', () => {
+  it('truncates long messages', () => {
     assert.equal(scrub('x'.repeat(4_000), []), 'x'.repeat(4_000));
     assert.equal(scrub('x'.repeat(4_001), []), `${'x'.repeat(4_000)}…`);
   });
 
-  it('leaves no secret, no control character and no length to speak of, whatever the text', () => {
+  it('leaves no secret, no control character and no excessive length in any text', () => {
     const part = fc.oneof(fc.constantFrom(...secrets, 'https://', 'sk-', '\u0000', ' ', '.'), fc.string());
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
@@ -66,8 +66,8 @@ describe('scrub', () => {
   });
 });
 
-describe('the hidden texts of a provider', () => {
-  it('contain former keys, and look for longer texts first', () => {
+describe('hidden texts of a provider', () => {
+  it('include former credentials, longest first', () => {
     const hidden = new HiddenTexts(['acme.example']);
     for (const key of ['canary-1', 'canary-12', 'canary-1']) hidden.addCredential(key);
     assert.deepEqual(hidden.texts, ['acme.example', 'canary-12', 'canary-1']);
@@ -76,7 +76,7 @@ describe('the hidden texts of a provider', () => {
     assert.deepEqual(hidden.words, ['acme.example', 'canary-12', 'canary-1']);
   });
 
-  it('are bounded in number, and the newest keys are among them', () => {
+  it('are limited in number, keeping the newest credentials', () => {
     const hidden = new HiddenTexts([]);
     for (let i = 0; i < 1_000; i++) hidden.addCredential(`canary-${i}`);
     assert.equal(hidden.texts.length, 200);

@@ -6,12 +6,10 @@ import type { UpstreamFailure } from './failure.ts';
 import { refusalFailure } from './refusal.ts';
 
 /**
- * Providers that are overloaded, or over a limit of rate, may say so with status 200, in the first event of a stream with data, and so may
- * those that do not accept a signature. As long as nothing was sent to the client and another route is left, this is the refusal
- * that its status would have been.
+ * Some providers report overload, rate limits or rejected signatures with status 200, in the first event of a stream with data. If nothing was sent
+ * to the client and another route is available, the error is handled like a refusal with the corresponding status.
  */
 
-/** Events that open a stream and deliver nothing. */
 const OPENINGS: readonly unknown[] = [
   'ping',
   'message_start',
@@ -20,7 +18,6 @@ const OPENINGS: readonly unknown[] = [
   'response.in_progress',
 ];
 
-/** Whether these events only open a stream. */
 export function isOpening(events: Buffer): boolean {
   for (const event of eachEvent(events)) {
     if (!holdsData(event)) continue;
@@ -35,7 +32,7 @@ export function isOpening(events: Buffer): boolean {
 const OVERLOADED = /overload|slow_down|service_unavailable|capacity/i;
 const RATE = /rate_?limit|too_many_requests|throttl/i;
 
-/** The refusal that an error event stands for; `null` if it is another error, after which the call may have run. */
+/** The refusal that corresponds to an error event; `null` for other errors, after which the call may have run. */
 export function streamRefusal(
   event: Buffer,
   head: UpstreamHead,

@@ -2,12 +2,12 @@ import type { Statement } from '../../../db/database.ts';
 import type { DirectoryLane, DirectoryQueryable } from '../../../db/home-lanes.ts';
 import { type Column, dateColumn, orNull, type RowOf, selection, textColumn } from '../../../db/table.ts';
 
-/** The SQL of drains. A table of some rows, read whole. */
+/** SQL of drains: a small table, always read completely. */
 
-/** Nodes are notified on this channel to read the drains again. */
+/** Channel that tells nodes to read the drains again. */
 export const DRAINS_CHANNEL = 'faregate_route_drains';
 
-/** A column that is empty for all of them. */
+/** A column in which an empty string means all. */
 const emptyForAll = (name: string): Column<string | null> => ({
   ...textColumn(name),
   read: (stored) => (stored === '' ? null : (stored as string)),
@@ -15,19 +15,18 @@ const emptyForAll = (name: string): Column<string | null> => ({
 
 const DRAINS = selection({
   providerId: textColumn('provider'),
-  /** The canonical id of a model; `null`: every model. */
+  /** Canonical id of a model; `null`: all models. */
   model: emptyForAll('model'),
-  /** The provider's name of the model; `null`: every name. */
   providerModel: emptyForAll('provider_model'),
   reason: orNull(textColumn('reason')),
   drainedBy: textColumn('drained_by'),
   drainedAt: dateColumn('drained_at'),
 });
 
-/** A decision of an operator that routes take no new calls, until it is taken back. */
+/** An operator's decision that routes take no new calls until it is revoked. */
 export type Drain = RowOf<typeof DRAINS>;
 
-/** What is drained: all routes to a provider, those of one model, or those to one of the provider's own models. */
+/** The drained routes: all routes to a provider, those of one model, or those to one of the provider's model names. */
 export type DrainTarget = Pick<Drain, 'providerId' | 'model' | 'providerModel'>;
 
 /** Plan: primary key. */
@@ -37,7 +36,6 @@ const listDrains: Statement = {
 order by provider, model, provider_model`,
 };
 
-/** A repeat gives another reason; who began the drain, and when, stays. */
 const upsertDrain: Statement = {
   name: 'drains.upsert',
   text: `insert into route_drains as d (${DRAINS.list})
@@ -46,14 +44,14 @@ on conflict (provider, model, provider_model) do update set reason = coalesce(ex
 returning ${DRAINS.list}`,
 };
 
-/** By primary key. */
+/** Plan: primary key. */
 const deleteDrain: Statement = {
   name: 'drains.delete',
   text: `delete from route_drains where provider = $1 and model = $2 and provider_model = $3
 returning ${DRAINS.list}`,
 };
 
-/** In the transaction of the change it is sent on commit, so no node can read the old rows after it. */
+/** Sent on commit of the transaction, so nodes cannot read the old rows after it. */
 const notifyNodes: Statement = {
   name: 'drains.notify',
   text: `select pg_notify('${DRAINS_CHANNEL}', '')`,
@@ -64,7 +62,7 @@ export type DrainStore = ReturnType<typeof createDrainStore>;
 export function createDrainStore(database: DirectoryLane) {
   return {
     list: async (): Promise<Drain[]> => DRAINS.all(await database.query(listDrains)),
-    /** Returns the drain as it is now: a repeat keeps its beginning. Every node is notified. */
+    /** If the drain exists, updates its reason. Notifies every node. */
     insert: (drain: Drain): Promise<Drain> =>
       database.transaction(async (transaction) => {
         const { reason, drainedBy, drainedAt } = drain;
@@ -72,7 +70,7 @@ export function createDrainStore(database: DirectoryLane) {
         await notify(transaction);
         return DRAINS.read(row!);
       }),
-    /** Returns what was deleted, or `null` if there is no such drain. Every node is notified. */
+    /** Notifies every node. `null` if there is no such drain. */
     delete: (target: DrainTarget): Promise<Drain | null> =>
       database.transaction(async (transaction) => {
         const deleted = DRAINS.first(await transaction.query(deleteDrain, keyOf(target)));

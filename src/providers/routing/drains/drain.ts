@@ -1,8 +1,7 @@
 import type { Drain } from './drain-store.ts';
 
-/** Looks up whether a route is drained. */
 export interface DrainedRoutes {
-  /** The drain that has the route, the widest one if several have it; `null` if it takes calls. */
+  /** The drain that applies to the route, the broadest if there are several; `null` if the route takes calls. */
   find(modelId: string, route: { readonly providerId: string; readonly providerModel: string }): Drain | null;
 }
 

@@ -14,8 +14,8 @@ const drainOf = (providerId: string, model: string | null = null, providerModel:
   drainedAt: new Date(0),
 });
 
-describe('the drains in force', () => {
-  /** What the database has, and how often it was asked; it fails while it is down. */
+describe('drains in force', () => {
+  /** The state of the database and the number of reads; reads fail while it is down. */
   const database = { drains: [] as Drain[], reads: 0, isDown: false };
   const notifications = { isConnected: true, close: async () => undefined };
   let notify: () => void;
@@ -59,7 +59,7 @@ describe('the drains in force', () => {
   const isDrained = (model: string, providerId: string, providerModel: string): boolean =>
     drains.find(model, { providerId, providerModel }) !== null;
 
-  it('have the routes of a provider, of a model at it, and single ones', async () => {
+  it('apply to the routes of a provider, of a model at it, or to single routes', async () => {
     database.drains = [drainOf('a'), drainOf('b', 'm'), drainOf('c', 'm', 'x'), drainOf('d', null, 'x')];
     await drains.refresh();
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe('the drains in force', () => {
     );
   });
 
-  it('are read when a change is notified, and not while nothing is', async () => {
+  it('are read after a notification, and not otherwise', async () => {
     assert.equal(database.reads, 1);
     database.drains = [drainOf('a')];
     notify();
@@ -85,7 +85,7 @@ describe('the drains in force', () => {
     assert.equal(database.reads, 2);
   });
 
-  it('are read again and again while notifications do not arrive', async () => {
+  it('are polled while notifications are unavailable', async () => {
     notifications.isConnected = false;
     database.drains = [drainOf('a')];
     await until(() => isDrained('m', 'a', 'x'));
@@ -93,7 +93,7 @@ describe('the drains in force', () => {
     await until(() => !isDrained('m', 'a', 'x'));
   });
 
-  it('stay in force while the database is down, and are read as soon as it is up again', async () => {
+  it('stay in force while the database is down, and are read as soon as it is up', async () => {
     database.drains = [drainOf('a')];
     await drains.refresh();
     database.isDown = true;
@@ -107,7 +107,7 @@ describe('the drains in force', () => {
     await until(() => isDrained('m', 'b', 'x'));
   });
 
-  it('are heeded by the node that changes them before it is told, and are so many at most', async () => {
+  it('are applied immediately by the node that changes them, and are limited in number', async () => {
     assert.deepEqual(await drains.begin(drainOf('a')), drainOf('a'));
     assert.equal(isDrained('m', 'a', 'x'), true);
     assert.deepEqual(await drains.end(drainOf('a')), drainOf('a'));

@@ -3,35 +3,31 @@ import { shareReads } from '../../../lib/shared-reads.ts';
 import type { DrainedRoutes } from './drain.ts';
 import type { Drain, DrainStore, DrainTarget } from './drain-store.ts';
 
-/** Notifications of changed drains. */
 export interface DrainNotifications {
-  /** Whether they arrive at the moment. */
   readonly isConnected: boolean;
   close(): Promise<void>;
 }
 
 interface DrainsOptions {
   readonly store: Pick<DrainStore, 'list'>;
-  /** For what operators change. */
   readonly changes: Pick<DrainStore, 'insert' | 'delete'>;
-  /** Calls `onChange` for each change, and where changes may have been missed. */
+  /** Subscribes to notifications. `onChange` is called for each change, and when changes may have been missed. */
   readonly listen: (onChange: () => void) => Promise<DrainNotifications>;
   readonly logger: Logger;
-  /** How often the drains are read while notifications do not arrive. */
+  /** Interval of reads while notifications are unavailable. */
   readonly pollMs?: number;
 }
 
-/** As the order of operators has it: every node heeds a drain within a second. */
+/** Every node must apply a drain within a second. */
 const POLL_MS = 1_000;
-/** More drains than anybody would look through. Each node keeps all of them in memory. */
+/** Limit per gateway. Each node keeps all drains in memory. */
 export const DRAINS_MAX = 1_000;
 
 export type Drains = ReturnType<typeof createDrains>;
 
 /**
- * The drains in force on this node: those of the database when they were read last. They are read again when a change is
- * notified, and every second while notifications do not arrive or a read has failed. While the database is down, the ones read
- * last stay in force.
+ * The drains in force on this node, as last read from the database. They are read again after a notification, and every second while notifications
+ * are unavailable or a read has failed. While the database is down, the last known drains stay in force.
  */
 export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS }: DrainsOptions) {
   let drains: readonly Drain[] = [];
@@ -50,8 +46,8 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
     try {
       await read('');
     } catch (error) {
-      // Once for each time that it begins to fail, and not every second.
-      if (!isStale) logger.warn({ err: error }, 'the drained routes cannot be read; the ones read last stay in force');
+      // Logged once per outage rather than every second.
+      if (!isStale) logger.warn({ err: error }, 'failed to read the drained routes; using the last known ones');
       isStale = true;
     }
   }
@@ -68,9 +64,9 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
   return {
     find,
     list: (): readonly Drain[] => drains,
-    /** Reads them from the database now; if that fails, it is logged and tried again. */
+    /** Failures are logged and retried. */
     refresh,
-    /** Begins a drain, or gives one that there is another reason. Every node is told; this one heeds it at once. */
+    /** Starts a drain, or changes the reason of an existing one. Notifies every node; this one applies it immediately. */
     async begin(drain: Drain): Promise<Drain | 'too_many'> {
       await refresh();
       if (drains.length >= DRAINS_MAX) return 'too_many';
@@ -78,13 +74,13 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
       await refresh();
       return begun;
     },
-    /** Takes a drain back, as `begin`, and returns it; `null` if there is none of this target. */
+    /** Revokes a drain. `null` if there is none for this target. */
     async end(target: DrainTarget): Promise<Drain | null> {
       const ended = await changes.delete(target);
       await refresh();
       return ended;
     },
-    /** Listens for changes, and reads the drains. @throws if the database is down. */
+    /** @throws if the database is down. */
     async start(): Promise<void> {
       notifications = await listen(() => void refresh());
       await read('');
