@@ -88,22 +88,22 @@ async function measure(stage: Stage, target: Target, url: string): Promise<CallC
 function print(costs: CallCosts): void {
   const plan = planScale(costs, order);
   const rows: readonly (readonly [what: string, value: number, digits: number])[] = [
-    ['CPU of the gateway a call, µs', costs.gatewayMicros, 0],
-    ['CPU of PostgreSQL a call, µs', costs.databaseMicros, 0],
-    ['log of PostgreSQL a call, bytes', costs.logBytes, 0],
-    ['stored a call, bytes', costs.storedBytes, 0],
-    [`gateway nodes of ${order.gatewayCores} cores, one of them spare`, plan.gatewayNodes, 0],
-    ['processes of the gateway', plan.gatewayProcesses, 0],
-    [`database workers of ${order.databaseCores} cores, beside the coordinator`, plan.databaseWorkers, 0],
+    ['gateway CPU per call, µs', costs.gatewayMicros, 0],
+    ['PostgreSQL CPU per call, µs', costs.databaseMicros, 0],
+    ['PostgreSQL WAL per call, bytes', costs.logBytes, 0],
+    ['stored per call, bytes', costs.storedBytes, 0],
+    [`gateway nodes of ${order.gatewayCores} cores, including one spare`, plan.gatewayNodes, 0],
+    ['gateway processes', plan.gatewayProcesses, 0],
+    [`database workers of ${order.databaseCores} cores, in addition to the coordinator`, plan.databaseWorkers, 0],
     ['partitions', plan.partitions, 0],
-    ['accounts in a partition', plan.accountsAPartition, 0],
-    ['calls a second in a partition', plan.callsAPartition, 0],
-    ['connections of a process, at most', plan.connectionsAProcess, 0],
-    ['connections of a worker, at most', plan.connectionsAWorker, 0],
+    ['accounts per partition', plan.accountsAPartition, 0],
+    ['calls per second and partition', plan.callsAPartition, 0],
+    ['connections per process, at most', plan.connectionsAProcess, 0],
+    ['connections per worker, at most', plan.connectionsAWorker, 0],
     ['connections of the coordinator to the directory, at most', plan.connectionsToDirectory, 0],
-    ['log that a worker writes, MB a second', plan.logMbAWorker, 1],
-    [`records of ${order.keptDays} days on a worker, TB`, plan.storedTbAWorker, 1],
+    ['WAL per worker, MB per second', plan.logMbAWorker, 1],
+    [`records of ${order.keptDays} days per worker, TB`, plan.storedTbAWorker, 1],
   ];
-  console.log(`| ${order.callsPerSecond} calls a second of ${order.accounts} accounts | |\n|---|---|`);
+  console.log(`| ${order.callsPerSecond} calls per second of ${order.accounts} accounts | |\n|---|---|`);
   for (const [what, value, digits] of rows) console.log(`| ${what} | ${value.toFixed(digits)} |`);
 }
