@@ -47,7 +47,7 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
     await page.getByText('days of Asia/Shanghai').waitFor();
     await console.go('#/calls?from=2026-11-30&to=2026-11-30');
-    await page.getByText('No such calls').waitFor();
+    await page.getByText('No matching calls').waitFor();
     // No day of any calendar: it filters nothing.
     await console.go('#/calls?from=2026-13-45');
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();

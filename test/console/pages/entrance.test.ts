@@ -108,7 +108,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByLabel('E-mail address or name').fill(person.email);
     await page.getByLabel(/^Password/).fill('not the password');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('The sign-in did not work').waitFor();
+    await page.getByText('Sign-in failed').waitFor();
     assert.ok(await page.getByText('Your session has ended').isVisible());
     await page.getByLabel(/^Password/).fill(person.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -132,7 +132,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     const operator = await createPerson(server, { operatorRole: 'operator', memberships });
     await using console = await openConsole(server, { person: operator, at: '#/operator/changes' });
     const { page } = console;
-    const current = page.getByRole('link', { name: 'Change log' });
+    const current = page.getByRole('link', { name: 'Audit log' });
     await current.waitFor();
     const box = await current.boundingBox();
     assert.ok(box !== null && box.y >= 0 && box.y + box.height <= 900);

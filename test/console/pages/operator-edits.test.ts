@@ -42,7 +42,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await press(page, 'Save');
     await dialog.waitFor({ state: 'detached' });
 
-    await page.getByRole('button', { name: 'Edit limits by the minute' }).click();
+    await page.getByRole('button', { name: 'Edit rate limits' }).click();
     await dialog.getByLabel('Requests a minute').first().fill('60');
     await server.admin('PATCH', `/accounts/${id}`, {
       tokensPerMinute: 9000,
@@ -160,19 +160,19 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Refund' }).click();
-    await dialog.getByText('Left to refund').waitFor();
+    await dialog.getByText('Refundable').waitFor();
     await dialog.getByLabel('Amount in yuan').fill('0.000001');
     await press(page, 'Refund ¥0.000001');
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Refund' }).click();
     await dialog.getByText('¥0.000001').waitFor();
-    await press(page, 'Refund all that is left');
+    await press(page, 'Refund the rest');
     await dialog.waitFor({ state: 'detached' });
     assert.equal((await read(`/calls/${callId}`)).refundedYuan, chargeYuan);
     assert.equal((await read(`/accounts/${account.id}`)).balanceYuan, '100');
     await page.getByRole('button', { name: 'Refund' }).click();
     await dialog.getByText('All of this charge is refunded already').waitFor();
-    await press(page, 'Refund all that is left');
+    await press(page, 'Refund the rest');
     await dialog.getByRole('alert').waitFor();
   });
 
@@ -239,7 +239,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await ofMo.getByText('0 of 7 calls a day').waitFor();
     await ofMo.getByRole('button', { name: 'Remove' }).click();
     await dialog.getByLabel('Revoke the keys of this person').uncheck();
-    await dialog.getByRole('combobox', { name: 'Hand the keys to' }).click();
+    await dialog.getByRole('combobox', { name: 'Transfer the keys to' }).click();
     await page.getByRole('option', { name: 'Ada' }).click();
     await console.assertAccessible();
     await press(page, 'Remove');
@@ -304,7 +304,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const notice = page.getByRole('alert').filter({ hasText: 'Sign in again' });
     await notice.getByLabel('Your password').fill('not the password');
     await notice.getByRole('button', { name: 'Sign in' }).click();
-    await notice.getByText('The sign-in did not work.').waitFor();
+    await notice.getByText('Sign-in failed.').waitFor();
     await notice.getByLabel('Your password').fill(person.password);
     await notice.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('The backup is whole and saved').waitFor();
