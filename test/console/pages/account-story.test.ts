@@ -72,9 +72,9 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await using console = await openConsole(server, { person: owner, at: '#/quickstart' });
     const { page } = console;
     await page.getByRole('button', { name: 'Create a trial key' }).click();
-    await page.getByText('A key for trying is in use').waitFor();
+    await page.getByText('A trial key is in use').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('Cost').waitFor();
+    await page.getByRole('alert').getByText('Cost', { exact: true }).waitFor();
     const { chargeYuan } = await account.endedCall(2);
     await page.getByText(`: ¥${chargeYuan}`).waitFor();
     const { body } = await server.admin('GET', `/accounts/${account.id}/keys`);
@@ -107,10 +107,10 @@ describe('an account holder', { skip: withoutBrowser }, () => {
       await route.fulfill({ response, body: body.subarray(0, body.indexOf('"finish_reason":"stop"')) });
     });
     await page.getByRole('button', { name: 'Create a trial key' }).click();
-    await page.getByText('A key for trying is in use').waitFor();
+    await page.getByText('A trial key is in use').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('The response ended early').waitFor();
-    await page.getByText('Cost').waitFor();
+    await page.getByRole('alert').getByText('Cost', { exact: true }).waitFor();
   });
 
   it('is told that the plans could not be read, and reads them once more', async () => {

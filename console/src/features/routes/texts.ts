@@ -37,7 +37,7 @@ export const routesTexts = pageTexts(
     drainProvider: 'Drain the provider',
     resume: 'Resume',
     resumeQuestion: (what: string) => `New calls go to ${what} again, on every node.`,
-    scope: 'Drain',
+    scope: 'Scope',
     scopeProvider: (provider: string) => `${provider}: all of its routes`,
     scopeModel: (provider: string, model: string) => `${provider} for ${model}`,
     scopeRoute: (provider: string, model: string, name: string) => `${provider} for ${model} as ${name}`,
