@@ -88,7 +88,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     assert.ok((await shown()).includes(key));
     await page.getByRole('combobox', { name: 'Client' }).click();
     await page.getByRole('option', { name: 'Zed' }).click();
-    await page.getByText('These settings last longer than the key for trying').waitFor();
+    await page.getByText('These settings outlive the trial key').waitFor();
     await page.getByText('Windows: cmd').click();
     await page.getByText('setx FAREGATE_API_KEY').waitFor();
     assert.ok(!(await shown()).includes(key));
@@ -109,7 +109,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Create a trial key' }).click();
     await page.getByText('A trial key is in use').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('The response ended early').waitFor();
+    await page.getByText('The connection was lost').waitFor();
     await page.getByRole('alert').getByText('Cost', { exact: true }).waitFor();
   });
 

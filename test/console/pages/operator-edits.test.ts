@@ -109,7 +109,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel(/^Amount/).fill('5');
     await press(page, 'Top up');
-    await dialog.getByText('may have been done or not').waitFor();
+    await dialog.getByText('Check whether the change was made').waitFor();
     assert.equal((await read(`/accounts/${id}`)).balanceYuan, '6');
     await press(page, 'Top up');
     await dialog.waitFor({ state: 'detached' });
@@ -171,7 +171,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     assert.equal((await read(`/calls/${callId}`)).refundedYuan, chargeYuan);
     assert.equal((await read(`/accounts/${account.id}`)).balanceYuan, '100');
     await page.getByRole('button', { name: 'Refund' }).click();
-    await dialog.getByText('All of this charge is refunded already').waitFor();
+    await dialog.getByText('This charge is already fully refunded').waitFor();
     await press(page, 'Refund the rest');
     await dialog.getByRole('alert').waitFor();
   });
@@ -191,7 +191,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
 
     await using ofFirst = await openConsole(server, { at: new URL(first).hash });
-    await ofFirst.page.getByText('This link does not work').waitFor();
+    await ofFirst.page.getByText('This link is not valid').waitFor();
     await using ofSecond = await openConsole(server, { at: new URL(second).hash });
     await ofSecond.page.getByText('Grace').first().waitFor();
     await ofSecond.page.getByLabel('New password').fill('a password of Grace');
@@ -307,7 +307,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await notice.getByText('Sign-in failed.').waitFor();
     await notice.getByLabel('Your password').fill(person.password);
     await notice.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('The backup is whole and saved').waitFor();
+    await page.getByText('The backup is complete and saved').waitFor();
     const text = await readFile(await (await download).path(), 'utf8');
     const { rows, unsound } = await imported(stored.database, text);
     assert.ok(rows.changes > 0 && rows.users > 0);

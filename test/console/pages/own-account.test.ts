@@ -160,7 +160,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await using console = await openConsole(server, { person: owner, at: '#/members' });
     const { page } = console;
     await page.getByRole('button', { name: 'Invite' }).click();
-    await page.getByText('can read the balance of the account with a key').waitFor();
+    await page.getByText('can read the balance with a key').waitFor();
     await page.getByRole('dialog').getByLabel('E-mail address').fill('grace@people.example');
     await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
     await page.getByText('It is never shown again').waitFor();
@@ -180,7 +180,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const revokes = dialog.getByLabel('Revoke the keys of this person');
     assert.ok(await revokes.isChecked());
     await revokes.uncheck();
-    await page.getByText('Calls with the keys go on').waitFor();
+    await page.getByText('The keys keep working').waitFor();
     await dialog.getByRole('combobox', { name: 'Transfer the keys to' }).click();
     await page.getByRole('option', { name: 'Ada' }).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
@@ -252,7 +252,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const { page } = console;
     await page.getByLabel('Voucher code').fill(`${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}`);
     await page.getByRole('button', { name: 'Redeem' }).click();
-    await page.getByText('there is a typing mistake').waitFor();
+    await page.getByText('The code is mistyped').waitFor();
     await page.getByLabel('Voucher code').fill(code.toLowerCase());
     await page.getByRole('button', { name: 'Redeem' }).click();
     await page.getByText('¥5.50 are added to the balance.').waitFor();
@@ -278,7 +278,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByRole('alert').filter({ hasText: 'This failed' }).waitFor();
     await page.getByLabel('Current password').fill(owner.password);
     await page.getByRole('button', { name: 'Change the password' }).click();
-    await page.getByText('The password is changed.').waitFor();
+    await page.getByText('Password changed.').waitFor();
     await signIn(server, { ...owner, password: 'another long password' });
     assert.equal((await ask(server, 'GET', '/session', undefined, owner.headers)).body.user.name, 'Ada L.');
   });

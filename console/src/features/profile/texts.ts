@@ -10,7 +10,7 @@ export const profileTexts = pageTexts(
     noPasswordHint: 'You have no password, so you cannot change this here. Ask an operator for a link to set one.',
     passwordLead: 'Changing the password ends all other sessions.',
     noPassword: 'You sign in with another service and have no password. An operator can send you a link to set one.',
-    repeated: 'Repeat new password',
+    repeated: 'Repeat the password',
     differs: 'The passwords do not match.',
     changePassword: 'Change the password',
     passwordChanged: 'Password changed. All other sessions have ended.',
