@@ -13,12 +13,12 @@ export const accountTexts = pageTexts(
       statement: 'Statement',
     },
     calls: 'Calls',
-    changes: 'Change log',
+    changes: 'Audit log',
   },
   {
     all: '全部账户',
     tabs: { summary: '概况', money: '资金', keys: 'API 密钥', plan: '编码套餐', people: '成员', statement: '对账单' },
     calls: '调用记录',
-    changes: '变更日志',
+    changes: '审计日志',
   },
 );

@@ -110,7 +110,7 @@ export const PAGES: readonly ConsolePage[] = [
   page('/operator/config', 'operator', 'gateway', CodeIcon, { en: 'Configuration', zh: '配置' }),
   page('/operator/audit', 'operator', 'gateway', CheckCircleIcon, { en: 'Audit', zh: '审计' }),
   page('/operator/backup', 'operator', 'gateway', DatabaseIcon, { en: 'Backup', zh: '备份' }),
-  page('/operator/changes', 'operator', 'gateway', HistoryIcon, { en: 'Change log', zh: '变更日志' }),
+  page('/operator/changes', 'operator', 'gateway', HistoryIcon, { en: 'Audit log', zh: '审计日志' }),
 ];
 
 /** The page at a path, with what stands at its `:id`. */

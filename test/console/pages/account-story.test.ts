@@ -71,14 +71,14 @@ describe('an account holder', { skip: withoutBrowser }, () => {
   it('tries a call in the quickstart, and sees what it cost', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/quickstart' });
     const { page } = console;
-    await page.getByRole('button', { name: 'Make a key for trying' }).click();
-    await page.getByText('A key for trying is in use').waitFor();
+    await page.getByRole('button', { name: 'Create a trial key' }).click();
+    await page.getByText('A trial key is in use').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('What it cost').waitFor();
+    await page.getByRole('alert').getByText('Cost', { exact: true }).waitFor();
     const { chargeYuan } = await account.endedCall(2);
     await page.getByText(`: ¥${chargeYuan}`).waitFor();
     const { body } = await server.admin('GET', `/accounts/${account.id}/keys`);
-    const made = body.data.find(({ name }: { name: string }) => name === 'Trying it in the console');
+    const made = body.data.find(({ name }: { name: string }) => name === 'Console trial');
     assert.deepEqual([made.totalSpendCapYuan, made.scopes], ['1', ['calls']]);
     const stored = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
     assert.ok(!stored.includes('sk-'));
@@ -88,7 +88,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     assert.ok((await shown()).includes(key));
     await page.getByRole('combobox', { name: 'Client' }).click();
     await page.getByRole('option', { name: 'Zed' }).click();
-    await page.getByText('These settings last longer than the key for trying').waitFor();
+    await page.getByText('These settings outlive the trial key').waitFor();
     await page.getByText('Windows: cmd').click();
     await page.getByText('setx FAREGATE_API_KEY').waitFor();
     assert.ok(!(await shown()).includes(key));
@@ -106,11 +106,11 @@ describe('an account holder', { skip: withoutBrowser }, () => {
       const body = await response.body();
       await route.fulfill({ response, body: body.subarray(0, body.indexOf('"finish_reason":"stop"')) });
     });
-    await page.getByRole('button', { name: 'Make a key for trying' }).click();
-    await page.getByText('A key for trying is in use').waitFor();
+    await page.getByRole('button', { name: 'Create a trial key' }).click();
+    await page.getByText('A trial key is in use').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('The response ended early').waitFor();
-    await page.getByText('What it cost').waitFor();
+    await page.getByText('The connection was lost').waitFor();
+    await page.getByRole('alert').getByText('Cost', { exact: true }).waitFor();
   });
 
   it('is told that the plans could not be read, and reads them once more', async () => {
@@ -119,10 +119,10 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.route(/\/account\/v1\/plans/, (route) => route.abort());
     await console.go('#/plan');
     await page.getByRole('alert').getByRole('button').waitFor();
-    assert.equal(await page.getByRole('heading', { name: 'What the plan gives' }).count(), 0);
+    assert.equal(await page.getByRole('heading', { name: 'Plan terms' }).count(), 0);
     await page.unroute(/\/account\/v1\/plans/);
     await page.getByRole('alert').getByRole('button').click();
-    await page.getByRole('heading', { name: 'What the plan gives' }).waitFor();
+    await page.getByRole('heading', { name: 'Plan terms' }).waitFor();
     assert.equal(await page.getByRole('alert').count(), 0);
   });
 

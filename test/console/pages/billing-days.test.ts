@@ -45,9 +45,9 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     const { page } = console;
     await console.go('#/calls?from=2026-12-01&to=2026-12-01');
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
-    await page.getByText('days of Asia/Shanghai').waitFor();
+    await page.getByText('on these days (Asia/Shanghai)').waitFor();
     await console.go('#/calls?from=2026-11-30&to=2026-11-30');
-    await page.getByText('No such calls').waitFor();
+    await page.getByText('No matching calls').waitFor();
     // No day of any calendar: it filters nothing.
     await console.go('#/calls?from=2026-13-45');
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
@@ -68,7 +68,7 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await page.getByText('30 Nov 2026, 11:30:00').waitFor();
     // Days stay those of the billing zone.
     await console.go('#/calls?from=2026-12-01&to=2026-12-01');
-    await page.getByText('days of Asia/Shanghai').waitFor();
+    await page.getByText('on these days (Asia/Shanghai)').waitFor();
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
     await page.getByRole('button', { name: 'You' }).click();
     await page.getByRole('menuitem', { name: 'UTC' }).click();

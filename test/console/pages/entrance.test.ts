@@ -93,7 +93,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await using again = await openConsole(server, { at: link.hash });
-    await again.page.getByText('This link does not work').waitFor();
+    await again.page.getByText('This link is not valid').waitFor();
   });
 
   it('a session that was ended elsewhere leads to a sign-in that says so, and back to the page', async () => {
@@ -108,7 +108,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByLabel('E-mail address or name').fill(person.email);
     await page.getByLabel(/^Password/).fill('not the password');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('The sign-in did not work').waitFor();
+    await page.getByText('Sign-in failed').waitFor();
     assert.ok(await page.getByText('Your session has ended').isVisible());
     await page.getByLabel(/^Password/).fill(person.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -122,7 +122,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByText('No calls yet').waitFor();
     await context.setOffline(true);
     await console.go('#/vouchers');
-    await page.getByText('The gateway cannot be reached').waitFor();
+    await page.getByText('The gateway is unreachable').waitFor();
     await context.setOffline(false);
     await page.getByRole('heading', { level: 1, name: 'Vouchers' }).waitFor();
   });
@@ -132,16 +132,16 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     const operator = await createPerson(server, { operatorRole: 'operator', memberships });
     await using console = await openConsole(server, { person: operator, at: '#/operator/changes' });
     const { page } = console;
-    const current = page.getByRole('link', { name: 'Change log' });
+    const current = page.getByRole('link', { name: 'Audit log' });
     await current.waitFor();
     const box = await current.boundingBox();
     assert.ok(box !== null && box.y >= 0 && box.y + box.height <= 900);
     await page.getByRole('button', { name: 'Gateway', expanded: true }).click();
-    await page.getByRole('link', { name: 'Audit' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Audit', exact: true }).waitFor({ state: 'detached' });
     await current.waitFor();
     await page.reload();
     await page.getByRole('button', { name: 'Gateway', expanded: false }).waitFor();
-    assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
+    assert.equal(await page.getByRole('link', { name: 'Audit', exact: true }).count(), 0);
   });
 
   it('shows nothing that somebody else has read before, even if that session had just ended', async () => {

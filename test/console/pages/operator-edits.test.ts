@@ -42,7 +42,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await press(page, 'Save');
     await dialog.waitFor({ state: 'detached' });
 
-    await page.getByRole('button', { name: 'Edit limits by the minute' }).click();
+    await page.getByRole('button', { name: 'Edit rate limits' }).click();
     await dialog.getByLabel('Requests a minute').first().fill('60');
     await server.admin('PATCH', `/accounts/${id}`, {
       tokensPerMinute: 9000,
@@ -109,7 +109,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel(/^Amount/).fill('5');
     await press(page, 'Top up');
-    await dialog.getByText('may have been done or not').waitFor();
+    await dialog.getByText('Check whether the change was made').waitFor();
     assert.equal((await read(`/accounts/${id}`)).balanceYuan, '6');
     await press(page, 'Top up');
     await dialog.waitFor({ state: 'detached' });
@@ -160,19 +160,19 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Refund' }).click();
-    await dialog.getByText('Left to refund').waitFor();
+    await dialog.getByText('Refundable').waitFor();
     await dialog.getByLabel('Amount in yuan').fill('0.000001');
     await press(page, 'Refund ¥0.000001');
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Refund' }).click();
     await dialog.getByText('¥0.000001').waitFor();
-    await press(page, 'Refund all that is left');
+    await press(page, 'Refund the rest');
     await dialog.waitFor({ state: 'detached' });
     assert.equal((await read(`/calls/${callId}`)).refundedYuan, chargeYuan);
     assert.equal((await read(`/accounts/${account.id}`)).balanceYuan, '100');
     await page.getByRole('button', { name: 'Refund' }).click();
-    await dialog.getByText('All of this charge is refunded already').waitFor();
-    await press(page, 'Refund all that is left');
+    await dialog.getByText('This charge is already fully refunded').waitFor();
+    await press(page, 'Refund the rest');
     await dialog.getByRole('alert').waitFor();
   });
 
@@ -191,7 +191,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
 
     await using ofFirst = await openConsole(server, { at: new URL(first).hash });
-    await ofFirst.page.getByText('This link does not work').waitFor();
+    await ofFirst.page.getByText('This link is not valid').waitFor();
     await using ofSecond = await openConsole(server, { at: new URL(second).hash });
     await ofSecond.page.getByText('Grace').first().waitFor();
     await ofSecond.page.getByLabel('New password').fill('a password of Grace');
@@ -239,7 +239,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await ofMo.getByText('0 of 7 calls a day').waitFor();
     await ofMo.getByRole('button', { name: 'Remove' }).click();
     await dialog.getByLabel('Revoke the keys of this person').uncheck();
-    await dialog.getByRole('combobox', { name: 'Hand the keys to' }).click();
+    await dialog.getByRole('combobox', { name: 'Transfer the keys to' }).click();
     await page.getByRole('option', { name: 'Ada' }).click();
     await console.assertAccessible();
     await press(page, 'Remove');
@@ -304,10 +304,10 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const notice = page.getByRole('alert').filter({ hasText: 'Sign in again' });
     await notice.getByLabel('Your password').fill('not the password');
     await notice.getByRole('button', { name: 'Sign in' }).click();
-    await notice.getByText('The sign-in did not work.').waitFor();
+    await notice.getByText('Sign-in failed.').waitFor();
     await notice.getByLabel('Your password').fill(person.password);
     await notice.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('The backup is whole and saved').waitFor();
+    await page.getByText('The backup is complete and saved').waitFor();
     const text = await readFile(await (await download).path(), 'utf8');
     const { rows, unsound } = await imported(stored.database, text);
     assert.ok(rows.changes > 0 && rows.users > 0);

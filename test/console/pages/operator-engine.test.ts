@@ -149,7 +149,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     assert.equal(await page.getByRole('combobox', { name: 'Account' }).inputValue(), 'Northern Star');
     assert.equal(await page.getByRole('combobox', { name: 'Key' }).inputValue(), 'test');
     await page.getByRole('tab', { name: 'Refusals' }).click();
-    await page.getByText('No refusal fits').waitFor();
+    await page.getByText('No matching refusals').waitFor();
   });
 
   it('see how fast the routes of called models are, in the time that they choose', async () => {
@@ -168,9 +168,9 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
       .waitFor();
     assert.match(page.url(), /range=week/);
     await console.assertAccessible();
-    await page.getByLabel('Only model').fill('no-such-model');
+    await page.getByRole('searchbox', { name: 'Model' }).fill('no-such-model');
     await page.keyboard.press('Enter');
-    await page.getByText('No calls in this time').waitFor();
+    await page.getByText('No calls in this period').waitFor();
   });
 
   it('filter the change log by the name of who made a change', async () => {
@@ -225,7 +225,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await dialog.getByText(/at most that/).waitFor();
     await dialog.getByLabel('Amount in yuan').fill('0.00002');
     await dialog.getByRole('button', { name: 'Resolve' }).click();
-    await page.getByText('No call waits for a decision').waitFor();
+    await page.getByText('No unresolved calls').waitFor();
     const resolved = (await server.admin('GET', `/calls/${callId}`)).body;
     assert.deepEqual([resolved.status, resolved.chargeYuan], ['resolved', '0.00002']);
     await end();
@@ -238,7 +238,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     const { page } = console;
     await page.getByRole('button', { name: `Drain: ${provider} for test-chat as ${providerModel}` }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('alert').getByText('There is no other route for test-chat').waitFor();
+    await dialog.getByRole('alert').getByText('test-chat has no other route').waitFor();
     await dialog.getByLabel('Reason').fill('maintenance');
     await dialog.getByRole('button', { name: 'Drain' }).click();
     await page.getByText('Models without another route').waitFor();
@@ -246,9 +246,9 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.go('#/operator');
     await page.getByText(/is drained/).waitFor();
     await console.go('#/operator/routes');
-    await page.getByRole('region', { name: 'Drains in force' }).getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('region', { name: 'Active drains' }).getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('region', { name: 'Drains in force' }).waitFor({ state: 'detached' });
+    await page.getByRole('region', { name: 'Active drains' }).waitFor({ state: 'detached' });
     assert.equal((await chat(account)).status, 200);
   });
 
@@ -259,8 +259,8 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
       .getByRole('button', { name: /^Test / })
       .first()
       .click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Call it' }).click();
-    await page.getByRole('dialog').getByText('Model at the provider').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send test call' }).click();
+    await page.getByRole('dialog').getByText('Provider model').waitFor();
     await console.assertAccessible();
   });
 
@@ -268,11 +268,11 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await using console = await open({ at: '#/operator/audit' });
     const { page } = console;
     await page.getByRole('button', { name: 'Run the audit' }).click();
-    await page.getByText('The books are sound').waitFor();
+    await page.getByText('All data is consistent').waitFor();
     await console.go('#/operator');
-    await page.getByText('The books were sound').waitFor();
+    await page.getByText('Last audit: all data was consistent').waitFor();
     await console.go('#/operator/audit');
-    await page.getByText('The books are sound').waitFor();
+    await page.getByText('All data is consistent').waitFor();
   });
 
   it('stop an audit that runs, and run another one', async () => {
@@ -285,12 +285,12 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByRole('heading', { name: 'The audit is running' }).waitFor();
     await reached;
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText('The audit was stopped before it had a result.').waitFor();
+    await page.getByText('The audit was stopped before it completed.').waitFor();
     // The next one waits for the end of the first.
-    await page.getByRole('button', { name: 'Run it again' }).click();
+    await page.getByRole('button', { name: 'Run again' }).click();
     await page.getByRole('heading', { name: 'The audit is running' }).waitFor();
     ranges.release();
-    await page.getByText('The books are sound').waitFor();
+    await page.getByText('All data is consistent').waitFor();
   });
 
   it('show a filter’s effect in the address, and never send a key as a filter', async () => {
@@ -304,7 +304,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByRole('combobox', { name: 'Account' }).fill(account.key);
     await page.getByText('This looks like an API key').nth(1).waitFor();
     await page.getByLabel('Status').selectOption('failed');
-    await page.getByText('No call fits').waitFor();
+    await page.getByText('No matching calls').waitFor();
     assert.equal(new URL(page.url()).hash, '#/operator/calls?status=failed');
     assert.deepEqual(
       addresses.filter((address) => address.includes('sk-')),
@@ -316,7 +316,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     const { callId, end } = await unresolvedCall();
     await using console = await open({ person: auditor, at: `#/operator/calls/${callId}` });
     const { page } = console;
-    await page.getByRole('heading', { name: 'For operators only' }).waitFor();
+    await page.getByRole('heading', { name: 'Operators only' }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Refund|Resolve/ }).count(), 0);
     await console.go('#/operator/unresolved');
     await page.getByRole('link', { name: callId.slice(-8) }).waitFor();

@@ -69,7 +69,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=plan` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
-    await page.getByText('No plan is active').waitFor();
+    await page.getByText('No active plan').waitFor();
     await page.getByRole('button', { name: 'Grant a plan' }).click();
     await dialog.getByLabel(/^Plan/).selectOption('coder');
     await dialog.getByRole('button', { name: 'Grant a plan' }).click();
@@ -77,7 +77,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await console.assertAccessible();
     await page.getByRole('button', { name: 'Cancel the plan' }).click();
     await dialog.getByRole('button', { name: 'Cancel the plan' }).click();
-    await page.getByText('No plan is active').waitFor();
+    await page.getByText('No active plan').waitFor();
   });
 
   it('invites somebody by a link that is shown once', async () => {
@@ -86,9 +86,9 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await using console = await openConsole(server, { person: operator, at });
     const { page } = console;
     const dialog = page.getByRole('dialog');
-    await page.getByRole('button', { name: 'Invite somebody new' }).click();
+    await page.getByRole('button', { name: 'Invite a new user' }).click();
     await dialog.getByLabel(/^Name/).fill('Grace');
-    await dialog.getByRole('button', { name: 'Invite somebody new' }).click();
+    await dialog.getByRole('button', { name: 'Invite a new user' }).click();
     await page.getByText(/#\/welcome\?token=/).waitFor();
     await page.getByRole('cell', { name: /Grace/ }).waitFor();
     const members = (await server.admin('GET', `/accounts/${id}/members`)).body.data;

@@ -94,13 +94,13 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await choose(page, 'ci', 'Rename');
     await page.getByRole('dialog').getByLabel('Name').fill('builds');
     await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
-    await page.getByText('The key has its new name.').waitFor();
+    await page.getByText('Key renamed.').waitFor();
     assert.equal((await read('builds')).id, made.id);
     await choose(page, 'builds', 'Change limits');
     await page.getByLabel('A day', { exact: true }).fill('');
     await page.getByLabel('Calls a day').fill('200');
     await page.getByRole('dialog').getByRole('button', { name: 'Change limits' }).click();
-    await page.getByText('The limits are changed.').waitFor();
+    await page.getByText('Limits changed.').waitFor();
     const changed = await read('builds');
     assert.deepEqual(
       [changed.dailySpendCapYuan, changed.totalSpendCapYuan, changed.dailyCalls],
@@ -115,7 +115,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await using console = await openConsole(server, { person: owner, at: '#/keys' });
     const { page } = console;
     await choose(page, 'server', 'Replace');
-    await page.getByLabel('The old key goes on for').selectOption('3600');
+    await page.getByLabel('The old key stays valid for').selectOption('3600');
     await page.getByRole('dialog').getByRole('button', { name: 'Replace' }).click();
     await page.getByText('The old key is valid until').waitFor();
     const key = await takeSecret(page);
@@ -129,7 +129,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.reload();
     await choose(page, 'server', 'Revoke');
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByText('The key is revoked.').waitFor();
+    await page.getByText('Key revoked.').waitFor();
     assert.equal(await chat(key), 401);
     await page.getByText('server', { exact: true }).waitFor({ state: 'detached' });
     await page.getByText('revoked', { exact: true }).click();
@@ -159,15 +159,15 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const made = await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
     await using console = await openConsole(server, { person: owner, at: '#/members' });
     const { page } = console;
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
-    await page.getByText('can read the balance of the account with a key').waitFor();
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByText('can read the balance with a key').waitFor();
     await page.getByRole('dialog').getByLabel('E-mail address').fill('grace@people.example');
-    await page.getByRole('dialog').getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
     await page.getByText('It is never shown again').waitFor();
     assert.match(await takeSecret(page), /#\/welcome\?token=/);
     await page.getByText('grace@people.example').waitFor();
-    await page.getByRole('button', { name: 'Take back' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
+    await page.getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
     await page.getByText('No open invitations').waitFor();
     const dialog = page.getByRole('dialog');
     await choose(page, 'Mo', 'Change limits');
@@ -180,11 +180,11 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const revokes = dialog.getByLabel('Revoke the keys of this person');
     assert.ok(await revokes.isChecked());
     await revokes.uncheck();
-    await page.getByText('Calls with the keys go on').waitFor();
-    await dialog.getByRole('combobox', { name: 'Hand the keys to' }).click();
+    await page.getByText('The keys keep working').waitFor();
+    await dialog.getByRole('combobox', { name: 'Transfer the keys to' }).click();
     await page.getByRole('option', { name: 'Ada' }).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('The person is removed.').waitFor();
+    await page.getByText('Member removed.').waitFor();
     await console.go(`#/keys?userId=${owner.id}`);
     await page.getByText('was Mo’s').waitFor();
     assert.equal((await ask(server, 'GET', '/keys', undefined, owner.headers)).body.data[0].id, made.body.id);
@@ -235,7 +235,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('delivered').waitFor();
     assert.equal(receiver.received[0]!.body.type, 'webhook.test');
     await page.getByRole('button', { name: 'Send again' }).click();
-    await page.getByText('The notice is sent once more.').waitFor();
+    await page.getByText('Notice sent again.').waitFor();
     await console.assertAccessible();
     await choose(page, receiver.url, 'Disable');
     await page.getByText('disabled', { exact: true }).waitFor();
@@ -252,7 +252,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const { page } = console;
     await page.getByLabel('Voucher code').fill(`${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}`);
     await page.getByRole('button', { name: 'Redeem' }).click();
-    await page.getByText('there is a typing mistake').waitFor();
+    await page.getByText('The code is mistyped').waitFor();
     await page.getByLabel('Voucher code').fill(code.toLowerCase());
     await page.getByRole('button', { name: 'Redeem' }).click();
     await page.getByText('¥5.50 are added to the balance.').waitFor();
@@ -273,12 +273,12 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     assert.equal((await ask(server, 'GET', '/session', undefined, elsewhere)).status, 401);
     await page.getByLabel('Current password').fill('not the password');
     await page.getByLabel('New password *').fill('another long password');
-    await page.getByLabel('New password, once more').fill('another long password');
+    await page.getByLabel('Repeat new password').fill('another long password');
     await page.getByRole('button', { name: 'Change the password' }).click();
-    await page.getByRole('alert').filter({ hasText: 'This did not work' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'This failed' }).waitFor();
     await page.getByLabel('Current password').fill(owner.password);
     await page.getByRole('button', { name: 'Change the password' }).click();
-    await page.getByText('The password is changed.').waitFor();
+    await page.getByText('Password changed.').waitFor();
     await signIn(server, { ...owner, password: 'another long password' });
     assert.equal((await ask(server, 'GET', '/session', undefined, owner.headers)).body.user.name, 'Ada L.');
   });

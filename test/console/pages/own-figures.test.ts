@@ -40,7 +40,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await page.reload();
     await input.getByText(/^¥2[.]6664/).waitFor();
     await input.getByText('list ¥3.00', { exact: true }).waitFor();
-    await page.getByText('pays 88.88% of the list prices').waitFor();
+    await page.getByText('pays 88.88% of the list price').waitFor();
     await console.assertAccessible();
     await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 10_000 });
   });
@@ -67,7 +67,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     const { page } = console;
     await page.getByRole('button', { name: 'Actions for twin' }).first().click();
     await page.getByRole('menuitem', { name: 'Its usage' }).click();
-    await page.getByText('Only the key twin').waitFor();
+    await page.getByText('Key twin').waitFor();
     const total = page.getByRole('region', { name: 'Figures' }).getByRole('row', { name: 'test-chat' });
     await total.getByRole('cell', { name: '1', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Show all keys' }).click();
@@ -179,7 +179,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     const form = page.locator('form').filter({ has: page.getByLabel('Threshold') });
     await saveForm(page, form);
     await console.go('#/');
-    await page.getByText('It is below ¥100.00').waitFor();
+    await page.getByText('It is below the threshold of ¥100.00').waitFor();
     await console.assertAccessible();
   });
 

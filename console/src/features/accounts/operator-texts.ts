@@ -2,10 +2,10 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const accountsTexts = pageTexts(
   {
-    lead: 'Who pays: each account has a balance, keys, people and perhaps a Coding Plan.',
+    lead: 'An account has a balance, API keys, members and optionally a Coding Plan.',
     create: 'New account',
     none: 'No accounts yet',
-    noneHint: 'Make one here, or import many from CSV with the command line.',
+    noneHint: 'Create one here, or import many from CSV with the command line.',
     noMatch: 'No account matches',
     verified: 'Verified',
     verifiedHint: 'Calls of an account that is not verified are refused.',

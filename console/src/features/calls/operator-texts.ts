@@ -2,22 +2,21 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const operatorCallsTexts = pageTexts(
   {
-    lead: 'Calls of all accounts, newest first, and requests that were refused before they became calls.',
+    lead: 'Calls of all accounts, newest first, and requests that were refused before they started.',
     refusals: 'Refusals',
     anyStatus: 'Any',
-    requestIdHint: 'of the gateway, the provider or the client',
-    requestAlone: 'A request id is searched for alone; the other filters do not count.',
-    noCalls: 'No call fits',
-    noCallsHint: 'Take a filter away, or choose a longer time. Requests that were refused are in the other tab.',
-    noRefusals: 'No refusal fits',
-    noRefusalsHint: 'Refusals are kept as long as the configuration says (retention.refusals).',
+    requestIdHint: 'from the gateway, the provider or the client',
+    requestAlone: 'With a request id, the other filters are ignored.',
+    noCalls: 'No matching calls',
+    noCallsHint: 'Remove a filter or choose a longer period. Refused requests are in the other tab.',
+    noRefusals: 'No matching refusals',
+    noRefusalsHint: 'Refusals are kept for the configured time (retention.refusals).',
     code: 'Code',
-    noCall: 'There is no record of this call',
-    noCallHint:
-      'A call in flight has its record when it has ended; old records are dropped after the time that the configuration says (retention.calls).',
-    forOperators: 'For operators only',
+    noCall: 'No record of this call',
+    noCallHint: 'A call is recorded when it ends. Old records are deleted after the configured time (retention.calls).',
+    forOperators: 'Operators only',
     resolvedBy: 'Resolved by',
-    changesOfCall: 'Refunds and resolutions in the change log',
+    changesOfCall: 'Refunds and resolutions in the audit log',
   },
   {
     lead: '所有账户的调用，最新在前；以及在成为调用之前被拒绝的请求。',
@@ -34,6 +33,6 @@ export const operatorCallsTexts = pageTexts(
     noCallHint: '进行中的调用结束后才有记录；旧记录在配置的期限（retention.calls）后删除。',
     forOperators: '仅管理员可见',
     resolvedBy: '处理者',
-    changesOfCall: '变更日志中的退款与处理',
+    changesOfCall: '审计日志中的退款与处理',
   },
 );

@@ -2,22 +2,21 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const callsTexts = pageTexts(
   {
-    lead: 'Every call with what it used and cost, and requests that were refused.',
+    lead: 'Every call with its usage and cost, and refused requests.',
     refused: 'Refused requests',
     anyModel: 'any model',
     anyKey: 'any key',
     anyPerson: 'anybody',
     anyStatus: 'any status',
-    requestIdHint: 'ours, or your own',
-    daysOf: (timezone: string) => `Calls that began on these days of ${timezone}.`,
-    nothing: 'No such calls',
-    nothingHint: 'Change the filter, or make a first call: the quickstart shows how.',
+    requestIdHint: 'from the gateway or your client',
+    daysOf: (timezone: string) => `Calls that began on these days (${timezone}).`,
+    nothing: 'No matching calls',
+    nothingHint: 'Change the filter, or make your first call with the quickstart.',
     noRefusals: 'Nothing was refused',
-    noRefusalsHint:
-      'Requests that are refused (wrong keys, limits, bodies that cannot be read) stand here with the reason.',
+    noRefusalsHint: 'Refused requests (wrong key, limit reached, invalid body) appear here with the reason.',
     codeHint: 'such as rate_limit_exceeded',
-    refusedOnDaysOf: (timezone: string) => `Requests that were refused on these days of ${timezone}.`,
-    refusalsOfRequest: 'Refused under this request id',
+    refusedOnDaysOf: (timezone: string) => `Requests that were refused on these days (${timezone}).`,
+    refusalsOfRequest: 'Refusals with this request id',
   },
   {
     lead: '每次调用的用量与扣费，以及被拒绝的请求。',

@@ -2,12 +2,12 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const unresolvedTexts = pageTexts(
   {
-    lead: 'Their node died in the middle of them. Nobody here knows whether the provider ran them: what they had reserved was given back, and nothing was charged. Compare with the provider’s own list, and decide on each, once.',
-    empty: 'No call waits for a decision',
-    emptyHint: 'Calls come here if a node of the gateway died while they ran.',
+    lead: 'The node failed during these calls, so it is unknown whether the provider ran them. Their reservations are released and nothing is charged. Compare with the provider’s usage list and decide each call once.',
+    empty: 'No unresolved calls',
+    emptyHint: 'Calls appear here if a node failed while they ran.',
     when: 'Began',
-    route: 'At the provider',
-    held: 'Had reserved',
+    route: 'Provider model',
+    held: 'Reserved',
     tokens: (count: string) => `${count} tokens`,
     ids: 'Call and request',
     decide: 'Decide',

@@ -2,20 +2,20 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const configTexts = pageTexts(
   {
-    lead: 'As this node has loaded it: after environment variables and defaults, without secrets. It is changed in the file, and taken over without a restart if it can be.',
+    lead: 'The configuration of this node, with environment variables and defaults, without secrets. Edit the file to change it; most settings apply without a restart.',
     inForce: 'In force',
     file: 'File',
-    noFile: 'none: defaults and the environment',
+    noFile: 'none (defaults and environment)',
     loaded: 'Loaded',
-    overridden: 'From flags or environment',
+    overridden: 'Set by flags or environment',
     lastErrorAt: 'Refused',
     needsRestart: 'Some changes need a restart',
-    needsRestartHint: 'These are in the file, and come into force when the gateway starts anew:',
+    needsRestartHint: 'These changes apply after a restart:',
     settings: 'Settings',
-    search: 'Search the settings',
+    search: 'Search settings',
     searchHint: 'a name or a value, such as timeouts or acme',
     found: (count: number) => (count === 1 ? '1 line' : `${count} lines`),
-    nothing: 'No line has this',
+    nothing: 'No matching lines',
     copy: 'Copy all settings',
   },
   {

@@ -2,10 +2,10 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const operatorKeysTexts = pageTexts(
   {
-    lead: 'Keys are shown when they are made, and never again.',
+    lead: 'Keys are shown once, when they are created.',
     create: 'New key',
     none: 'No keys yet',
-    noneHint: 'Programs need one to make calls for this account.',
+    noneHint: 'Programs need a key to make calls for this account.',
   },
   {
     lead: '密钥仅在创建时显示一次。',

@@ -12,7 +12,7 @@ export const statementTexts = pageTexts(
     models: 'By model',
     calls: 'Calls',
     netCharge: 'Charged less refunds',
-    notOver: 'The month is not over: the figures still change.',
+    notOver: 'The month is not complete; the figures still change.',
     timezone: (zone: string) => `Days of ${zone}`,
   },
   {

@@ -2,15 +2,15 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const ledgerTexts = pageTexts(
   {
-    lead: 'Every change of the balance is an entry that stays as it is. The balance is their sum.',
+    lead: 'Every change of the balance is an immutable entry. The balance is their sum.',
     ledger: 'Ledger',
     statement: 'Statement',
     balanceAfter: 'Balance after',
     nothing: 'No entries yet',
-    nothingHint: 'The first top-up or the first call makes one.',
-    noneFits: 'No entry fits',
-    noneFitsHint: 'Take a filter away, or choose a longer time.',
-    daysOf: (timezone: string) => `Entries of these days of ${timezone}.`,
+    nothingHint: 'The first top-up or call creates an entry.',
+    noneFits: 'No matching entries',
+    noneFitsHint: 'Remove a filter or choose a longer period.',
+    daysOf: (timezone: string) => `Entries of these days (${timezone}).`,
   },
   {
     lead: '余额的每次变动都是一条不可修改的账目，余额即所有账目之和。',

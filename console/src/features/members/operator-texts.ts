@@ -3,19 +3,19 @@ import { pageTexts } from '../../parts/texts.ts';
 export const peopleTexts = pageTexts(
   {
     title: 'People',
-    lead: 'Owners see the money and manage people; members use their own keys.',
-    none: 'Nobody belongs to this account yet',
-    noneHint: 'Invite somebody new, or add a user that is here already.',
-    invite: 'Invite somebody new',
-    inviteHint: 'Makes a user and a link by which the person chooses a password. Send the link yourself.',
+    lead: 'Owners see balances and manage members. Members use their own keys.',
+    none: 'No members yet',
+    noneHint: 'Invite a new user, or add an existing one.',
+    invite: 'Invite a new user',
+    inviteHint: 'Creates a user and a link to choose a password. Send the link yourself.',
     add: 'Add a user',
-    addHint: 'Somebody who signs in here already.',
+    addHint: 'A user who can already sign in.',
     user: 'User',
     userHint: 'Type a part of the name or the e-mail address.',
-    roleQuestion: (name: string) => `The role of ${name} changes at once.`,
-    newLinkQuestion: (name: string) => `Makes a link by which ${name} chooses a password. Earlier links are void.`,
+    roleQuestion: (name: string) => `The role of ${name} changes immediately.`,
+    newLinkQuestion: (name: string) => `Creates a link for ${name} to choose a password. Earlier links become invalid.`,
     removeQuestion: (name: string) =>
-      `${name} leaves the account at once. Other keys of the account that the person knows go on; revoke them under “API keys”.`,
+      `${name} loses access immediately. Account keys that this person knows keep working; revoke them under “API keys”.`,
   },
   {
     title: '成员',

@@ -2,14 +2,14 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const modelsTexts = pageTexts(
   {
-    lead: 'What may be called here. Prices are in yuan per million tokens if nothing else is said.',
+    lead: 'Available models. Prices are in yuan per million tokens unless stated otherwise.',
     searchHint: 'a name or an operation',
-    factor: (percent: string) => `Your account pays ${percent} of the list prices: the prices below are yours.`,
+    factor: (percent: string) => `Your account pays ${percent} of the list price. The prices below include it.`,
     listPrice: (price: string) => `list ${price}`,
     inPlan: 'in your Coding Plan',
     aliases: (names: string) => `also ${names}`,
     context: 'Context',
-    output: 'Longest output',
+    output: 'Max. output',
     tokens: (count: string) => `${count} tokens`,
     operations: 'Operations',
     now: { base: 'all day', peak: 'peak price now', off_peak: 'off-peak price now' },
@@ -17,10 +17,11 @@ export const modelsTexts = pageTexts(
     peak: 'Peak',
     offPeak: 'Off-peak',
     peakHours: (ranges: string, zone: string) => `Peak ${ranges} (${zone})`,
-    dayLabel: (ranges: string, zone: string, now: string) => `Peak hours ${ranges} of ${zone}; it is ${now} there now.`,
+    dayLabel: (ranges: string, zone: string, now: string) =>
+      `Peak hours ${ranges} (${zone}); the local time is ${now}.`,
     priced: 'For',
-    pricedTokens: 'Tokens: per million',
-    nothing: 'No model fits',
+    pricedTokens: 'Per million tokens',
+    nothing: 'No matching models',
     prices: {
       inputYuanPerMillion: 'Input',
       cachedInputYuanPerMillion: 'Cached input',

@@ -2,10 +2,10 @@ import { defineTexts } from '../../text/language.tsx';
 
 export const plansTexts = defineTexts(
   {
-    lead: 'The Coding Plans of the configuration. They are changed there; an account is granted one on its page.',
+    lead: 'Coding Plans are defined in the configuration. Grant a plan on the page of an account.',
     none: 'The configuration has no plans',
-    noneHint: 'Add one under “plans” in the configuration file; it is in force as soon as the file is saved.',
-    toConfig: 'To the configuration',
+    noneHint: 'Add one under “plans” in the configuration file. It applies as soon as you save the file.',
+    toConfig: 'Configuration',
     active: 'Active subscriptions',
     moreThan: (count: string) => `more than ${count}`,
   },

@@ -2,20 +2,20 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const operatorPlanTexts = pageTexts(
   {
-    remains: 'What remains',
-    none: 'No plan is active',
-    noneHint: 'Grant one: calls at the addresses of the Coding Plan then count against it, and cost nothing each.',
+    remains: 'Remaining',
+    none: 'No active plan',
+    noneHint: 'Grant a plan: calls to the Coding Plan addresses then count against it instead of the balance.',
     again: 'Usable again',
-    noSubscriptions: 'No plan was granted yet',
+    noSubscriptions: 'No plans granted yet',
     grant: 'Grant a plan',
-    grantHint: 'For one period. An account has one active plan at most.',
+    grantHint: 'For one period. An account can have one active plan.',
     startsAt: 'From',
-    startsAtHint: 'Empty: from now on.',
+    startsAtHint: 'Leave empty to start now.',
     noPlans: 'The configuration has no plans.',
     renew: 'Renew',
-    renewQuestion: 'It ends one period later. Its weeks and periods go on from the same beginning.',
+    renewQuestion: 'It ends one period later. Weeks and periods keep their start times.',
     cancel: 'Cancel the plan',
-    cancelQuestion: 'Calls of the plan are refused at once. This cannot be taken back; nothing is paid back.',
+    cancelQuestion: 'Calls on the plan are refused immediately. This cannot be undone, and nothing is refunded.',
   },
   {
     remains: '剩余额度',

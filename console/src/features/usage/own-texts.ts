@@ -2,19 +2,19 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const ownUsageTexts = pageTexts(
   {
-    lead: 'What was used and charged, by day of the billing time zone. Refunds are taken off.',
+    lead: 'Usage and charges by day of the billing time zone, net of refunds.',
     perDay: 'Per day',
-    perDayLabel: 'Bars by day; the table below has the figures.',
-    shares: 'In the whole range',
-    sharesLabel: 'Shares of the whole range; the list beside it has the figures.',
+    perDayLabel: 'Bars by day; see the table below.',
+    shares: 'Whole period',
+    sharesLabel: 'Shares of the whole period; see the list.',
     figures: 'Figures',
     group: 'Group',
     inputTokens: 'Input tokens',
     outputTokens: 'Output tokens',
-    cut: 'There are more groups than a page shows; the CSV has all of them.',
+    cut: 'Not all groups are shown; the CSV has all of them.',
     nothing: 'No calls on these days',
-    nothingHint: 'Choose other days, or make a first call: the quickstart shows how.',
-    onlyKey: (name: string) => `Only the key ${name}`,
+    nothingHint: 'Choose other days, or make your first call with the quickstart.',
+    onlyKey: (name: string) => `Key ${name}`,
     allKeys: 'Show all keys',
   },
   {

@@ -4,12 +4,12 @@ import { pageTexts } from '../../parts/texts.ts';
 export const usageTexts = pageTexts(
   {
     by: 'Grouped by',
-    measure: 'What the charts show',
+    measure: 'Metric',
     calls: 'Calls',
     tokens: 'Tokens',
     unknownKey: 'unknown key',
-    completeUntil: (at: string) => `Complete up to calls that ended before ${at}.`,
-    summing: 'Older calls are still being summed.',
+    completeUntil: (at: string) => `Includes calls that ended before ${at}.`,
+    summing: 'Older calls are still being aggregated.',
     dimensions: {
       model: 'Model',
       provider: 'Provider',
@@ -22,7 +22,7 @@ export const usageTexts = pageTexts(
   },
   {
     by: '分组方式',
-    measure: '图表内容',
+    measure: '指标',
     calls: '调用次数',
     tokens: 'Token',
     unknownKey: '未知密钥',

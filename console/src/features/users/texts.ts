@@ -2,40 +2,42 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const usersTexts = pageTexts(
   {
-    lead: 'People who may sign in here, and tokens by which programs use the admin API.',
+    lead: 'Users who can sign in, and admin tokens for programs.',
     users: 'Users',
     tokens: 'Admin tokens',
     create: 'New user',
     createHint:
-      'Makes a link by which the person chooses a password. Send it yourself. To add somebody to an account, use the page of the account.',
+      'Creates a link to choose a password. Send it yourself. To add a user to an account, use the page of the account.',
     operatorsOnly: 'Operators and auditors only',
     none: 'No users yet',
-    noneHint: 'Make one here, or invite somebody on the page of an account.',
-    roles: { none: 'no operator', auditor: 'Auditor', operator: 'Operator', export: 'Export only' },
-    roleHint: 'Operators may do everything in the admin API; auditors may read everything.',
+    noneHint: 'Create one here, or invite a user on the page of an account.',
+    roles: { none: 'no role', auditor: 'Auditor', operator: 'Operator', export: 'Export only' },
+    roleHint: 'Operators can do everything in the admin API; auditors can read everything.',
     noPassword: 'no password yet',
     editOf: (name: string) => `Edit ${name}`,
-    linkQuestion: (name: string) => `Makes a link by which ${name} chooses a new password. Earlier links are void.`,
+    linkQuestion: (name: string) =>
+      `Creates a link for ${name} to choose a new password. Earlier links become invalid.`,
     suspendQuestion: (name: string) =>
-      `${name} is signed out at once and cannot sign in. Keys that the person knows go on.`,
-    reactivateQuestion: (name: string) => `${name} may sign in again.`,
+      `${name} is signed out immediately and cannot sign in. Keys that this person knows keep working.`,
+    reactivateQuestion: (name: string) => `${name} can sign in again.`,
     signOut: 'Sign out everywhere',
-    signOutQuestion: (name: string) => `All sessions of ${name} end at once.`,
+    signOutQuestion: (name: string) => `All sessions of ${name} end immediately.`,
     removeQuestion: (name: string) =>
-      `${name} is deleted with all memberships and sessions. Keys that the person knows go on. This cannot be taken back.`,
+      `${name} is deleted with all memberships and sessions. Keys that this person knows keep working. This cannot be undone.`,
     newToken: 'New token',
-    tokensLead: 'The token of the environment is not among them.',
+    tokensLead: 'The token from the environment is not listed.',
     noTokens: 'No tokens yet',
-    noTokensHint: 'Programs that use the admin API get one each, so that the change log says which one it was.',
+    noTokensHint: 'Give each program its own token, so that the audit log identifies it.',
     tokenRoleHint:
-      'Operators may change everything, but make no operators; auditors may read everything; the third may take a backup of the database and nothing else.',
+      'Operators can change everything except create operators. Auditors can read everything. Export only can download a backup.',
     confirm: 'Confirm',
-    confirmQuestion: (name: string) => `${name} was made by a token. Confirmed, the person stays when the token ends.`,
-    unconfirmed: 'made by a token, not confirmed',
+    confirmQuestion: (name: string) =>
+      `${name} was created by a token. After confirmation the user remains when the token is revoked.`,
+    unconfirmed: 'created by a token, not confirmed',
     tokenHint: 'The new token. Copy it now: it is never shown again.',
-    expiresHint: 'Empty: it does not expire.',
+    expiresHint: 'Leave empty for no expiry.',
     revokeQuestion: (name: string) =>
-      `Every node refuses “${name}” at once, and the tokens that it made. People whom it made and nobody confirmed are suspended. This cannot be taken back.`,
+      `“${name}” and the tokens that it created are refused immediately. Unconfirmed users that it created are suspended. This cannot be undone.`,
   },
   {
     lead: '可登录本站的人员，以及程序调用管理 API 所用的令牌。',
@@ -59,7 +61,7 @@ export const usersTexts = pageTexts(
     newToken: '创建令牌',
     tokensLead: '不含环境变量中的令牌。',
     noTokens: '还没有令牌',
-    noTokensHint: '建议让调用管理 API 的每个程序使用各自的令牌，以便变更日志区分来源。',
+    noTokensHint: '建议让调用管理 API 的每个程序使用各自的令牌，以便审计日志区分来源。',
     tokenRoleHint: '管理员可修改全部内容，但不能创建管理员；审计员可查看全部内容；第三种仅可备份数据库。',
     confirm: '确认',
     confirmQuestion: (name: string) => `${name} 由令牌创建。确认后，令牌失效时此用户仍保留。`,

@@ -2,21 +2,21 @@ import { defineTexts } from '../../text/language.tsx';
 
 export const redeemTexts = defineTexts(
   {
-    lead: 'A voucher gives the account money or a Coding Plan. It works once.',
+    lead: 'A voucher adds money or a Coding Plan to the account. It works once.',
     code: 'Voucher code',
-    codeHint: 'Case, blanks and hyphens do not matter.',
+    codeHint: 'Case, spaces and hyphens are ignored.',
     redeem: 'Redeem',
-    redeemed: 'The voucher is redeemed',
-    gaveMoney: (amount: string) => `${amount} are added to the balance.`,
-    gavePlan: (plan: string, until: string) => `The plan ${plan} is in force until ${until}.`,
-    gavePlanAlone: (plan: string) => `The plan ${plan} is in force.`,
+    redeemed: 'Voucher redeemed',
+    gaveMoney: (amount: string) => `${amount} was added to the balance.`,
+    gavePlan: (plan: string, until: string) => `The plan ${plan} is active until ${until}.`,
+    gavePlanAlone: (plan: string) => `The plan ${plan} is active.`,
     codeEnd: (end: string, at: string) => `The voucher that ends in ${end}, redeemed ${at}.`,
     showLedger: 'Show the ledger',
     showPlan: 'Show the plan',
     errors: {
-      '400': 'This is no code: there is a typing mistake. Compare it with the voucher.',
-      '404': 'There is no such voucher, or another account has redeemed it.',
-      '429': 'Too many wrong codes were tried. Wait some seconds, and try again.',
+      '400': 'The code is mistyped. Compare it with the voucher.',
+      '404': 'This voucher does not exist or was redeemed by another account.',
+      '429': 'Too many wrong codes. Wait a few seconds and try again.',
     } as { readonly [status: string]: string },
   },
   {

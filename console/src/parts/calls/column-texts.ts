@@ -8,8 +8,8 @@ export const callColumnTexts = pageTexts(
     refunded: (amount: string) => `${amount} refunded`,
     held: (amount: string) => `${amount} reserved`,
     times: (count: number) => `${count} times in that minute`,
-    unknownCaller: 'nobody known',
-    message: 'What was said',
+    unknownCaller: 'unknown',
+    message: 'Message',
     ownRequestId: (id: string) => `client: ${id}`,
   },
   {

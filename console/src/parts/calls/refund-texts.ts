@@ -4,12 +4,12 @@ export const refundTexts = pageTexts(
   {
     title: 'Refund a call',
     refundOf: (amount: string) => `Refund ${amount}`,
-    refundAll: 'Refund all that is left',
+    refundAll: 'Refund the rest',
     charged: 'Charged',
-    refunded: 'Refunded already',
-    left: 'Left to refund',
-    amountHint: 'Empty: all that is left.',
-    nothingLeft: 'All of this charge is refunded already.',
+    refunded: 'Already refunded',
+    left: 'Refundable',
+    amountHint: 'Leave empty to refund the rest.',
+    nothingLeft: 'This charge is already fully refunded.',
     done: (amount: string, balance: string) => `${amount} refunded. The balance of the account is ${balance}.`,
   },
   {
