@@ -91,10 +91,11 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'At most {} invitations may be open at a time. Take one back first.': '最多同时有 {1} 个待接受的邀请，请先撤回一个。',
   '{} invitations were made for the account in a day, which is the most. Make further ones tomorrow.':
     '一天内已为账户创建 {1} 个邀请，达到上限。请明天再创建。',
-  'At least {} characters. Several words are easy to remember.': '至少 {1} 个字符。几个词连起来更容易记住。',
+  'Use at least {} characters. Several words are easy to remember.': '至少 {1} 个字符。几个词连起来更容易记住。',
   'At least {} characters.': '至少 {1} 个字符。',
   'At most {} characters.': '最多 {1} 个字符。',
-  'Not the e-mail address or the name itself.': '不能与邮箱或名称相同。',
+  'Use at most {} characters.': '最多 {1} 个字符。',
+  'Do not use your e-mail address or name.': '不能与邮箱或名称相同。',
   'Is missing.': '尚未填写。',
   // Keys, tokens, endpoints.
   'The key is revoked or has expired. Create another one.': '密钥已吊销或已过期，请创建新的密钥。',
