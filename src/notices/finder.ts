@@ -6,38 +6,37 @@ import type { NodeStatus, NodeWatch } from './node-watch.ts';
 import type { DueNotice } from './notice.ts';
 import type { ExpiringKey, NewNotices, NoticeStore } from './notice-store.ts';
 
-/** Read anew at each round. */
+/** Configured values, read in each round. */
 interface FinderTerms {
   readonly routeDownAfterMs: number;
-  /** How long notices are kept. */
   readonly keptMs: number;
 }
 
 interface FinderParts {
   readonly store: NoticeStore;
   readonly terms: () => FinderTerms;
-  /** How notices are stored, read anew each time. */
+  /** How notices are stored, read for each batch. */
   readonly options: () => NewNotices;
-  /** What this node knows of its routes and credentials. */
+  /** Status of this node's routes and credentials. */
   readonly status: () => NodeStatus;
   readonly watch: NodeWatch;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Something was stored that may be sent. */
+  /** Called when notices may have been stored. */
   readonly onNotices: () => void;
   readonly intervalMs: number;
 }
 
-/** Keys are told of when they have so many days left. */
+/** Owners are notified this many days before a key expires. */
 const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
-/** Looking for keys and for what is old is a question to an index. */
+/** Interval of the scans for expiring keys and old notices, which are index lookups. */
 const SELDOM_MS = 60_000;
 
 /**
- * Finds what is to be told of keys that expire, and of the routes and credentials of this node, and forgets old notices: in the background,
- * slice by slice. What follows from balances and plans is found by `account-finder.ts`.
+ * Finds notices about expiring keys and about this node's routes and credentials, and deletes old notices. Runs in the background, in
+ * batches. Notices about balances and plans are found by `account-finder.ts`.
  */
 export function createFinder(parts: FinderParts): BackgroundJob {
   const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = parts;
@@ -57,7 +56,7 @@ export function createFinder(parts: FinderParts): BackgroundJob {
     for (const days of KEY_DAYS) {
       const decide = (key: ExpiringKey) => decideKey(key, days, nowMs);
       const slice = () => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options());
-      // A node that stops leaves what is left to the next one: it is in the database.
+      // What remains is left to the next node.
       while (!isStopping() && (await slice()) === 'more') onNotices();
     }
     onNotices();
@@ -73,12 +72,12 @@ export function createFinder(parts: FinderParts): BackgroundJob {
       await lookSeldom(isStopping);
     },
     logger,
-    failing: 'notices could not be looked for; it is tried again, and calls go on',
-    recovered: 'notices are looked for again',
+    failing: 'failed to find notices; retrying (calls are not affected)',
+    recovered: 'notices are found again',
   });
 }
 
-/** With a day left only the second of the two is said. */
+/** A key that already has at most one day left gets only the one-day notice. */
 function decideKey(key: ExpiringKey, daysLeft: number, nowMs: number): DueNotice | null {
   const { accountId, id, name, prefix, expiresAtMs } = key;
   if (expiresAtMs <= nowMs || KEY_DAYS.some((days) => days < daysLeft && expiresAtMs <= nowMs + days * DAY_MS))

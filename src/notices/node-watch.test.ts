@@ -20,7 +20,7 @@ const routes = (...all: NodeStatus['routes']): NodeStatus => ({ routes: all, cre
 const at = (seconds: number) => ({ nowMs: seconds * 1_000, routeDownAfterMs: 60_000 });
 
 describe('the watch of a node', () => {
-  it('tells once of a route that stays down, until it was up again', () => {
+  it('reports a route that stays down once, until it was up again', () => {
     const watch = new NodeWatch('node_1');
     const look = (isUp: boolean, seconds: number): number => {
       const due = watch.look(routes(route('a', isUp)), at(seconds));
@@ -37,7 +37,7 @@ describe('the watch of a node', () => {
     );
   });
 
-  it('tells again of what could not be stored', () => {
+  it('repeats notices that could not be stored', () => {
     const watch = new NodeWatch('node_1');
     watch.look(routes(route('a', false)), at(0));
     const due = watch.look(routes(route('a', false)), at(60));
@@ -45,7 +45,7 @@ describe('the watch of a node', () => {
     assert.deepEqual(watch.look(routes(route('a', false)), at(70)), due);
   });
 
-  it('says whether the model has another route', () => {
+  it('reports whether the model has another route', () => {
     const watch = new NodeWatch('node_1');
     const down = [route('a', false), route('b', true), route('c', false, 'other')];
     watch.look(routes(...down), at(0));
@@ -59,7 +59,7 @@ describe('the watch of a node', () => {
     );
   });
 
-  it('tells at once of a refused credential, once', () => {
+  it('reports a refused credential immediately and once', () => {
     const watch = new NodeWatch('node_1');
     const status = { routes: [], credentials: [credential(true)] };
     const due = watch.look(status, at(0));
@@ -75,7 +75,7 @@ describe('the watch of a node', () => {
     assert.equal(watch.look(status, at(30)).length, 1);
   });
 
-  it('forgets what the configuration has no longer', () => {
+  it('forgets what is no longer configured', () => {
     const watch = new NodeWatch('node_1');
     watch.look(routes(route('a', false)), at(0));
     watch.look(routes(), at(30));

@@ -1,6 +1,6 @@
 import type { DueNotice } from './notice.ts';
 
-/** What a node knows by itself: the state of its routes, and of the credentials of providers. */
+/** What a node knows about its routes and the credentials of its providers. */
 export interface NodeStatus {
   readonly routes: readonly WatchedRoute[];
   readonly credentials: readonly WatchedCredential[];
@@ -11,14 +11,13 @@ interface WatchedRoute {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** Whether its breaker is closed. */
   readonly isUp: boolean;
   readonly reason: string | null;
 }
 
 interface WatchedCredential {
   readonly provider: string;
-  /** As the configuration names it; never its value. */
+  /** The credential's name in the configuration, never its value. */
   readonly name: string;
   readonly isRefused: boolean;
   readonly status: number | null;
@@ -26,11 +25,13 @@ interface WatchedCredential {
 
 interface WatchTerms {
   readonly nowMs: number;
-  /** How long a route has to be down before it is said. */
+  /** Minimum duration of an outage before a notice. */
   readonly routeDownAfterMs: number;
 }
 
-/** Nodes see the same outage, each a little later, and a route may come and go: it is said once in this time. */
+/**
+ * Minimum interval between notices about the same subject. Nodes detect the same outage at different times, and a route may go up and down.
+ */
 const QUIET_MS = 3_600_000;
 
 interface Trouble {
@@ -39,9 +40,9 @@ interface Trouble {
 }
 
 /**
- * Watches a node: tells of a route that stays down, and of a credential that its provider refuses, once until it works again.
- * It looks at what the node knows anyway, from time to time, so that no call has to tell it anything. It remembers what is
- * in trouble now, of the routes and credentials of the configuration alone.
+ * Watches a node for routes that stay down and credentials that providers refuse; each is notified once until it works again. The watch
+ * polls what the node already knows, so calls need not report anything. It remembers only present problems of configured routes and
+ * credentials.
  */
 export class NodeWatch {
   readonly #troubles = new Map<string, Trouble>();
@@ -51,7 +52,7 @@ export class NodeWatch {
     this.#nodeId = nodeId;
   }
 
-  /** What is due now. It comes again at each look until `said` is called for it. */
+  /** Returns the due notices. They are returned again until `said` is called with them. */
   look({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
@@ -99,7 +100,7 @@ export class NodeWatch {
     return due;
   }
 
-  /** These are stored, or another node has said them. */
+  /** Marks notices as stored, by this node or another one. */
   said(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
       const known = this.#troubles.get(`${kind} ${subject}`);

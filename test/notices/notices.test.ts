@@ -280,7 +280,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     const made = await g.admin('POST', '/webhooks', { url: receiver.url, events: ['key.expiring'] });
     const path = `/webhooks/${made.body.id}`;
     const disabled = await g.admin('PATCH', path, { status: 'disabled' });
-    assert.deepEqual([disabled.body.status, disabled.body.statusReason], ['disabled', 'Disabled by hand.']);
+    assert.deepEqual([disabled.body.status, disabled.body.statusReason], ['disabled', 'Disabled manually.']);
     assert.equal((await g.admin('POST', `${path}/test`)).status, 409);
     const active = await g.admin('PATCH', path, { status: 'active', events: null });
     assert.deepEqual([active.body.status, active.body.statusReason, active.body.events], ['active', null, null]);
