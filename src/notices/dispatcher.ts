@@ -202,7 +202,7 @@ export function createDispatcher(parts: DispatcherParts) {
 }
 
 /** Retried later, like a temporary failure of the mail server. */
-const TOO_MANY_MAILS = failed(null, 'Too many mails were sent to this address, or for this account.');
+const TOO_MANY_MAILS = failed(null, 'Too many mails were sent to this address or for this account.');
 
 const NO_ENDPOINT: SendResult = { ...failed(null, 'The endpoint was deleted.'), isFinal: true };
 

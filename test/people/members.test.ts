@@ -183,7 +183,7 @@ describe(`the people of an account`, () => {
     await sql(g.database, 'update user_links set used_at = created_at');
     const beyond = await invite();
     assert.deepEqual([beyond.status, beyond.body.error.code], [409, 'conflict_error']);
-    assert.match(beyond.body.error.message, /^200 invitations were made/);
+    assert.match(beyond.body.error.message, /^200 invitations were created/);
     assert.equal((await ask(g, 'GET', '/invitations', undefined, owner.headers)).body.data.length, 0);
   });
 });

@@ -1,6 +1,6 @@
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 
-/** The names of the accounts of items, by their ids, in one question. Items of nobody have none. */
+/** Looks up account names by id in one query. */
 export function accountNamesOf(
   accounts: Pick<AccountStore, 'findNames'>,
   items: readonly { readonly accountId: string | null }[],

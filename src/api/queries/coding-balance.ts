@@ -4,8 +4,8 @@ import { BALANCE_QUERY, type Query } from './query.ts';
 import { codingBalanceResponse } from './schemas.ts';
 
 /**
- * What remains of the account's plan (contract 2.3, 4.10). Nothing is reserved, charged or recorded. When a used-up plan can
- * be used again stands in a header, because the contract says which fields the snapshot has.
+ * The remaining limits of the account's plan (contract 2.3, 4.10). The contract fixes the fields of the snapshot, so a header reports when
+ * a used-up plan can be used again.
  */
 export const codingBalance: Query = {
   name: BALANCE_QUERY,
