@@ -179,7 +179,7 @@ process.stdin.once('data', async () => {
       },
     });
     assert.deepEqual(messages, [
-      `Waiting up to 10 seconds for process ${child.pid} (listening on http://127.0.0.1:${child.pid}) to let go of the data directory ${dataDir}.`,
+      `Waiting up to 10 seconds for process ${child.pid} (listening on http://127.0.0.1:${child.pid}) to release the data directory ${dataDir}.`,
     ]);
     assert.equal(readDataDirOwner(dataDir)?.pid, process.pid);
     lock.release();
@@ -200,7 +200,7 @@ process.stdin.once('data', async () => {
     mkdirSync(join(dataDir, 'gateway.lock'));
     await assert.rejects(acquireDataDir(dataDir), (error) => {
       assert.ok(error instanceof NoLockError);
-      assert.match(error.message, /cannot be locked \(.+\)\. It has to be on a local disk/);
+      assert.match(error.message, /cannot be locked \(.+\)\. It must be on a local disk/);
       return true;
     });
   });

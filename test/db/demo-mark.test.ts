@@ -72,11 +72,11 @@ describe(`the demo's mark of a database`, () => {
   });
 
   inNew(
-    'is missing where a demo made the database that marked nothing, which is refused, with what to do',
+    'is missing if a demo of an earlier version created the database, which is refused with advice',
     async () => {
       await addAccount(stored.database);
       for (const served of [DEMO, OWN])
-        await refuses(withFile(served), /demo of a version that marked nothing made this database/);
+        await refuses(withFile(served), /created by the demo of an earlier version that set no mark/);
       await assert.rejects(setDemoMark(stored.database, withFile(DEMO)), (error: Error) =>
         error.message.includes(UPGRADE_FIRST),
       );

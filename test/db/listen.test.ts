@@ -170,8 +170,8 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
         assert.deepEqual(
           logs.lines.map(({ level, message }) => [level, message]),
           [
-            ['warn', 'notifications do not arrive; what depends on them is read from the database'],
-            ['info', 'notifications arrive again'],
+            ['warn', 'notifications are interrupted; affected data is read from the database'],
+            ['info', 'notifications restored'],
           ],
         );
         await channel.subscription.close();

@@ -45,7 +45,7 @@ describe('the local server, killed', () => {
       const next = await directory.start({ logger });
       assert.ok(!isRunning(pid));
       assert.notEqual(serverPid(cluster), pid);
-      assert.ok(lines.some(({ message }) => message === 'stopping the server of a gateway that was killed'));
+      assert.ok(lines.some(({ message }) => message === 'stopping the database server of a killed gateway'));
       await next.stop();
       assert.ok((await lastCommitted()) >= owner.committed());
     }
@@ -65,7 +65,7 @@ describe('the local server, killed', () => {
         const [found] = await query(server.connection, 'select max(number) as max from committed').catch(() => []);
         return found?.max === row?.number && serverPid(cluster) !== pid;
       }, 'the server does not run again');
-      assert.ok(lines.some(({ message }) => message === 'the database server has ended; it is started again'));
+      assert.ok(lines.some(({ message }) => message === 'the database server stopped unexpectedly; restarting'));
       await server.stop();
     }
   });

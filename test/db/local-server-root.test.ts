@@ -225,7 +225,7 @@ describe('the local server of root', { skip }, () => {
       try {
         await assert.rejects(
           own.start({ clustersDir: join(readOnly, 'clusters') }),
-          /can only be read.*Mount a volume there.*DATABASE_URL/,
+          /is read-only.*Mount a volume there.*DATABASE_URL/,
         );
       } finally {
         execFileSync('umount', [readOnly]);
@@ -238,7 +238,7 @@ describe('the local server of root', { skip }, () => {
       await (await own.start()).stop();
       execFileSync('chown', ['-R', '12345', own.dataDir]);
       const { said } = await startOwner(own, as(12_345));
-      assert.match(said, /was made by root, in .*and this process is user 12345\. Run as root/);
+      assert.match(said, /was created by root in .*but this process is user 12345\. Run as root/);
       await own.remove();
     });
   });

@@ -178,7 +178,7 @@ describe('the local server', () => {
     const version = join(cluster, 'PG_VERSION');
     const known = readFileSync(version, 'utf8');
     writeFileSync(version, '17\n');
-    await assert.rejects(directory.start(), /is of PostgreSQL 17, and .* is PostgreSQL 18.*Export it with/s);
+    await assert.rejects(directory.start(), /was created by PostgreSQL 17, but .* is PostgreSQL 18.*Export it with/s);
     writeFileSync(version, known);
     await (await directory.start()).stop();
   });
@@ -187,7 +187,7 @@ describe('the local server', () => {
     const earlier = makeServerDirectory();
     mkdirSync(join(earlier.dataDir, 'db'), { recursive: true });
     writeFileSync(join(earlier.dataDir, 'db/PG_VERSION'), '18\n');
-    await assert.rejects(earlier.start(), /db is of an earlier version of Faregate.*commit [0-9a-f]+.*db import/s);
+    await assert.rejects(earlier.start(), /created by an earlier version of Faregate.*commit [0-9a-f]+.*db import/s);
     assert.deepEqual(readdirSync(earlier.dataDir), ['db']);
     await earlier.remove();
   });
@@ -204,7 +204,7 @@ describe('the local server', () => {
     const server = await lost.start();
     await server.stop();
     rmSync(clusterOf(server), { recursive: true });
-    await assert.rejects(lost.start(), /is missing: it was made in/);
+    await assert.rejects(lost.start(), /is missing: it was created in/);
     const record = join(lost.dataDir, 'postgres.json');
     writeFileSync(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), isComplete: false }));
     await (await lost.start()).stop();
@@ -214,7 +214,7 @@ describe('the local server', () => {
   describe('programs that cannot be used are named with what helps', () => {
     const binaries = join(directory.path, 'programs');
     const cases: readonly (readonly [string, string | null, RegExp])[] = [
-      ['none', null, /database\.binaries is .*no programs "initdb" and "postgres"/],
+      ['none', null, /database\.binaries is .*does not contain the programs "initdb" and "postgres"/],
       [
         'of another C library',
         '#!/lib/ld-of-another-system.so',
@@ -223,7 +223,7 @@ describe('the local server', () => {
       [
         'of a version that is too old',
         '#!/bin/sh\necho "postgres (PostgreSQL) 16.2"',
-        /is PostgreSQL 16\.2, .* needs 17 or later/,
+        /is PostgreSQL 16\.2, .* requires 17 or later/,
       ],
       [
         'that fail',

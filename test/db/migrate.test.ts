@@ -144,7 +144,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
           (await catalogOf(database)).filter((line) => !line.includes('of_the_next')),
           catalog,
         );
-        await assert.rejects(migrate(database), new RegExp(`schema version ${NEXT}, but this program knows only`));
+        await assert.rejects(migrate(database), new RegExp(`schema version ${NEXT}, but this program supports only`));
       }));
   }
 
@@ -154,7 +154,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
       await recordOlder(database, [1, 41]);
       const before = await catalogOf(database);
       const refusal = new RegExp(
-        `The database is at schema version 41, and this program reads none before ${baseline!.version}\\. ${UPGRADE_FIRST}$`,
+        `The database is at schema version 41, but this program reads only version ${baseline!.version} and later\\. ${UPGRADE_FIRST}$`,
       );
       await assert.rejects(migrate(database), refusal);
       await assert.rejects(startOn(database), refusal);
@@ -167,7 +167,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
     withDatabase(await createTestDatabase(), async ({ database }) => {
       await database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
       const before = await catalogOf(database);
-      const refusal = new RegExp(`schema version 9999, but this program knows only ${versions.at(-1)}\\. Use a newer`);
+      const refusal = new RegExp(`schema version 9999, but this program supports only ${versions.at(-1)}\\. Use a newer`);
       await assert.rejects(migrate(database), refusal);
       await assert.rejects(startOn(database), refusal);
       assert.deepEqual(await catalogOf(database), before);
@@ -273,7 +273,7 @@ describe('nodes that start at once', { timeout: 60_000 }, () => {
           await tried.promise;
           assert.match(
             told[0]!,
-            /^The database is about to change .* locks that others hold: process \d+ \(faregate, /,
+            /^The database is about to be migrated.* locks held by others: process \d+ \(faregate, /,
           );
           const stop = new AbortController();
           const stopped = migrate(node, {

@@ -161,7 +161,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
         await assert.rejects(migrateAll(databases, { migrations }), (error: Error) => {
           assert.match(
             error.message,
-            /^Partition 2 \(schema faregate_02\) could not be brought up to date, and is as it was: .*"of_the_next" already exists\. /,
+            /^Partition 2 \(schema faregate_02\) could not be migrated and is unchanged: .*"of_the_next" already exists\. /,
           );
           assert.match(error.message, /then go on: faregate db migrate$/);
           return true;
@@ -214,7 +214,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       await beat.reached(1);
       await addPartition(databases);
       beat.release();
-      await assert.rejects(starting, /has a partition 1 that was added .* start it again\.$/);
+      await assert.rejects(starting, /has a partition 1 that was added .* restart the program\.$/);
     }));
 
   it('that are added while a node writes its first heartbeat are counted by it', () =>
@@ -236,7 +236,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       const refused = (words: RegExp) => assert.rejects(startOn(databases), words);
       await first!.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
       await refused(
-        /^SchemaError: Partition 1 \(schema faregate_01\) is at schema version 9999, but this program knows only \d+\. Use a newer/,
+        /^SchemaError: Partition 1 \(schema faregate_01\) is at schema version 9999, but this program supports only \d+\. Use a newer/,
       );
       await first!.script('delete from schema_migrations');
       await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is damaged/);
@@ -244,7 +244,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is missing: .*money there\.$/);
       await first!.script(`create schema faregate_01; comment on schema faregate_01 is 'mine'`);
       await refused(
-        /^SchemaError: Partition 1 \(schema faregate_01\) is not there: the schema of that name is "mine"\. /,
+        /^SchemaError: Partition 1 \(schema faregate_01\) is missing: the schema with that name is "mine"\. /,
       );
       assert.deepEqual(await versionsOf(second!), await versionsOf(databases.directory));
     }));
@@ -259,12 +259,12 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       );
     }));
 
-  it('are there whole or not at all: one that cannot be made leaves nothing', () =>
+  it('are there whole or not at all: one that cannot be created leaves nothing', () =>
     withPartitions(1, async (databases) => {
       const migrations = withNext('-- home: partition\ncreate table balances (in_the_way text);');
       await assert.rejects(
         addPartition(databases, { migrations }),
-        /^SchemaError: Partition 1 \(schema faregate_01\) could not be made: .*"balances" already exists\. Mend that/,
+        /^SchemaError: Partition 1 \(schema faregate_01\) could not be created: .*"balances" already exists\. Fix the cause/,
       );
       assert.deepEqual(await schemasOf(databases), [[0, null]]);
       const schemas = `select nspname from pg_namespace where nspname ~ '^faregate_'`;

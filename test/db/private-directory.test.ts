@@ -125,10 +125,10 @@ describe('a data directory', { timeout: 300_000 }, () => {
     const file = join(dataDir, 'file');
     writeFileSync(file, '');
     for (const [path, reason] of [
-      [link, /link cannot be used: .* is a link to .*nowhere, which is no directory or does not exist\. Mend that/],
+      [link, /link cannot be used: .* is a link to .*nowhere, which is not a directory or does not exist\. Fix the cause/],
       [join(link, 'below'), /below cannot be used: .*link is a link to/],
-      [file, /file cannot be used: .*file is no directory/],
-      [join(file, 'below'), /below cannot be used: .*file is no directory/],
+      [file, /file cannot be used: .*file is not a directory/],
+      [join(file, 'below'), /below cannot be used: .*file is not a directory/],
     ] as const) {
       assert.throws(() => makePrivateDirectory(path, logger), { name: 'UnusableDataDirError', message: reason });
     }
@@ -139,10 +139,10 @@ describe('a data directory', { timeout: 300_000 }, () => {
       symlinkSync(join(dataDir, 'nowhere'), join(dataDir, name));
       const refused = (message: RegExp) =>
         assert.throws(() => makePrivateDirectory(dataDir, logger), { name: 'UnusableDataDirError', message });
-      refused(new RegExp(`${name} is a link to .*nowhere, which is no directory or does not exist\\. Mend that`));
+      refused(new RegExp(`${name} is a link to .*nowhere, which is not a directory or does not exist\\. Fix the cause`));
       rmSync(join(dataDir, name));
       writeFileSync(join(dataDir, name), '');
-      refused(new RegExp(`${name} is no directory`));
+      refused(new RegExp(`${name} is not a directory`));
     });
   }
 
@@ -172,7 +172,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
       chmodSync(dataDir, 0o755);
       assert.throws(() => makePrivateDirectory(dataDir, logger, isRefused), {
         name: 'OpenDataDirError',
-        message: new RegExp(`may write to ${dataDir}/db/PG_VERSION`),
+        message: new RegExp(`can write to ${dataDir}/db/PG_VERSION`),
       });
       chmodSync(join(dataDir, 'db'), 0o700);
       makePrivateDirectory(dataDir, logger, isRefused);
@@ -182,7 +182,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
       chmodSync(dataDir, 0o755);
       makePrivateDirectory(dataDir, logger, isRefused);
       assert.deepEqual(warnings, [
-        `others on this machine may reach the data of the gateway; as their owner, run: chmod -R go= ${dataDir}`,
+        `other users of this machine can access the gateway’s data; as its owner, run: chmod -R go= ${dataDir}`,
       ]);
     });
 
