@@ -1,7 +1,6 @@
 import type { Change } from './changes-store.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/** Text in both languages of the console. */
 export interface Bilingual {
   readonly en: string;
   readonly zh: string;
@@ -47,7 +46,6 @@ export class ChangeFacts {
     return this.is(name) ?? this.was(name);
   }
 
-  /** Whether the subject existed before the change. */
   get wasThere(): boolean {
     return this.#change.before !== null;
   }
@@ -57,7 +55,6 @@ export class ChangeFacts {
     return quotedName(this.either('name') ?? this.either('prefix'));
   }
 
-  /** The account of the change. */
   get account(): Bilingual {
     const { accountId } = this.#change;
     if (accountId === null) return NOTHING;
@@ -65,13 +62,11 @@ export class ChangeFacts {
     return { en: ` account ${name}`, zh: `账户${name}` };
   }
 
-  /** The granted or redeemed plan, in quotes. */
   get plan(): string {
     const id = this.either('planId');
     return quotedName(this.either('planName') ?? (typeof id === 'string' ? (this.#names.plans.get(id) ?? id) : null));
   }
 
-  /** What a voucher contains: an amount or a plan. */
   get gift(): Bilingual {
     const amount = yuan(this.either('amountYuan'));
     return amount === '' ? { en: `plan ${this.plan}`, zh: `套餐${this.plan}` } : { en: amount, zh: ` ${amount}` };

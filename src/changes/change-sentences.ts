@@ -36,7 +36,6 @@ const changed =
     return { en: `changed ${en} ${name}`, zh: `修改${zh}${name}` };
   };
 
-/** Placeholders in sentences. */
 type Named = 'name' | 'account' | 'plan' | 'issuer';
 
 /** A fixed sentence in both languages, with placeholders in braces. */
@@ -104,7 +103,6 @@ const membership: Sentence = (facts) => {
     : { en: `added ${name} to${account.en} as ${as.en}`, zh: `将${name}加入${account.zh}，身份为${as.zh}` };
 };
 
-/** A change of an existing member: a new role or new limits. */
 const memberChanged: Sentence = (facts) => {
   if (facts.was('role') !== facts.is('role')) return membership(facts);
   const { name, account } = facts;
@@ -119,7 +117,6 @@ const memberRemoved: Sentence = (facts) => {
   return { en: `removed ${name} from${account.en}${keys.en}`, zh: `将${name}移出${account.zh}${keys.zh}` };
 };
 
-/** An action on a webhook endpoint of an account or of the operators. */
 const webhook =
   (en: string, zh: string, zhEnd = ''): Sentence =>
   (facts) => {

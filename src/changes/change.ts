@@ -5,7 +5,6 @@ export interface NewChange
   readonly before: object | null;
 }
 
-/** The result of a completed change. */
 export interface ChangeResult {
   /** The actor at the end: a visitor may have signed in meanwhile. */
   readonly actor: ChangeActor;

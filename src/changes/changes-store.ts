@@ -37,7 +37,6 @@ const CHANGES = tableColumns({
   endedAtMs: orNull(instantColumn('ended_at')),
   outcome: textColumn<ChangeOutcome>('outcome'),
   actor: ACTORS,
-  /** `null` if no request made the change. */
   method: orNull(textColumn('method')),
   /** The route pattern, such as `/accounts/:id`. */
   path: orNull(textColumn('path')),
@@ -52,7 +51,6 @@ const CHANGES = tableColumns({
   errorCode: orNull(textColumn('error_code')),
 });
 
-/** A row of the audit log. */
 export type Change = RowOf<typeof CHANGES>;
 
 const insertChange: Statement = {
@@ -128,7 +126,6 @@ export function createChangesStore(database: DirectoryLane) {
     async insert(change: Change): Promise<void> {
       await database.query(insertChange, CHANGES.valuesOf(change));
     },
-    /** Records the outcome of a change. */
     async end(id: string, end: ChangeEnd): Promise<void> {
       const { actor, endedAtMs, outcome, subjectId, accountId, before, after, errorCode } = end;
       const values = [timestampOrNull(endedAtMs), outcome, subjectId, accountId];
@@ -152,7 +149,6 @@ export function createChangesStore(database: DirectoryLane) {
       };
       return list({ values, from, to }, beforeId, limit, timing);
     },
-    /** Deletes in batches until none is left or the signal is aborted. */
     deleteBefore: (instantMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteOld, toTimestamp(instantMs), signal),
   };

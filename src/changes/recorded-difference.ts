@@ -7,7 +7,6 @@ const SHOWN_MAX = 20;
 export class Changed {
   /** The items or members that the other side lacks. */
   readonly part: readonly unknown[] | Readonly<Record<string, unknown>>;
-  /** Number of items or members in common. */
   readonly unchanged: number;
 
   constructor(part: Changed['part'], unchanged: number) {

@@ -39,7 +39,6 @@ function record(value: unknown): RecordedObject | null {
   return isRecord(value) ? (keep(value, 0, SIZE_CHARS_MAX).value as RecordedObject) : null;
 }
 
-/** A recorded value and its approximate size. */
 interface Kept {
   readonly value: Recorded;
   readonly size: number;
@@ -47,7 +46,6 @@ interface Kept {
 
 /** An item of a list or a member of a record. */
 interface Part {
-  /** `null` for an item. */
   readonly name: string | null;
   readonly value: unknown;
   /** Approximate size if recorded completely. */

@@ -25,7 +25,6 @@ export function fieldsOf<Field extends string>(
 
 const NULL_AND_COMMA = `${toArrayItem(null)},`;
 
-/** Like `fieldsOf`, for values derived from rows. */
 export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => SqlValue)[]): string[] {
   return columns.flatMap((read) =>
     fieldsOf(

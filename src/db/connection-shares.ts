@@ -7,7 +7,6 @@ const BATCHES_MAX = 4;
 const BATCHES_MIN = 2;
 /** Concurrent transactions that may wait for a lock; each belongs to the calls of one account. */
 const LOCKS_MAX = 2;
-/** Concurrent single statements that calls wait for. */
 const STATEMENTS_MIN = 2;
 
 /** Maximum numbers of connections from a process to one schema, by purpose. */
@@ -34,7 +33,6 @@ export function shareOfDirectory(partitions: number, statementsMax: number): Con
   };
 }
 
-/** The share of a partition other than the first one. */
 export function shareOfPartition(partitions: number, statementsMax: number): ConnectionShare {
   return {
     ...shareOfDirectory(partitions, statementsMax),

@@ -28,11 +28,9 @@ interface DataDirLock {
 }
 
 export interface AcquireOptions {
-  /** Called once if another process has to release the directory first. */
   readonly onWaiting?: ((message: string) => void) | undefined;
   /** How long to wait for another process that was just killed or is about to end. */
   readonly patienceMs?: number | undefined;
-  /** Aborts the waiting. */
   readonly stopped?: AbortSignal | undefined;
   /** Does not wait for a running gateway; the caller sends its request to that gateway instead. */
   readonly unlessServed?: boolean | undefined;
@@ -51,7 +49,6 @@ export class DataDirInUseError extends ForeseenError {
   }
 }
 
-/** The directory's file system does not support locks. */
 export class NoLockError extends ForeseenError {
   constructor(dataDir: string, cause: unknown) {
     super(
@@ -63,7 +60,6 @@ export class NoLockError extends ForeseenError {
   }
 }
 
-/** The directory contains no database. */
 export class NoDatabaseError extends ForeseenError {
   constructor(dataDir: string) {
     super(

@@ -9,7 +9,6 @@ export const nowSql = (parameter: string): string => `coalesce(${parameter}::tim
 /** SQL: the column of `TimedRow`. A number, which drivers parse ten times as fast as a timestamp. */
 export const NOW_COLUMN = `date_part('epoch', clock_timestamp()) as now_s`;
 
-/** A row with the time of its read. */
 export interface TimedRow {
   readonly now_s: number;
 }

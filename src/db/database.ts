@@ -9,7 +9,6 @@ export interface Statement {
   readonly onCitus?: string;
 }
 
-/** A row as returned by the database, by column name. */
 export type StoredRow = Readonly<Record<string, unknown>>;
 
 export interface Queryable {
@@ -22,7 +21,6 @@ export interface Queryable {
   query<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal): Promise<Row[]>;
 }
 
-/** A statement with its parameters. */
 export interface Query {
   readonly statement: Statement;
   readonly parameters: readonly Parameter[];
@@ -70,9 +68,7 @@ export interface SnapshotReader extends SnapshotQueryable, TableReader {
   inSchema(schema: string | null): SnapshotQueryable;
 }
 
-/** A transaction without time limits. */
 export interface LongTransaction extends Queryable {
-  /** As in `SnapshotReader`. */
   inSchema(schema: string | null): Queryable;
 }
 
@@ -99,13 +95,11 @@ export interface Lane extends Queryable {
 /** Purposes of connection pools for statements that no call waits for (`lanes.ts`). */
 export type LaneName = 'balances' | 'admin' | 'probes' | 'housekeeping' | 'notices';
 
-/** Figures of a connection pool. Counts start with the process. */
 export interface ConnectionFigures {
   readonly name: string;
   /** Connections in use, and the maximum. */
   readonly used: number;
   readonly connectionsMax: number;
-  /** Pending requests for a connection. */
   readonly waiting: number;
   /** Requests that got a connection, and their total waiting time. */
   readonly begun: number;

@@ -17,15 +17,12 @@ export interface DatabaseLocation {
 export interface OpenOptions {
   /** Fails if the local database does not exist. A database on a server is never created here. */
   readonly mustExist?: boolean;
-  /** Called once if another process has to release the local database first. */
   readonly onWaiting?: (message: string) => void;
   /** Connections to a server for single statements of calls; absent: the default of one process. */
   readonly statementConnections?: number | undefined;
   /** The planned number of partitions, if it exceeds the present one; connections are divided among them. */
   readonly partitions?: number | undefined;
-  /** Aborts the waiting for that process. */
   readonly stopped?: AbortSignal | undefined;
-  /** Does not wait for a gateway that runs on the local database. */
   readonly unlessServed?: boolean;
 }
 

@@ -10,7 +10,6 @@ import { isTableThere } from './migrate.ts';
 
 export interface ServedAs {
   readonly isDemo: boolean;
-  /** The account in the data directory's `demo.json`; `null` if there is none. */
   readonly demoAccountId: string | null;
 }
 

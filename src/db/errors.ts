@@ -18,7 +18,6 @@ export function isDataError(error: unknown): boolean {
  * details quote rows. Errors are logged completely, and values include response bodies, names and key hashes.
  */
 export class StatementError extends NamedError {
-  /** The name of the statement or operation. */
   readonly statement: string;
   /** The server's message, without values. */
   readonly reason: string;
@@ -122,7 +121,6 @@ export const BATCH_LOCK_MAX_MS = 100;
 
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
 
-/** Whether a unique index refused a row. */
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === UNIQUE_VIOLATION;
 
 export const isDuplicateSchema = (error: unknown): boolean => sqlState(error) === DUPLICATE_SCHEMA;

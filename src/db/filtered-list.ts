@@ -17,7 +17,6 @@ interface FilteredListOptions<Row extends object, Column extends string> {
   /** A constant of the code, never part of a request. */
   readonly table: string;
   readonly columns: Selection<Row>;
-  /** The prefix of ids, which sort by time. */
   readonly idPrefix: string;
   readonly at: string;
   /** Columns with an index on (column, id), the most selective one first. */

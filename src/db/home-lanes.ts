@@ -56,7 +56,6 @@ interface OfBothHomes<OfDirectory, OfPartition> {
   readonly partition: OfPartition;
 }
 
-/** By partition number. */
 interface Partitioned<OfDirectory, OfPartition> {
   readonly directory: OfDirectory;
   readonly partitions: readonly OfPartition[];

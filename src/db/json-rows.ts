@@ -3,7 +3,6 @@ import { type Parameter, PLAIN, type Query, type SqlValue, type Statement } from
 /** A written column and the source of its value in a row. */
 export interface WrittenColumn {
   readonly name: string;
-  /** The SQL type. */
   readonly type: string;
   /** The member of the row that contains the field (the value is `null` if it is absent); `null`: the row itself. */
   readonly within: string | null;
@@ -20,7 +19,6 @@ export interface WrittenColumn {
  */
 export class JsonRows<Row> {
   readonly #columns: readonly (WrittenColumn & { readonly key: string; readonly isJson: boolean })[];
-  /** SQL: column names and types. */
   readonly columns: string;
   readonly #members: string;
 

@@ -13,7 +13,6 @@ interface MigrationState {
 /** The schema does not match this program. The message names the command to run. */
 export class SchemaError extends AdvisedError {}
 
-/** The table of applied migrations. */
 export const CREATE_RECORD = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,
@@ -26,7 +25,6 @@ const listApplied = {
 };
 
 export interface MigrateOptions extends MigrationWaits {
-  /** By default the migrations of this program. */
   readonly migrations?: readonly Migration[];
 }
 

@@ -20,7 +20,6 @@ export interface MigrationWaits {
   /** For others to release locks. */
   readonly lockPatienceMs?: number;
   readonly pollMs?: number;
-  /** Aborts the waiting. */
   readonly stopped?: AbortSignal | undefined;
 }
 

@@ -26,7 +26,6 @@ export function readMigrations(): Migration[] {
     }));
 }
 
-/** The schema version of this program. */
 export function schemaVersion(): number {
   return readMigrations().at(-1)!.version;
 }

@@ -32,7 +32,6 @@ export function createNameSearch(
     });
 }
 
-/** Uses the primary key in descending order. */
 function sliceOf(table: string, names: readonly string[], name: string, isBefore: string): Statement {
   return {
     name: `${table}.${name}`,

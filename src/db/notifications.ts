@@ -19,7 +19,6 @@ export interface NotificationTiming {
   readonly beatMs: number;
   /** A heartbeat sent longer ago proves nothing. */
   readonly silenceMaxMs: number;
-  /** Timeout of connecting, and of each statement while connecting. */
   readonly connectMaxMs: number;
   readonly reconnectMs: number;
   /** Monotonic. */
@@ -40,7 +39,6 @@ interface ListenOptions {
   readonly logger: Logger;
   readonly channel: string;
   readonly onPayload: (payload: string) => void;
-  /** Called after a reconnection, when notifications may have been lost. */
   readonly onReconnect: () => void;
   readonly timing?: Partial<NotificationTiming> | undefined;
 }
@@ -52,7 +50,6 @@ interface Line {
   readonly client: Connection;
   /** The channel of its heartbeats, on which no other connection listens. */
   readonly beatChannel: string;
-  /** When the last received heartbeat was sent. */
   provenAtMs: number;
   isBeatUnderWay: boolean;
 }

@@ -2,7 +2,6 @@ import type { Queryable, Statement } from './database.ts';
 import { countColumn, intColumn, orNull, type RowOf, selection } from './table.ts';
 
 const FACTS = selection({
-  /** The newest migration of its schema. */
   version: orNull(intColumn('(select max(version) from schema_migrations) as version')),
   /**
    * The size of its tables and indexes; for the first partition including those of the directory. `null` if the tables are on a Citus

@@ -11,7 +11,6 @@ const PARTITIONS = selection({
   mark: textColumn(`${MARK} as mark`),
 });
 
-/** A partition as registered in the directory. */
 export type PartitionRow = RowOf<typeof PARTITIONS>;
 
 const listPartitions: Statement = {
@@ -38,7 +37,6 @@ end $mark$;`;
 const SCHEMA = selection({
   /** `null`: no schema with this name exists. */
   schema: orNull(textColumn('current_schema()::text as schema')),
-  /** The schema's comment. */
   mark: orNull(textColumn(`obj_description(current_schema()::regnamespace, 'pg_namespace') as mark`)),
 });
 

@@ -189,7 +189,6 @@ export const addedMeanwhile = (number: number): SchemaError =>
 
 const schemaOf = (number: number): string => `faregate_${String(number).padStart(2, '0')}`;
 
-/** Migrates a partition; returns the applied migrations. */
 async function bringUp(
   partition: Database,
   row: PartitionRow,

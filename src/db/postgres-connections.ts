@@ -28,7 +28,6 @@ export class Connection extends pg.Client {
   readonly #shapes = new Map<string, RowShape>();
   /** Whether a message got no response, so that the connection is unusable. */
   isLost = false;
-  /** Whether it is checked out of its pool. */
   isLent = false;
 
   constructor(config: pg.ClientConfig = {}) {
@@ -137,7 +136,6 @@ export class ConnectionPool {
   readonly #name: string;
   readonly #pool: pg.Pool;
   readonly #connectionsMax: number;
-  /** Connections with open sockets. */
   readonly #open = new Set<Connection>();
   /** Called when work was aborted while it had, or waited for, a connection. */
   readonly #onGivenUp: () => void;

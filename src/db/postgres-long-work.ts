@@ -45,7 +45,6 @@ function schemaSwitch(client: Connection): (schema: string | null) => Promise<vo
   };
 }
 
-/** `readers`: as in `openReader`. */
 export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
   const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
   const config = withOptions(connection, [...PLANNER_OPTIONS, ...plans]);

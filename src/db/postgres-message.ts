@@ -21,7 +21,6 @@ export interface RowShape {
   readonly parsers: readonly ((text: string) => unknown)[];
 }
 
-/** An SQL command, or a statement prepared with SQL. */
 export type Command = string | Query;
 
 /**

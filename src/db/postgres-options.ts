@@ -3,7 +3,6 @@ import type pg from 'pg';
 /** Connection options in the form of a server's command line: `-c name=value`. */
 export type OptionedConfig = pg.ClientConfig & { readonly options: string };
 
-/** Adds options to a connection. They override earlier ones of the same name. */
 export function withOptions(connection: OptionedConfig, options: readonly string[]): OptionedConfig {
   return { ...connection, options: [connection.options, ...options].join(' ').trim() };
 }

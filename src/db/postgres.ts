@@ -35,15 +35,12 @@ export interface PostgresOptions {
   readonly schema?: string | undefined;
   /** The directory's schema, which `transactionWithDirectory` adds; absent: it is this database's schema. */
   readonly directorySchema?: string | undefined;
-  /** Whether the schema is distributed by Citus. */
   readonly isOnCitus?: boolean | undefined;
   /** By default the share of a process with one partition. */
   readonly share?: ConnectionShare | undefined;
   /** Statement timeout, so that a database that does not respond does not delay calls. */
   readonly statementTimeoutMs?: number;
-  /** For tests: timeout of audit statements. */
   readonly auditStatementMaxMs?: number;
-  /** For tests; absent fields have their defaults. */
   readonly notifications?: Partial<NotificationTiming>;
 }
 
@@ -119,7 +116,6 @@ export function openPostgres(options: PostgresOptions): Database {
     { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },
     () => undefined,
   );
-  /** The first queries of a transaction. */
   const firstOf = (lockMaxMs: number): readonly Query[] => (options.isOnCitus ? [limitLocksOnWorker(lockMaxMs)] : []);
   const [firstOfBatch, firstOfWaiting] = [firstOf(BATCH_LOCK_MAX_MS), firstOf(WAITING_LOCK_MAX_MS)];
   const turns = createLaneTurns(share.lane);

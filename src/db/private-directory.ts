@@ -23,7 +23,6 @@ import type { Logger } from '../lib/logger.ts';
  * The gateway refuses to start only if every user of the machine can write, and so could change balances.
  */
 
-/** Every user of the machine can write to the gateway's data. */
 export class OpenDataDirError extends ForeseenError {
   constructor(path: string, command: string) {
     super(
@@ -33,7 +32,6 @@ export class OpenDataDirError extends ForeseenError {
   }
 }
 
-/** Directories that the gateway creates in it. */
 const OWN_DIRECTORIES = ['db', 'journal', 'postgres', 'spool'];
 
 /** The data directory cannot be created or read, or a file occupies the place of one of its directories. */
@@ -96,7 +94,6 @@ const OWN_NAMES = /^(db|journal|postgres|spool|gateway\.json|gateway\.lock|demo\
 /** A new database has some 1,500 entries. Far more would delay the start. */
 const ENTRIES_MAX = 200_000;
 
-/** @throws OpenDataDirError, UnusableDataDirError */
 export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: Rights = systemRights): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: DIRECTORY_MODE });
@@ -144,7 +141,6 @@ function isShared(root: string, names: readonly string[]): boolean {
 class Walk {
   /** Paths that other users can access and whose permissions could not be set. */
   readonly failed: string[] = [];
-  /** The first path that every user can write to. */
   openToAll: string | null = null;
   isCutShort = false;
   readonly #rights: Rights;

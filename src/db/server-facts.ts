@@ -11,7 +11,6 @@ import {
 } from './table.ts';
 
 const FACTS = selection({
-  /** Such as `18.1`. */
   version: textColumn(`current_setting('server_version') as version`),
   major: intColumn(`current_setting('server_version_num')::int / 10000 as major`),
   /** Whether it is a standby, which accepts no writes. */

@@ -29,14 +29,12 @@ export interface Column<Value> {
   readonly write: ((value: never) => SqlValue) | null;
 }
 
-/** The fields of a row: a column each, or nested fields. */
 type Fields = { readonly [field: string]: Column<unknown> | Selection<unknown> };
 
 export type RowOfFields<Of extends Fields> = {
   readonly [Field in keyof Of]: ReturnType<NonNullable<Of[Field]['read']>>;
 };
 
-/** The row type of a description. */
 export type RowOf<Of extends { read(stored: StoredRow): unknown }> = ReturnType<Of['read']>;
 
 /** The columns that a statement selects, and the conversion of its rows. */
@@ -110,7 +108,6 @@ export class Selection<Row> {
   }
 }
 
-/** Describes columns that are only read. */
 export function selection<const Of extends Fields>(fields: Of): Selection<RowOfFields<Of>> {
   return new Selection(fields);
 }
@@ -143,7 +140,6 @@ export class TableColumns<Row extends object> extends Selection<Row> {
     return this.columns.map(({ type }, i) => `$${i + first}::${type}`).join(', ');
   }
 
-  /** The values for `parameters`. */
   valuesOf(row: Row): SqlValue[] {
     const fields = row as Readonly<Record<string, unknown>>;
     return this.#written.map(({ within, field, write }) => {
@@ -153,7 +149,6 @@ export class TableColumns<Row extends object> extends Selection<Row> {
   }
 }
 
-/** Describes columns that are read and written. */
 export function tableColumns<const Of extends Fields>(fields: Of): TableColumns<RowOfFields<Of>> {
   return new TableColumns(fields);
 }
@@ -166,7 +161,6 @@ export class CountedTable<Terms extends object, Counts extends object> {
   readonly columns: TableColumns<Terms & Counts>;
   /** The columns of `update`: key and counts. */
   readonly written: TableColumns<Terms & Counts>;
-  /** Only the counts. */
   readonly counts: Selection<Counts>;
   readonly #update: string;
   readonly #counts: readonly (keyof Counts)[];
@@ -190,7 +184,6 @@ where ${Object.values(keyColumns)
     return { name, text: this.#update };
   }
 
-  /** Whether any count differs. */
   hasChanged(before: Counts, after: Counts): boolean {
     for (const field of this.#counts) if (before[field] !== after[field]) return true;
     return false;
@@ -254,11 +247,9 @@ export const bytesColumn = (sql: string): Column<Buffer> =>
     (value) => `\\x${value.toString('hex')}`,
   );
 
-/** A JSON value in a text column. */
 export const jsonColumn = <Value>(sql: string): Column<Value> =>
   column<Value>('text', sql, (stored: string) => JSON.parse(stored) as Value, JSON.stringify);
 
-/** A value in a `jsonb` column. */
 export const jsonbColumn = <Value>(sql: string): Column<Value> => column<Value>('jsonb', sql, null, JSON.stringify);
 
 /** A list in a `text[]` column, read as JSON for parsing. */

@@ -5,7 +5,6 @@ import type { DueNotice } from './notice.ts';
 export interface AccountFacts {
   readonly accountId: string;
   readonly balanceNano: bigint;
-  /** Number of the newest ledger entry. */
   readonly lastEntryNo: bigint;
   /** The account's own threshold; `null`: the configured one applies. */
   readonly lowBalanceNano: bigint | null;
@@ -50,9 +49,7 @@ interface NoticedPlan {
 
 export interface AccountDecision {
   readonly notices: readonly DueNotice[];
-  /** New states of their subjects. */
   readonly states: readonly NoticeState[];
-  /** Subjects whose state is deleted. */
   readonly cleared: readonly string[];
 }
 

@@ -6,14 +6,10 @@ import type { SliceResult } from './finder-lock-store.ts';
 import type { NewNotices } from './notice-store.ts';
 
 interface AccountFinderParts {
-  /** The accounts of one partition. */
   readonly accounts: AccountNoticeStore;
-  /** The configured terms, read for each batch. */
   readonly terms: () => Omit<AccountTerms, 'nowMs'>;
-  /** How notices are stored, read for each batch. */
   readonly options: () => NewNotices;
   readonly logger: Logger;
-  /** Called when notices may have been stored. */
   readonly onNotices: () => void;
   readonly intervalMs: number;
 }

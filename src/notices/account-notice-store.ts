@@ -56,7 +56,6 @@ const SUBSCRIPTIONS = selection({
   periodTokens: countColumn('period_tokens'),
 });
 
-/** Uses the primary key (account, subscription). */
 const selectSubscriptions: Statement = {
   name: 'notices.select-subscriptions',
   text: `select ${SUBSCRIPTIONS.list}
@@ -90,7 +89,6 @@ where s.account_id = v.account_id and s.subject = v.subject`,
 
 export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 
-/** @param number the partition number. */
 export function createAccountNoticeStore(partition: PartitionLane, number = 0) {
   return {
     /** Takes accounts from the queue and stores the decisions about them. Only one node at a time does this. */

@@ -54,7 +54,6 @@ const PENDING = selection({
 
 export type PendingDelivery = RowOf<typeof PENDING>;
 
-/** Uses notice_deliveries_due and primary keys. */
 const selectNext: Statement = {
   name: 'deliveries.select-next',
   text: `select ${PENDING.list}
@@ -100,7 +99,6 @@ const disableEndpoint: Statement = {
   text: `update webhook_endpoints set status = 'disabled', status_reason = $2 where id = $1`,
 };
 
-/** Uses notice_deliveries_due. */
 const selectEarliest: Statement = {
   name: 'deliveries.select-earliest',
   text: `select next_attempt_at from notice_deliveries where receiver = $1 and status = 'pending'
@@ -117,7 +115,6 @@ export const deleteReceiver: Statement = {
   text: 'delete from notice_receivers where receiver = $1',
 };
 
-/** Uses the start of notice_receivers_due. */
 const countDue: Statement = {
   name: 'deliveries.count-due',
   text: `select count(*)::int as n from (
@@ -125,16 +122,13 @@ const countDue: Statement = {
 ) due`,
 };
 
-/** The result of an attempt and its consequences. */
 export interface AttemptRecord {
   readonly noticeId: string;
   readonly status: 'delivered' | 'failed' | 'pending';
-  /** When a pending notice is attempted again. */
   readonly nextAttemptAtMs: number | null;
   readonly lastStatus: number | null;
   readonly lastError: string | null;
   readonly atMs: number;
-  /** New end of the lease. */
   readonly leasedUntilMs: number;
   /** Why the endpoint no longer accepts notices (HTTP 410); `null` otherwise. */
   readonly goneReason: string | null;
@@ -146,7 +140,6 @@ export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
 export function createDeliveryStore(database: DirectoryLane) {
   return {
-    /** Claims due receivers, up to the wanted number per channel. */
     async claim(wanted: Readonly<Record<Channel, number>>, nowMs: number, leaseId: string, leasedUntilMs: number) {
       const places = [toArray(CHANNELS), toArray(CHANNELS.map((channel) => wanted[channel]))];
       const values = [...places, new Date(nowMs), leaseId, new Date(leasedUntilMs)];

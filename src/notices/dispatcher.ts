@@ -30,7 +30,6 @@ export type Dispatcher = ReturnType<typeof createDispatcher>;
 interface DispatcherParts {
   readonly store: DeliveryStore;
   readonly sendWebhook: SendWebhook;
-  /** `null` if mail is not configured. */
   readonly sendMail: () => SendMail | null;
   /** Counts a mail; returns 0 if it may be sent, otherwise the wait in milliseconds. */
   readonly countMail: (accountId: string | null, address: string, nowMs: number) => Promise<number>;
@@ -39,7 +38,6 @@ interface DispatcherParts {
   readonly randomSource: () => number;
   readonly logger: Logger;
   readonly intervalMs?: number;
-  /** For tests: how long attempts in flight may continue after the node begins to stop. */
   readonly graceMs?: number;
 }
 
@@ -182,7 +180,6 @@ export function createDispatcher(parts: DispatcherParts) {
     },
     start: job.start,
     wake: job.wake,
-    /** Sends everything that is due. For tests. */
     async settle(): Promise<void> {
       do {
         await job.round();

@@ -23,14 +23,12 @@ export type WebhookEndpoint = RowOf<typeof ENDPOINTS>;
 
 const SECRET_ENDPOINTS = selection({ endpoint: ENDPOINTS, secret: textColumn('secret') });
 
-/** A notice's delivery to an endpoint. */
 const DELIVERIES = selection({
   noticeId: textColumn('d.notice_id'),
   kind: textColumn<Notice['kind']>('n.kind'),
   at: dateColumn('n.at'),
   status: textColumn<'pending' | 'delivered' | 'failed'>('d.status'),
   attempts: countColumn('d.attempts'),
-  /** `null` if no further attempt follows. */
   nextAttemptAt: orNull(dateColumn(`case when d.status = 'pending' then d.next_attempt_at end as next_attempt_at`)),
   lastAttemptAt: orNull(dateColumn('d.last_attempt_at')),
   lastStatus: orNull(countColumn('d.last_status')),
@@ -57,13 +55,11 @@ const lockOwner: Statement = {
 
 const accountExists: Statement = { name: 'webhooks.account-exists', text: 'select from accounts where id = $1' };
 
-/** Uses webhook_endpoints_by_idempotency_key. */
 const selectKeyed: Statement = {
   name: 'webhooks.select-keyed',
   text: `select ${SECRET_ENDPOINTS.list} from webhook_endpoints where coalesce(account_id, '') = $1 and idempotency_key = $2`,
 };
 
-/** Uses webhook_endpoints_by_account. */
 const countOwned: Statement = {
   name: 'webhooks.count',
   text: 'select count(*)::int as n from webhook_endpoints where account_id = $1 or ($1 is null and account_id is null)',
@@ -76,7 +72,6 @@ values ($1, $2, $3, $4, $5::text[], 'active', $6, $7)
 returning ${SECRET_ENDPOINTS.list}`,
 };
 
-/** Uses webhook_endpoints_by_account. */
 const listOfAccount: Statement = {
   name: 'webhooks.list-of-account',
   text: `select ${ENDPOINTS.list} from webhook_endpoints
@@ -109,7 +104,6 @@ const deleteEndpoint: Statement = {
   text: 'delete from webhook_endpoints where id = $1 returning id',
 };
 
-/** Uses notice_deliveries_by_receiver. */
 const deleteDeliveries: Statement = {
   name: 'webhooks.delete-deliveries',
   text: 'delete from notice_deliveries where receiver = $1',
@@ -190,7 +184,6 @@ export function createEndpointStore(database: DirectoryLane) {
         if (status === 'disabled') await transaction.query(deleteReceiver, [id]);
         return endpoint;
       }),
-    /** Deletes an endpoint and its deliveries. */
     delete: (id: string) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);

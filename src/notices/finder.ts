@@ -6,7 +6,6 @@ import type { NodeStatus, NodeWatch } from './node-watch.ts';
 import type { DueNotice } from './notice.ts';
 import type { ExpiringKey, NewNotices, NoticeStore } from './notice-store.ts';
 
-/** Configured values, read in each round. */
 interface FinderTerms {
   readonly routeDownAfterMs: number;
   readonly keptMs: number;
@@ -15,14 +14,12 @@ interface FinderTerms {
 interface FinderParts {
   readonly store: NoticeStore;
   readonly terms: () => FinderTerms;
-  /** How notices are stored, read for each batch. */
   readonly options: () => NewNotices;
   /** Status of this node's routes and credentials. */
   readonly status: () => NodeStatus;
   readonly watch: NodeWatch;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when notices may have been stored. */
   readonly onNotices: () => void;
   readonly intervalMs: number;
 }

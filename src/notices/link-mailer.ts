@@ -6,7 +6,6 @@ import { shownName } from './shown-name.ts';
 export type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
 
 interface LinkMailerParts {
-  /** `null` if mail is not configured. */
   readonly terms: () => MailTerms | null;
   readonly logger: Logger;
 }

@@ -3,17 +3,14 @@ import { mailText } from './mail-text.ts';
 import type { Notice } from './notice.ts';
 import { failed, type SendResult, untilAborted } from './webhook-sender.ts';
 
-/** How to reach the mail server, and the sender of mails. */
 export interface MailTerms {
   readonly host: string;
   readonly port: number;
   /** `implicit`: TLS from the first byte. `starttls`: TLS is required before any command. `none`: for servers on the same machine. */
   readonly tls: 'implicit' | 'starttls' | 'none';
   readonly user: string | null;
-  /** Secret. */
   readonly password: string | null;
   readonly from: string;
-  /** For tests: the CA of the server's certificate. */
   readonly ca?: string;
 }
 

@@ -1,7 +1,6 @@
 import type { Notice } from './notice.ts';
 import { shownName } from './shown-name.ts';
 
-/** Subject and text of a notice's mail. */
 export function mailText({ kind, data, atMs, id }: Notice): { readonly subject: string; readonly text: string } {
   const shown = (name: string): string => {
     const value = String(data[name] ?? '');

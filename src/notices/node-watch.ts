@@ -1,6 +1,5 @@
 import type { DueNotice } from './notice.ts';
 
-/** What a node knows about its routes and the credentials of its providers. */
 export interface NodeStatus {
   readonly routes: readonly WatchedRoute[];
   readonly credentials: readonly WatchedCredential[];
@@ -25,7 +24,6 @@ interface WatchedCredential {
 
 interface WatchTerms {
   readonly nowMs: number;
-  /** Minimum duration of an outage before a notice. */
   readonly routeDownAfterMs: number;
 }
 

@@ -6,7 +6,6 @@ import type { DueNotice } from './notice.ts';
 
 /** Stores notices in the directory. A notice is stored together with its deliveries, once per occurrence (`dedupe_key`). */
 
-/** Keys per batch. */
 const KEYS_ROWS = 500;
 /** Notices deleted per batch, with their deliveries. */
 const FORGET_ROWS = 500;
@@ -102,7 +101,6 @@ where expires_at is not null and revoked_at is null and (expires_at, id) > ($1, 
 order by expires_at, id limit ${KEYS_ROWS}`,
 };
 
-/** Uses primary keys; ids sort by time. */
 const forgetNotices: Statement = {
   name: 'notices.forget',
   text: `with old as (select id from notices where id < $1 order by id limit ${FORGET_ROWS}),

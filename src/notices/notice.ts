@@ -1,8 +1,6 @@
 /** The kinds of notices. `docs/notices.md` describes the data of each. */
 
-/** Kinds that an account receives about itself. */
 export const ACCOUNT_KINDS = ['balance.low', 'plan.nearly_used', 'key.expiring'] as const;
-/** Kinds for operators only. */
 const OPERATOR_KINDS = ['route.down', 'provider.refused_account'] as const;
 export const NOTICE_KINDS = [...ACCOUNT_KINDS, ...OPERATOR_KINDS] as const;
 
@@ -10,7 +8,6 @@ type AccountKind = (typeof ACCOUNT_KINDS)[number];
 type OperatorKind = (typeof OPERATOR_KINDS)[number];
 export type NoticeKind = AccountKind | OperatorKind;
 
-/** The type of a test notice. */
 export const TEST_KIND = 'webhook.test';
 
 /** The data of a notice; never contains secrets. */

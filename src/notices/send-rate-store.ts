@@ -55,7 +55,6 @@ export async function countSend(
   return 0;
 }
 
-/** `countSend` in its own transaction. */
 type CountSend = (rates: readonly SendRate[], at: Date) => Promise<number>;
 
 export function createCountSend(database: DirectoryLane): CountSend {

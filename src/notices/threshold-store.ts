@@ -5,11 +5,9 @@ import { bigintColumn, orNull, type RowOf, selection, textColumn } from '../db/t
 
 const THRESHOLDS = selection({
   id: textColumn('id'),
-  /** `null`: the configured threshold applies. */
   lowBalanceNano: orNull(bigintColumn('low_balance_nano')),
 });
 
-/** An account's own threshold of `balance.low`. */
 export type LowBalance = Pick<RowOf<typeof THRESHOLDS>, 'lowBalanceNano'>;
 
 const selectThresholds: Statement = {
@@ -31,7 +29,6 @@ export type ThresholdStore = ReturnType<typeof createThresholdStore>;
 
 export function createThresholdStore({ directory, partitions }: PlacedLanes) {
   return {
-    /** `null` if there is no such account. */
     findLowBalance: async (accountId: string): Promise<LowBalance | null> =>
       THRESHOLDS.first(await directory.query(selectThresholds, [toArray([accountId])])),
     /** Sets the threshold and queues the account, whose balance may be below it. Returns `false` if there is no such account. */

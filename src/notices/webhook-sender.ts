@@ -4,7 +4,6 @@ import type { AddressRanges } from '../lib/ip-address.ts';
 import { programVersion } from '../lib/version.ts';
 import { type CheckedTarget, type Resolve, resolveTarget, TargetRefusedError } from './target.ts';
 
-/** The result of an attempt. */
 export type SendResult =
   | { readonly outcome: 'delivered'; readonly status: number | null }
   | {
@@ -21,7 +20,6 @@ export type SendResult =
 interface SignedNotice {
   readonly noticeId: string;
   readonly url: string;
-  /** Secret. */
   readonly secret: string;
   readonly payload: string;
   readonly at: Date;
@@ -31,9 +29,7 @@ interface WebhookSenderParts {
   /** Networks that the operator allows in addition to the public internet. */
   readonly allowed: () => AddressRanges;
   readonly resolve: Resolve;
-  /** For tests: how long an attempt may take. */
   readonly deadlineMs?: number;
-  /** For tests: the CA of the receiver's certificate. */
   readonly ca?: string;
 }
 

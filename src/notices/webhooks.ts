@@ -26,7 +26,6 @@ interface WebhooksParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly randomBytes: (size: number) => Buffer;
-  /** Called when a delivery has been queued. */
   readonly onQueued: () => void;
 }
 
@@ -38,7 +37,6 @@ export function createWebhooks(parts: WebhooksParts) {
   return {
     ...store,
     ...thresholds,
-    /** @throws TargetRefusedError */
     create: ({ accountId, url, events, idempotencyKey }: AskedEndpoint): Promise<InsertedEndpoint> => {
       const { href } = parseTarget(url, allowed());
       const id = ids.next('whk');
@@ -46,7 +44,6 @@ export function createWebhooks(parts: WebhooksParts) {
       const countMax = accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX;
       return store.insert({ id, accountId, url: href, events, secret, idempotencyKey, at: now() }, countMax);
     },
-    /** @throws TargetRefusedError */
     async update(id: string, change: EndpointChange): Promise<WebhookEndpoint | null> {
       const url = change.url === undefined ? undefined : parseTarget(change.url, allowed()).href;
       const endpoint = await store.update(id, { ...change, url }, now());

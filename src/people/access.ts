@@ -45,7 +45,6 @@ function operatorRoleOf(actor: Actor): OperatorRole | null {
   return actor.kind === 'user' ? actor.operatorRole : null;
 }
 
-/** What an actor may see and change in an account. */
 export interface AccountScope {
   readonly accountId: string;
   readonly role: AccountRole;

@@ -36,7 +36,6 @@ export interface UserActor {
   readonly id: string;
   readonly name: string;
   readonly sessionId: string;
-  /** `null`: not an operator. */
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly Membership[];
   /** When the user last proved their identity; `null` if unknown. */
@@ -54,7 +53,6 @@ interface KeyActor {
   readonly userId: string | null;
 }
 
-/** Somebody who has not signed in, at the endpoints for signing in. */
 interface VisitorActor {
   readonly kind: 'visitor';
 }

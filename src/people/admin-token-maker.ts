@@ -8,10 +8,8 @@ import { type GrantRefusal, refusalOfGrant } from './grants.ts';
 
 interface AskedToken {
   readonly name: string;
-  /** `null`: no role. */
   readonly role: OperatorRole | null;
   readonly scopes: readonly TokenScope[];
-  /** `null`: never expires. */
   readonly expiresAt: Date | null;
 }
 

@@ -13,7 +13,6 @@ interface AdminTokenReaderParts {
   readonly clock: Clock;
 }
 
-/** Finds named admin tokens and records their last use in the background. */
 export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderParts) {
   /** Tokens whose use is being recorded. Bounded by the number of active tokens. */
   const writing = new Map<string, Promise<void>>();
@@ -39,7 +38,6 @@ export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReader
       noteUse(token);
       return { kind: 'admin_token', id: token.id, name: token.name, role: token.role, scopes: token.scopes };
     },
-    /** Resolves when all pending writes have finished. */
     async stop(): Promise<void> {
       await Promise.all(writing.values());
     },

@@ -10,7 +10,6 @@ export function createAdminToken(fillRandom: FillRandom): string {
   return createSecretText(TOKEN_PREFIX, fillRandom);
 }
 
-/** Whether the text has the form of a named admin token, including its checksum. */
 export function isAdminToken(text: string): boolean {
   return isSecretText(TOKEN_PREFIX, text);
 }
@@ -20,7 +19,6 @@ export function hashAdminToken(text: string): Buffer {
   return hashSecretText(text);
 }
 
-/** The abbreviated text for lists: `fg_admin_Ab12…`. */
 export function shownAdminToken(text: string): string {
   return shownPrefix(TOKEN_PREFIX, text);
 }

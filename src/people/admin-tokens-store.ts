@@ -14,7 +14,6 @@ const TOKENS = selection({
   scopes: listColumn<TokenScope>('scopes'),
   prefix: textColumn('prefix'),
   createdAt: dateColumn('created_at'),
-  /** Name of the creator at that time. */
   createdBy: textColumn('created_by'),
   /** The token that created this one and whose end ends it too; `null` if none did. */
   madeByTokenId: orNull(textColumn('made_by_token_id')),
@@ -85,7 +84,6 @@ const keepTokens: Statement = {
   text: 'update admin_tokens set made_by_token_id = null where made_by_token_id = $1',
 };
 
-/** Uses users_by_unconfirmed_token. */
 const keepUsers: Statement = {
   name: 'admin-tokens.keep-users',
   text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1',
@@ -98,7 +96,6 @@ const suspendUnconfirmed: Statement = {
 where unconfirmed_token_id in (select jsonb_array_elements_text($1::jsonb)) and status = 'active' returning id`,
 };
 
-/** Uses sessions_by_user; the next statement uses user_links_by_user. */
 const endSessions: Statement = {
   name: 'admin-tokens.end-sessions',
   text: 'delete from sessions where user_id in (select jsonb_array_elements_text($1::jsonb))',
@@ -128,7 +125,6 @@ const lockLiving: Statement = {
 where id = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz) for share`,
 };
 
-/** Uses admin_tokens_by_hash. */
 const findLiving: Statement = {
   name: 'admin-tokens.find-living',
   text: `select ${TOKENS.list} from admin_tokens
@@ -207,7 +203,6 @@ export function createAdminTokensStore(database: DirectoryLane) {
       }),
     listEnded: async (nowMs: number) =>
       (await database.query<{ id: string }>(listEnded, [toTimestamp(nowMs)])).map(({ id }) => id),
-    /** `null` if the token is unknown, expired or revoked. */
     findLiving: async (tokenHash: Buffer, nowMs: number) =>
       TOKENS.first(await database.query(findLiving, [tokenHash, toTimestamp(nowMs)])),
     /** Records a use, unless a use later than `unlessSinceMs` is recorded. */

@@ -25,7 +25,6 @@ export function refusalOfGrant(actor: Actor, grant: Grant | null, nowMs: number)
   return isNew ? null : 'sign_in_again';
 }
 
-/** The fields of a user that determine which right a change grants. */
 interface GrantedUser {
   readonly name: string;
   readonly email: string | null;

@@ -6,7 +6,6 @@ import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/tab
 /** Maximum number of identities per user. */
 export const IDENTITIES_MAX = 20;
 
-/** Uses the unique index on (issuer, subject), as does the next statement. */
 const findUser: Statement = {
   name: 'identities.find-user',
   text: 'select user_id from user_identities where issuer = $1 and subject = $2',
@@ -27,7 +26,6 @@ const IDENTITIES = selection({
 
 export type Identity = RowOf<typeof IDENTITIES>;
 
-/** Uses user_identities_by_user; returns at most IDENTITIES_MAX rows. */
 const listIdentities: Statement = {
   name: 'identities.list',
   text: `select ${IDENTITIES.list} from user_identities where user_id = $1 order by id desc`,
@@ -60,7 +58,6 @@ const deleteIdentity: Statement = {
 
 export type NewIdentity = Pick<Identity, 'id' | 'issuer' | 'subject'>;
 
-/** Why an identity is not added. */
 export type IdentityRefusal =
   /** A user, possibly the same one, already signs in with it. */
   | 'identity_taken'

@@ -9,7 +9,6 @@ import type { DirectoryLane } from '../db/home-lanes.ts';
 /** Retention of users after they leave their last account; until then a new invitation restores the user with the same password. */
 export const LEFT_USERS_KEPT_DAYS = 30;
 
-/** Users per statement. */
 const PAGE_ROWS = 200;
 
 /**

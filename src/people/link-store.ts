@@ -91,7 +91,6 @@ const LINKED = selection({
   ),
 });
 
-/** Uses user_links_by_token. */
 const findLinked: Statement = {
   name: 'user-links.find-linked',
   text: `select ${LINKED.list} from user_links l where token_hash = $1`,
@@ -123,7 +122,6 @@ const INVITATIONS = selection({
 
 export type Invitation = RowOf<typeof INVITATIONS>;
 
-/** Uses user_links_by_account. */
 const listInvitations: Statement = {
   name: 'user-links.list-invitations',
   text: `select ${INVITATIONS.list} from user_links l
@@ -144,7 +142,6 @@ const noteToken: Statement = {
   text: 'update users set unconfirmed_token_id = $2 where id = $1 and unconfirmed_token_id is null',
 };
 
-/** Uses user_links_by_end. */
 const deleteExpired = expiredRows('user-links.delete-expired', 'user_links', 'id');
 
 interface NewLink {
@@ -244,7 +241,6 @@ export function createLinkStore(database: DirectoryLane) {
         await transaction.query(insertLink, valuesOf(link, kind, userId, null));
         return null;
       }),
-    /** Returns `null` on success. */
     insertInvitation: (invitation: NewInvitation): Promise<InvitationsLimit | null> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockAccount, [invitation.accountId]);
@@ -277,13 +273,10 @@ export function createLinkStore(database: DirectoryLane) {
       });
       return refusal ?? result!;
     },
-    /** Returns open invitations, newest first. */
     listInvitations: async (accountId: string, at: Date) =>
       INVITATIONS.all(await database.query(listInvitations, [accountId, at])),
-    /** Returns whether it existed. */
     deleteInvitation: async (accountId: string, id: string) =>
       (await database.query(deleteInvitation, [accountId, id])).length > 0,
-    /** Deletes in batches until none is left or the signal is aborted. */
     deleteExpired: (atMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteExpired, new Date(atMs), signal),
   };

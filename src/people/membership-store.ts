@@ -33,7 +33,6 @@ const COUNTS = selection({
   ),
 });
 
-/** Uses memberships_by_account and the primary key. */
 const countBoth: Statement = { name: 'memberships.count', text: `select ${COUNTS.list}` };
 
 const insertMembership: Statement = {
@@ -93,7 +92,6 @@ const MEMBERS = selection({
 
 export type Member = RowOf<typeof MEMBERS>;
 
-/** Uses memberships_by_account. */
 const listMembers: Statement = {
   name: 'memberships.list',
   text: `select ${MEMBERS.list} from memberships m join users u on u.id = m.user_id
@@ -112,7 +110,6 @@ interface NewMembership {
   readonly at: Date;
 }
 
-/** Why a user cannot become a member. */
 export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'user_full' | 'already';
 
 /** Why a membership is not changed or removed. `no_heir`: the member named to receive the keys is not another member of the account. */

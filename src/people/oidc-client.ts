@@ -3,13 +3,11 @@ import { isPlainText, isStorable } from '../lib/plain-text.ts';
 import { type FetchOptions, fetchFromProvider, ProviderUnavailableError } from './oidc-fetch.ts';
 import type { FlowSecrets } from './oidc-secrets.ts';
 
-/** An OpenID Connect provider as configured. */
 export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
   readonly scopes: readonly string[];
-  /** Timeout of each request to the provider, in milliseconds. */
   readonly timeout: number;
   readonly allowInsecure: boolean;
 }
@@ -26,7 +24,6 @@ export interface ProvenIdentity {
 }
 
 export type OidcFault =
-  /** The provider could not be reached, or timed out. */
   | 'provider_unavailable'
   /** The provider refused the sign-in, or the user declined it. */
   | 'provider_refused'
@@ -60,7 +57,6 @@ interface Discovered {
   readonly configuration: Promise<Configuration>;
 }
 
-/** Loaded at the first sign-in, because most gateways have no OpenID provider. */
 const loadLibrary = () => import('openid-client');
 
 /** `nowMs`: a monotonic clock. */
@@ -154,7 +150,6 @@ async function discover({
   );
 }
 
-/** @throws OidcError */
 function identityOf(claims: Readonly<Record<string, unknown>>): ProvenIdentity {
   const { iss: issuer, sub: subject, email, email_verified: isVerified, name, preferred_username: userName } = claims;
   const { auth_time: authTime } = claims;

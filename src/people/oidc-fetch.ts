@@ -1,10 +1,8 @@
 /** Far larger than discovery documents, key sets and user claims. */
 const BODY_BYTES_MAX = 256 * 1024;
 
-/** The provider could not be reached, timed out, or responded with a server error. */
 export class ProviderUnavailableError extends Error {}
 
-/** The options that the client library passes to `fetch`. */
 export interface FetchOptions {
   readonly signal?: AbortSignal;
   readonly [option: string]: unknown;

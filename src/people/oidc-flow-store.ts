@@ -14,7 +14,6 @@ const FLOWS = tableColumns({
   returnTo: textColumn('return_to'),
 });
 
-/** The purpose of a sign-in at a provider. */
 export type OidcFlow = RowOf<typeof FLOWS>;
 
 const insertFlow: Statement = {
@@ -30,7 +29,6 @@ const takeFlow: Statement = {
 returning ${FLOWS.list}`,
 };
 
-/** Uses oidc_flows_by_end. */
 const deleteExpired = expiredRows('oidc-flows.delete-expired', 'oidc_flows', 'handle_hash');
 
 interface NewOidcFlow extends OidcFlow {
@@ -50,7 +48,6 @@ export function createOidcFlowStore(database: DirectoryQueryable) {
     /** Uses the flow up; `null` if it was used, has expired, or belongs to another provider. */
     take: async (handleHash: Buffer, provider: string, at: Date) =>
       FLOWS.first(await database.query(takeFlow, [handleHash, provider, at])),
-    /** Deletes in batches until none is left or the signal is aborted. */
     deleteExpired: (atMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteExpired, new Date(atMs), signal),
   };

@@ -42,7 +42,6 @@ export type OidcRefusal =
   | 'signed_out';
 
 export interface BegunFlow {
-  /** The browser is redirected to this URL. */
   readonly url: string;
   /** Secret value for the browser's cookie. */
   readonly handle: string;
@@ -66,7 +65,6 @@ interface ChangedUser {
   readonly userId: string;
 }
 
-/** The result of a successful sign-in at a provider. */
 export interface OidcOutcome {
   readonly userId: string;
   /** Whether a user who was already signed in has added this identity. */

@@ -23,7 +23,6 @@ export interface OneTimeLink {
   readonly email: string | null;
   /** The invited user's name, if known. */
   readonly name: string | null;
-  /** The account that the user is invited to. */
   readonly accountName: string | null;
   readonly createdBy: string;
 }
@@ -39,7 +38,6 @@ export type CountMail = (accountId: string | null, email: string) => Promise<num
 
 interface OneTimeLinksParts {
   readonly links: Pick<LinkStore, 'insertForUser' | 'insertInvitation'>;
-  /** The gateway's public origin, without a path. */
   readonly baseUrl: () => string;
   readonly deliverLink: DeliverLink;
   readonly countMail: CountMail;

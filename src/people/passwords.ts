@@ -24,7 +24,6 @@ const AT_ONCE = availableParallelism() >= 4 ? 2 : 1;
 /** Maximum number of queued hashes, a few seconds of work. */
 const WAITING_MAX = 100;
 
-/** The queue of passwords to hash is full. */
 export class PasswordsBusyError extends Error {
   constructor() {
     super('too many passwords are waiting to be hashed');
@@ -56,7 +55,6 @@ export class Passwords {
     this.#nobodys = toPhc(this.#cost, this.#random(SALT_BYTES), this.#random(HASH_BYTES));
   }
 
-  /** @throws PasswordsBusyError */
   async hash(password: string, asker: HashAsker): Promise<string> {
     const salt = this.#random(SALT_BYTES);
     return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost, asker));

@@ -72,7 +72,6 @@ const SESSIONS = selection({
 
 export type Session = RowOf<typeof SESSIONS>;
 
-/** Uses sessions_by_user; returns at most SESSIONS_MAX rows. */
 const listSessions: Statement = {
   name: 'sessions.list',
   text: `select ${SESSIONS.list} from sessions
@@ -90,7 +89,6 @@ export const deleteSessionsOf: Statement = {
   text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
 };
 
-/** Uses sessions_by_end. */
 const deleteExpired = expiredRows('sessions.delete-expired', 'sessions', 'id');
 
 export interface SessionTimes {
@@ -144,14 +142,12 @@ export function createSessionStore(database: DirectoryLane, times: () => Session
       }),
     list: async (userId: string, atMs: number): Promise<Session[]> =>
       SESSIONS.all(await database.query(listSessions, [userId, new Date(atMs), idleSince(atMs)])),
-    /** Returns whether the session existed. */
     end: async (userId: string, sessionId: string) =>
       (await database.query(deleteSession, [userId, sessionId])).length > 0,
     /** `exceptId`: the session to keep, if any. */
     async endAll(userId: string, exceptId: string | null): Promise<void> {
       await database.query(deleteSessionsOf, [userId, exceptId]);
     },
-    /** Deletes in batches until none is left or the signal is aborted. */
     deleteExpired: (atMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteExpired, new Date(atMs), signal),
   };

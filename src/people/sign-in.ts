@@ -9,7 +9,6 @@ export interface PasswordChecks {
   readonly limits: AttemptCounts;
 }
 
-/** The user whose password was checked. */
 export interface CheckedPassword {
   readonly userId: string;
   /** The stored hash that the password was compared with. Later steps check that it is still in force. */

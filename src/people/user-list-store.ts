@@ -42,7 +42,6 @@ const selectListed: Statement = {
 where u.id in (select jsonb_array_elements_text($1::jsonb)) order by u.id desc`,
 };
 
-/** Uses users_by_sign_in_name. */
 const listNamed: Statement = {
   name: 'users.list-named',
   text: 'select id from users where sign_in_name = $1 and ($2::text is null or id < $2)',
@@ -58,7 +57,6 @@ order by id desc limit $2::int`,
 interface UserFilter {
   /** Part of the name or e-mail address, in any case, or the id. */
   readonly search?: string | undefined;
-  /** The complete sign-in name. */
   readonly signInName?: string | undefined;
   readonly isOperator?: boolean | undefined;
 }

@@ -11,7 +11,6 @@ import { foldSignInName, isLikeEmail, signInNameOf } from './sign-in-name.ts';
 import type { UserRefusal, UserStatus } from './user.ts';
 import { createUserList } from './user-list-store.ts';
 
-/** Inserts nothing if the sign-in name is taken. */
 const insertUser: Statement = {
   name: 'users.insert',
   text: `insert into users (id, email, name, sign_in_name, password_hash, operator_role, status, created_at, unconfirmed_token_id)
@@ -28,10 +27,8 @@ const CREDENTIALS = selection({
   status: textColumn<UserStatus>('status'),
 });
 
-/** What is needed to check a user's password. */
 export type UserCredential = RowOf<typeof CREDENTIALS>;
 
-/** Uses users_by_sign_in_name. */
 const selectCredential: Statement = {
   name: 'users.select-credential',
   text: `select ${CREDENTIALS.list} from users where sign_in_name = $1`,
@@ -57,7 +54,6 @@ const CHANGED = selection({
   unconfirmedTokenId: orNull(textColumn('unconfirmed_token_id')),
 });
 
-/** The fields of a user that decide whether a change is allowed. */
 export type ChangedUser = RowOf<typeof CHANGED>;
 
 const lockUser: Statement = {
@@ -93,7 +89,6 @@ export const deleteLinksOf: Statement = {
   text: 'delete from user_links where user_id = $1 and used_at is null',
 };
 
-/** Uses users_by_operator_role. */
 const selectOperator: Statement = {
   name: 'users.select-operator',
   text: `select id from users where operator_role = 'operator' and status = 'active' limit 1`,
@@ -119,7 +114,6 @@ interface NewUser {
   readonly at: Date;
 }
 
-/** The conditions of a change, which depend on who makes it. */
 interface UserChangeTerms {
   /** Whether another active operator must remain. */
   readonly keepsOperator: boolean;
@@ -186,7 +180,6 @@ export function createUserStore(database: DirectoryLane) {
   return {
     ...createUserList(database),
     insert: (user: NewUser) => orRolledBack(database, (transaction) => insertUserWith(transaction, user)),
-    /** Finds a user by sign-in name. */
     findCredential: (signInName: string) => findOne(selectCredential, foldSignInName(signInName)),
     credentialOf: (userId: string) => findOne(selectPassword, userId),
     hasOperator: async () => (await database.query(selectOperator)).length > 0,

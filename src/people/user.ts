@@ -5,12 +5,10 @@ export const MEMBERSHIPS_MAX = 50;
 export const MEMBERS_MAX = 200;
 /** Sessions per user; a further sign-in ends the oldest. */
 export const SESSIONS_MAX = 50;
-/** Open invitations per account. */
 export const OPEN_INVITATIONS_MAX = 50;
 /** Invitations per account and day, not counting withdrawn ones: each use may create a user. */
 export const INVITATIONS_A_DAY_MAX = 200;
 
-/** Why a change of a user is refused. */
 export type UserRefusal =
   /** Another user has this e-mail address or name for signing in. */
   | 'name_taken'

@@ -47,7 +47,6 @@ export interface ExportedAccount {
   readonly rows: Readonly<Record<AccountTable, RowsByAccount>>;
 }
 
-/** `rowsMax`: for tests. */
 export async function openExport(directory: DirectoryDatabase, rowsMax?: number) {
   const states = await openStates(directory);
   return createReader(states, rowsMax ?? Math.max(ROWS_MIN, Math.floor(ROWS_MAX / states.partitions.length)));
@@ -57,9 +56,7 @@ type StateReader = DirectorySnapshots | PartitionSnapshots;
 
 interface States {
   readonly directory: DirectorySnapshots;
-  /** The snapshot for vouchers and redemptions. */
   readonly vouchers: DirectorySnapshots;
-  /** By partition number. */
   readonly partitions: readonly PartitionSnapshots[];
   close(): Promise<void>;
 }

@@ -86,7 +86,6 @@ export const OF_DIRECTORY = {
   voucher_redemptions: readByAccount('voucher_redemptions', 't.code_hash'),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 
-/** Account rows in partitions that are exported unchanged. */
 export const OF_PARTITION = {
   notice_states: readByAccount('notice_states', 't.subject'),
   ledger_entries: readByAccount('ledger_entries', 't.entry_no', { columns: ', t.amount_nano as nano' }),

@@ -7,12 +7,9 @@ import { byTable, type ExportedTable } from './tables.ts';
 
 interface ExportParts {
   readonly directory: Parameters<typeof openExport>[0];
-  /** Schema version. */
   readonly schema: number;
   readonly clock: Clock;
-  /** For tests: bytes collected before they are yielded. Rows read together may exceed it. */
   readonly textBytesMax?: number;
-  /** For tests: rows of a table in memory. */
   readonly rowsMax?: number;
 }
 
@@ -110,7 +107,6 @@ const AS_THEY_ARE = [
   'continuation_keys',
   'stored_responses',
 ] as const;
-/** Collects lines, counts rows and sums amounts. */
 class LinesOut {
   #pending: string[] = [];
   #pendingBytes = 0;
@@ -146,7 +142,6 @@ class LinesOut {
     yield text;
   }
 
-  /** The totals of all lines taken so far. */
   get end(): ExportEnd {
     const { balances, entriesSum, chargesSum, ...counts } = this.#sums;
     const amounts = { balances: `${balances}`, entriesSum: `${entriesSum}`, chargesSum: `${chargesSum}` };

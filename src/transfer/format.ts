@@ -25,7 +25,6 @@ export interface ExportHead {
   readonly isDemo: boolean | null;
   readonly exportedAt: string;
   readonly accounts: number;
-  /** The columns of each exported table. */
   readonly tables: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -65,7 +64,6 @@ export function lineOf(name: string, json: string): string {
   return `{"${name}":${json}}\n`;
 }
 
-/** The member name of a line, and its value as JSON text. */
 export function readLine(line: string): { readonly name: string; readonly json: string } {
   const [, name, json] = LINE.exec(line) ?? [];
   if (name === undefined || json === undefined)

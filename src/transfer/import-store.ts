@@ -177,9 +177,7 @@ async function createWriter(directory: LongTransaction) {
       for await (const _ of ofEachHome(lockTables));
       await directory.query(lockNodes);
     },
-    /** Ids of running nodes. */
     runningNodes: async () => (await directory.query<{ id: string }>(listNodes)).map(({ id }) => id),
-    /** Names of tables with rows. */
     async filledTables(): Promise<string[]> {
       const filled = new Set<string>();
       for await (const [rows] of ofEachHome<{ name: string }>(listFilled))
@@ -191,7 +189,6 @@ async function createWriter(directory: LongTransaction) {
     useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
     },
-    /** Whether the database belongs to the demo; `null` if no gateway has used it. */
     async isDemo(): Promise<boolean | null> {
       const [row] = await directory.query<{ is_demo: boolean | null }>(selectMark);
       return row!.is_demo;

@@ -27,7 +27,6 @@ export interface Imported {
 
 interface ImportParts {
   readonly directory: Parameters<typeof importInto>[0];
-  /** Schema version of the database. */
   readonly schema: number;
   readonly onProgress?: (progress: { readonly accounts: number; readonly of: number }) => void;
 }
@@ -37,7 +36,6 @@ interface ImportParts {
  * this is not enough raises it to its own version.
  */
 const SCHEMA_MIN = 44;
-/** Size of rows held in memory before they are written. */
 const BATCH_BYTES = 512 * 1024;
 /** Since this schema, everything that a voucher grants has an idempotency key derived from its code. */
 const GIFTS_KEYED_SINCE = 48;
@@ -277,7 +275,6 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
   }
 }
 
-/** Returns the number of rows per table. */
 async function compareRows(writer: ImportWriter, end: ExportEnd, accounts: number): Promise<Imported['rows']> {
   if (accounts !== end.accounts) throw new TransferError(`${DAMAGED} It contains ${accounts} of ${end.accounts} accounts.`);
   const rows = await writer.countRows();

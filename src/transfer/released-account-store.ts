@@ -12,7 +12,6 @@ import type { AccountRow, STATE } from './export-tables-store.ts';
 /** The rows that calls in flight change, and the reservations of these calls. */
 export type AccountRows = Readonly<Record<keyof typeof STATE, readonly AccountRow[]>>;
 
-/** The rows of an account after its calls in flight have been released. */
 export interface ReleasedAccount {
   readonly balanceNano: bigint;
   readonly balanceRow: string;
@@ -55,7 +54,6 @@ export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
   };
 }
 
-/** A row with the counts that the release left. */
 function withCounted<Row extends object>({ row }: AccountRow, columns: TableColumns<Row>, state: Row): string {
   const values = columns.valuesOf(state);
   const counted = columns.names.map((name, i) => `,"${name}":${toJson(values[i]!)}`);

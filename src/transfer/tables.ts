@@ -93,6 +93,5 @@ export async function readColumns(directory: DirectoryQueryable): Promise<Record
   return byTable((table) => columns.get(table)!);
 }
 
-/** Creates a value for each exported table. */
 export const byTable = <Value>(make: (table: ExportedTable) => Value): Record<ExportedTable, Value> =>
   Object.fromEntries(EXPORTED_TABLES.map((table) => [table, make(table)])) as Record<ExportedTable, Value>;

@@ -1,6 +1,5 @@
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 
-/** Looks up account names by id in one query. */
 export function accountNamesOf(
   accounts: Pick<AccountStore, 'findNames'>,
   items: readonly { readonly accountId: string | null }[],

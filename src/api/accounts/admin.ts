@@ -34,7 +34,6 @@ export interface AccountAdminParts {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Periods in the billing time zone, at present. */
   readonly periods: () => RunningPeriods;
 }
 
@@ -63,11 +62,9 @@ const accountChange = z
     status: z.enum(['active', 'suspended']).optional(),
     /** The reason for the status. A status without a reason removes the earlier one. */
     statusReason: shortText.optional(),
-    /** `null` restores the configured cap. */
     dailySpendCapYuan: capYuan.nullable().optional(),
     /** The account's price as a share of the list price (8000 is 20 % off), for calls admitted from now on. */
     priceFactorBasisPoints: priceFactor.optional(),
-    /** Whether members' keys can read the account's balance. */
     membersSeeBalance: z.boolean().optional(),
     ...rateLimitFields,
   })
@@ -83,7 +80,6 @@ const accountList = z
     error: 'Send either search or name.',
   });
 
-/** Reads accounts for both APIs. */
 export function accountReader({
   accounts,
   ledger,

@@ -58,7 +58,6 @@ const accountChange = z.strictObject({
 
 const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
 
-/** The account itself and its limits. */
 export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
   const { accountChanges, ledger, rateLimits: rateStore, periods, catalog, config } = parts;
   const { read } = accountReader(parts);

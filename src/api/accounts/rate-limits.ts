@@ -29,7 +29,6 @@ export const rateLimitFields = {
 
 type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
 
-/** The error if a change would give too many models their own limits. */
 export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
 
 /**

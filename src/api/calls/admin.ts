@@ -28,7 +28,6 @@ export const callList = z.strictObject({
   ...page,
   accountId: filterText.optional(),
   keyId: filterText.optional(),
-  /** Calls with keys of this user. */
   userId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
@@ -48,7 +47,6 @@ export type FoundRequest = z.infer<typeof foundRequest>;
 /** Calls in flight have their own shape, and a search by request also returns refusals. */
 const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
 
-/** Columns of CSV. */
 export const CALL_COLUMNS = [
   ...['startedAt', 'endedAt', 'id', 'status', 'accountId', 'accountName', 'keyId', 'context', 'operation', 'model'],
   ...['route.provider', 'route.model', 'isStream', 'httpStatus', 'errorCode', 'requestId', 'clientRequestId'],
@@ -134,7 +132,6 @@ export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
 
 type ShownWith = Pick<CallAdminParts, 'accounts' | 'refunds'>;
 
-/** Converts calls for the admin API, with account names and refunds. */
 async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
   const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
   return calls.map((call) =>
@@ -154,7 +151,6 @@ export async function noCall({ calls }: Pick<CallAdminParts, 'calls'>, id: strin
   });
 }
 
-/** Reads a call for the admin API. @throws GatewayError `pathUnknown` if there is none. */
 export async function readCall(parts: ShownWith & Pick<CallAdminParts, 'calls'>, id: string) {
   const call = await parts.calls.find(id);
   if (call === null) throw await noCall(parts, id);

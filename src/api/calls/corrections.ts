@@ -21,7 +21,6 @@ export interface CallCorrectionParts extends Pick<CallAdminParts, 'accounts' | '
   readonly resolutions: ResolutionStore;
   readonly clock: Clock;
   readonly databaseNowMs: () => Promise<number>;
-  /** The calendar of the billing time zone. */
   readonly localTime: () => LocalTime;
 }
 
@@ -51,7 +50,6 @@ const refundResponse = z
   .meta({ id: 'Refund' });
 export type RefundResponse = z.infer<typeof refundResponse>;
 
-/** Corrections by operators: resolving unresolved calls and refunding charges. */
 export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {
   const { refunds, resolutions, clock, databaseNowMs, localTime } = parts;
   const subject: ChangeSubject = { kind: 'call', read: (id) => readCall(parts, id) };

@@ -110,7 +110,6 @@ const ownCallPage = z.union([
   z.strictObject({ data: listOf(ownCall), refusals: listOf(ownRefusal), nextCursor: z.null() }),
 ]);
 
-/** Calls and refusals; members see those of their own keys. */
 export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
   const list = callReader(parts);
   const listRefusals = refusalReader(parts);

@@ -9,7 +9,6 @@ export interface UnpricedAdminParts {
 
 const unpricedUse = z.strictObject({ model: z.string(), price: z.string(), calls: count, lastAt: at });
 
-/** Usage without a configured price, as seen by this node since its start. */
 export function unpricedEndpoints({ unpricedUses }: UnpricedAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({

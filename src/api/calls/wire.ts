@@ -39,7 +39,6 @@ const optionalCounts = <Name extends string>(names: readonly Name[]) =>
 const SHOWN_TOKENS = shownUnits.filter((unit) => usageUnits[unit].side !== 'other');
 const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'other');
 
-/** Counts by unit: tokens, images and others. */
 const shownCounts = Object.fromEntries([...SHOWN_TOKENS, 'images', ...SHOWN_OTHERS].map((name) => [name, count])) as {
   readonly [Name in ShownUnit | 'images']: Count;
 };
@@ -246,7 +245,6 @@ function pricedByToWire(by: PricedBy | undefined): z.infer<typeof pricedBy> | nu
   return { ...others, images };
 }
 
-/** Converts a price; `null`: only its rule is known. */
 export function priceToWire(rule: PriceRule, prices: RecordedPrices | null): z.infer<typeof price> {
   return { rule, ...(prices === null ? {} : pricesToWire(prices)) };
 }

@@ -15,7 +15,6 @@ import { filterText, instant, instantToWire, page } from '../management/wire.ts'
 export interface ChangeAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly changes: Pick<ChangesStore, 'list'>;
-  /** The configured plans, whose names appear in sentences. */
   readonly plans: () => readonly Pick<PlanTerms, 'id' | 'name'>[];
 }
 
@@ -68,7 +67,6 @@ const changeResponse = z
   .meta({ id: 'Change' });
 export type ChangeResponse = z.infer<typeof changeResponse>;
 
-/** Columns of CSV. */
 const CHANGE_COLUMNS = Object.entries(changeResponse.shape).flatMap(([name, of]) =>
   of instanceof z.ZodObject ? Object.keys(of.shape).map((inner) => `${name}.${inner}`) : [name],
 );

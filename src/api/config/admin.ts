@@ -12,7 +12,6 @@ export interface ConfigAdminParts {
   readonly nodeId: string | null;
 }
 
-/** Same members as in the file, which `docs/configuration.md` explains. */
 const shown = z.unknown().meta({ description: 'The configuration as written in the file, without secrets.' });
 
 const configResponse = z

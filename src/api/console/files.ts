@@ -3,10 +3,8 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type FileHandler, fileHandler } from '../served-file.ts';
 
-/** The output directory of `npm run build`. */
 export const BUILT_CONSOLE = fileURLToPath(new URL('../../../console/dist/', import.meta.url));
 
-/** A built console, held in memory. */
 export interface Console {
   readonly page: string;
   /** Scripts, styles and images by their path below `/console/`. */

@@ -5,7 +5,6 @@ import { CONSOLE_PATH } from '../../people/console-path.ts';
 import { pagePolicy, servePage } from '../served-file.ts';
 import { BUILT_CONSOLE, type Console, readConsole } from './files.ts';
 
-/** Placeholder for the nonce in the built page. */
 const NONCE_PLACE = 'STYLE_NONCE';
 
 const NOT_BUILT = `<!doctype html>

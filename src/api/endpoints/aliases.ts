@@ -22,7 +22,6 @@ export function endpointAliases(table: readonly Endpoint[], messagesNames: reado
   return [...aliases.values()].filter((alias) => alias !== null);
 }
 
-/** A path split into the base address and the part that clients append to it. */
 interface PathParts {
   readonly base: readonly string[];
   readonly resource: readonly string[];
@@ -52,7 +51,6 @@ function addressOf({ method, path }: Endpoint): string {
   return `${method} ${path}`;
 }
 
-/** Whether two endpoints differ only in their paths. */
 function isSame(one: Endpoint, other: Endpoint): boolean {
   return Object.entries(one).every(([name, value]) => name === 'path' || other[name as keyof Endpoint] === value);
 }

@@ -11,7 +11,6 @@ import type { CallInput } from '../../protocols/operations/operation.ts';
 import type { CallEndpoint } from './endpoint.ts';
 import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 
-/** Serves endpoints that call a provider: receives the body and runs the call. */
 export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
   protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
     const { endpoint } = this;

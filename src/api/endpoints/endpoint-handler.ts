@@ -20,7 +20,6 @@ export interface EndpointParts {
   readonly querySources: QuerySources;
   readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
-  /** The directory for spooled uploads. */
   readonly spoolDirectory: string;
 }
 
@@ -31,7 +30,6 @@ export interface ServedRequest {
   readonly report: HttpReport | null;
 }
 
-/** A request in the context of its handling. */
 export interface Visit<Served> {
   readonly served: Served;
   /** The settings in force when the request arrived. */
@@ -40,7 +38,6 @@ export interface Visit<Served> {
   readonly subject: RefusalSubject;
 }
 
-/** Behavior that all endpoints share. */
 export abstract class EndpointHandler<Row extends Endpoint, Served extends ServedRequest> {
   protected readonly endpoint: Row;
   protected readonly parts: EndpointParts;

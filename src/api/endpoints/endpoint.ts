@@ -5,7 +5,6 @@ import type { Estimate } from '../../protocols/operations/estimate.ts';
 import type { JsonOperation, UploadOperation } from '../../protocols/operations/operation.ts';
 import type { Query } from '../queries/query.ts';
 
-/** An endpoint that calls a provider and charges for it. */
 export interface CallEndpoint extends EndpointPolicy {
   readonly path: string;
   readonly envelope: Envelope;
@@ -32,10 +31,8 @@ export interface QueryEndpoint {
   readonly path: string;
   readonly envelope: Envelope;
   readonly method: 'GET';
-  /** `none`: no API key required. */
   readonly credential: CredentialForms | 'none';
   readonly query: Query;
 }
 
-/** A row of the endpoint table. */
 export type Endpoint = CallEndpoint | EstimateEndpoint | QueryEndpoint;

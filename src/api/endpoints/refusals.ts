@@ -38,7 +38,6 @@ export class Refusals {
     this.#parts = parts;
   }
 
-  /** The subject of a request before authentication. */
   subjectOf(request: IncomingMessage): RefusalSubject {
     return { request, name: `address ${this.#parts.addresses.ofRequest(request)}`, place: '' };
   }
@@ -95,7 +94,6 @@ export class Refusals {
     if (!(await isSlowed)) response.shouldKeepAlive = false;
   }
 
-  /** Checks a request with a valid key. */
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { addresses, brake } = this.#parts;
     const { request } = subject;

@@ -5,7 +5,6 @@ import { LineStream } from '../management/endpoint.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 
 export interface ExportAdminParts {
-  /** The whole database as lines (`transfer/format.ts`). */
   exportDatabase(): AsyncIterable<string>;
   readonly clock: Clock;
 }

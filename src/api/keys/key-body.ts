@@ -19,7 +19,6 @@ const scopes = z
 export const keyList = z.strictObject({
   ...page,
   status: z.enum(KEY_STATUSES).optional(),
-  /** The user who owns the keys. */
   userId: filterText.optional(),
 });
 
@@ -27,7 +26,6 @@ export const keyList = z.strictObject({
 export const newKey = z.strictObject({
   name: shortText.default('default'),
   expiresAt: instant.nullish(),
-  /** By default only `calls`. */
   scopes: scopes.optional(),
   /** The owner of the key; `null` or absent: the account. */
   userId: filterText.nullish(),
@@ -61,7 +59,6 @@ export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
 
 export const keyChange = z.strictObject({ name: shortText.optional(), ...limits, ...allowListFields });
 
-/** Maximum time for which a replaced key stays valid. */
 const KEEP_OLD_SECONDS_MAX = 30 * 86_400;
 
 export const replacement = z.strictObject({

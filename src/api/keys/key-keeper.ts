@@ -36,7 +36,6 @@ export interface KeyAdminParts {
   readonly keyBudgets: Pick<KeyBudgetStore, 'uses'>;
   readonly periods: () => RunningPeriods;
   readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;
-  /** Whether a user is a member of the account and may therefore own a key. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
   readonly catalog: () => Catalog;
   readonly clock: Clock;
@@ -47,7 +46,6 @@ const created = { ...keyMembers, key: z.string() };
 export const createdKey = z.strictObject(created).meta({ id: 'CreatedKey' });
 export type CreatedKey = z.infer<typeof createdKey>;
 
-/** A new key that replaces another one. */
 export const replacementKey = z
   .strictObject({
     ...created,
@@ -56,7 +54,6 @@ export const replacementKey = z
   .meta({ id: 'ReplacementKey' });
 export type ReplacementKey = z.infer<typeof replacementKey>;
 
-/** Key operations shared by the admin API and the account API. */
 export function keyKeeper(parts: KeyAdminParts) {
   const { accounts, keys, keyLimits, keyUses, keyBudgets, periods, rateLimits, isMember, catalog, clock } = parts;
 
@@ -103,7 +100,6 @@ export function keyKeeper(parts: KeyAdminParts) {
       return toPage(wires, limit, ({ id }) => id);
     },
 
-    /** The key as the audit log shows it. */
     subject: {
       kind: 'key',
       async read(id: string) {

@@ -10,7 +10,6 @@ import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
 import { keyResponse, LIMIT_MEMBERS } from './wire.ts';
 
-/** Maximum number of active keys per member. */
 export const MEMBER_KEYS_MAX = 20;
 
 const members = {

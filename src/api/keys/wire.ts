@@ -27,7 +27,6 @@ const whole = <const Name extends string>(name: Name) => ({
   toWire: (limit: number | null) => limit,
 });
 
-/** The field of each limit. */
 const LIMITS = {
   dailySpendCapNano: amount('dailySpendCapYuan'),
   weeklySpendCapNano: amount('weeklySpendCapYuan'),
@@ -69,7 +68,6 @@ export function limitsToWire(limits: KeyLimits): OnWire {
   return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, toWire(limit)])) as OnWire;
 }
 
-/** Usage in the current day, week and month. */
 const used = z.strictObject({
   dailySpendYuan: yuan,
   weeklySpendYuan: yuan,

@@ -63,7 +63,6 @@ const GROUPS_MAX = 5_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Response times and error rates of routes. */
 export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({

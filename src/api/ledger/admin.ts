@@ -41,7 +41,6 @@ export const ledgerList = z.strictObject({
   to: instant.optional(),
 });
 
-/** Lists ledger entries for both APIs, newest first. */
 export async function listLedger(
   ledger: Pick<LedgerStore, 'listEntries'>,
   accountId: string,

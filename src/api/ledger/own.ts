@@ -45,7 +45,6 @@ const ownUsageRow = usageRowResponse
 
 const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
-/** Whether accounts may see a CSV column. */
 const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsageRow.shape;
 
 /** Omits memos, which are for operators. */
@@ -71,7 +70,6 @@ const ownStatement = ownStatementMembers
   .extend({ entries: listOf(ownStatementEntry), models: listOf(ownUsageRow) })
   .meta({ id: 'OwnStatement' });
 
-/** Usage; for owners also the ledger and statements. */
 export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
   const { ledger, accounts } = parts;
   const { queryOf, list, csv, statement } = usageReader(parts);

@@ -31,7 +31,6 @@ export interface MemberKeeperParts {
 
 const memberLimitMembers = { ...shownLimits, allowedModels: listOf(z.string()).nullable(), ...usedMember };
 
-/** A member's limits and usage. */
 export const memberLimitsResponse = z.strictObject(memberLimitMembers).meta({ id: 'MemberLimits' });
 
 export const memberResponse = z
@@ -55,10 +54,8 @@ export const memberChange = z.strictObject({
   allowedModels: allowListFields.allowedModels,
 });
 
-/** What happens to the keys of a removed member. */
 export const keysOfRemoved = {
   keys: z.enum(['keep', 'revoke']).default('keep'),
-  /** The member who becomes the owner of the keys. */
   keysTo: shortText.optional(),
 };
 
@@ -99,7 +96,6 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
   return {
     requireMember,
 
-    /** The member as the audit log shows it. */
     async read(accountId: string, userId: string) {
       const member = await find(accountId, userId);
       if (member === null) return null;

@@ -36,7 +36,6 @@ const invitation = z.strictObject({
   role: accountRole.default('member'),
 });
 
-/** Members of an account, and invitations. */
 export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
   const { links, oneTimeLinks, accounts, publicUrl, clock } = parts;
   const keeper = memberKeeper(parts);

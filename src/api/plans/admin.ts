@@ -65,7 +65,6 @@ export const planRemainder = z
   .meta({ id: 'PlanRemainder' });
 export type PlanRemainder = z.infer<typeof planRemainder>;
 
-/** Reads the remaining plan limits of an account for both APIs. */
 export async function readRemainder(
   { subscriptions, plans, databaseNowMs }: Omit<PlanAdminParts, 'accounts'>,
   accountId: string,
@@ -75,7 +74,6 @@ export async function readRemainder(
   return remainderToWire(accountId, state, plans(), nowMs);
 }
 
-/** Coding Plans: the configured plans, and the remaining limits of an account's plan. */
 export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
   const { accounts, subscriptions, plans, databaseNowMs } = parts;
   return [

@@ -86,7 +86,6 @@ const ownModels = z.strictObject({
   priceFactorBasisPoints: count.describe('The account’s price as a share of the list price; 10000 is the list price.'),
 });
 
-/** The account's Coding Plan, the available plans, and the models with prices. */
 export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
   const { accounts, ledger, periods, plans, catalog, config, clock } = parts;
 

@@ -21,7 +21,6 @@ export interface SubscriptionAdminParts {
 const newSubscription = z.strictObject({ planId: shortText, startsAt: instant.nullish() });
 export const subscriptionList = z.strictObject(page);
 
-/** Lists subscriptions for both APIs, newest first. */
 export async function listSubscriptions(
   { subscriptions, plans, databaseNowMs }: Pick<SubscriptionAdminParts, 'subscriptions' | 'plans' | 'databaseNowMs'>,
   accountId: string,
@@ -121,7 +120,6 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
   ];
 }
 
-/** Errors for periods that cannot be granted. */
 type PeriodErrors = Readonly<Record<Exclude<GrantRefusal, 'other_request' | 'unknown_plan'>, () => GatewayError>>;
 
 const GRANT_ERRORS: PeriodErrors = {

@@ -16,7 +16,6 @@ export interface ProviderAdminParts {
 
 const providerTest = z.strictObject({ model: filterText.nullish(), operation: filterText.nullish() });
 
-/** Tests a provider with a small call for each of its credentials. */
 export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEndpoint[] {
   if (testProvider === undefined) return [];
   return [

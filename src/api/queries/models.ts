@@ -87,14 +87,12 @@ interface Client {
   readonly isCodex: boolean;
 }
 
-/** How an address presents models. */
 interface View {
   readonly serves: (model: ModelConfig) => boolean;
   readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
   readonly listsAliases: (client: Client) => boolean;
   /** Members of a list in addition to those of a page. */
   readonly listFields: object;
-  /** Schemas for documentation. */
   readonly responses: { readonly list: QueryDocument['response']; readonly model: QueryDocument['response'] };
 }
 

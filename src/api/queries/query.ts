@@ -28,13 +28,11 @@ export interface QueryDocument {
   readonly summary: string;
   readonly tag: 'Models' | 'Balance';
   readonly response: z.ZodType;
-  /** Query parameters; `null`: none. */
   readonly query: z.ZodObject | null;
 }
 
 /** A query, answered by the gateway itself: calls no provider, and reserves and changes nothing. */
 export interface Query {
-  /** Name in reports. */
   readonly name: string;
   readonly document: QueryDocument;
   /** @throws GatewayError if the resource does not exist or the query string is invalid. */
@@ -42,7 +40,6 @@ export interface Query {
 }
 
 export interface QuerySources {
-  /** Current balance in nano-yuan. */
   balanceNano(accountId: string): Promise<bigint>;
   /** The smallest remainder of the key's budgets in nano-yuan; `null` if it has none. */
   budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>): Promise<bigint | null>;

@@ -46,7 +46,6 @@ export const codingBalanceResponse = z
   })
   .meta({ id: 'CodingPlanSnapshot' });
 
-/** A model in the messages shape. */
 const messagesModelMembers = {
   id: z.string(),
   type: z.literal('model'),
@@ -56,7 +55,6 @@ const messagesModelMembers = {
   max_tokens: count.nullable(),
   capabilities: z.null(),
 };
-/** Additional members from a later protocol version on. */
 const lifecycle = {
   lifecycle: z.literal('active').optional(),
   deprecated_at: z.null().optional(),
@@ -84,7 +82,6 @@ const sharedModel = z
   })
   .meta({ id: 'Model' });
 
-/** At shared addresses, clients of the messages family get the messages shape. */
 export const modelResponse = z.union([sharedModel, messagesModelResponse]);
 
 const pageMembers = { has_more: z.boolean(), first_id: z.string().nullable(), last_id: z.string().nullable() };

@@ -20,9 +20,7 @@ export const refusalList = z.strictObject({
   ...page,
   accountId: filterText.optional(),
   keyId: filterText.optional(),
-  /** Refusals of this user's keys. */
   userId: filterText.optional(),
-  /** As sent by the client. */
   model: filterText.optional(),
   code: filterText.optional(),
   from: instant.optional(),
@@ -85,7 +83,6 @@ export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
   ];
 }
 
-/** Converts refusals for the admin API. */
 export async function showRefusals(
   { accounts }: { readonly accounts: Pick<AccountStore, 'findNames' | 'findKeyNames'> },
   refusals: readonly Refusal[],

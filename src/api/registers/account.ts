@@ -18,7 +18,6 @@ import { ownPlanEndpoints } from '../plans/own.ts';
 import { ownVoucherEndpoints } from '../vouchers/own.ts';
 import { ownWebhookEndpoints } from '../webhooks/own.ts';
 
-/** The owner of a resource. */
 interface Owner {
   readonly accountId: string;
   /** The user whose key it is or was created with; `null` if it belongs to the account as a whole. */
@@ -41,7 +40,6 @@ const RESOURCES = [
 
 export type AccountParts = PartsOf<typeof RESOURCES> & { readonly owners: OwnerFinders };
 
-/** Every endpoint of the account API. */
 export function accountTable(parts: AccountParts): AccountEndpoint[] {
   return RESOURCES.flatMap((endpointsOf) => endpointsOf(parts));
 }

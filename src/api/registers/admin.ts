@@ -59,7 +59,6 @@ const RESOURCES = [
 
 export type AdminParts = PartsOf<typeof RESOURCES>;
 
-/** Every endpoint of the admin API. */
 export function adminTable(parts: AdminParts): AdminEndpoint[] {
   return RESOURCES.flatMap((endpointsOf) => endpointsOf(parts));
 }

@@ -17,7 +17,6 @@ import { drainMembers, drainToWire, routeResponse, routeToWire } from './wire.ts
 export interface RouteAdminParts {
   readonly health: RouteHealth;
   readonly catalog: () => Catalog;
-  /** The credentials of a route's provider with their status for the route's model. */
   readonly credentialsOf: (route: Route) => readonly CredentialStatus[];
   readonly drains: Drains;
   readonly clock: Clock;

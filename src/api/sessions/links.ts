@@ -30,7 +30,6 @@ const useOf = z.strictObject({
   token: linkToken,
   /** The user's name; a new user without an e-mail address signs in with it. */
   name: shortText.optional(),
-  /** Absent: the signed-in user accepts an invitation. */
   password: password.optional(),
 });
 
@@ -48,7 +47,6 @@ export async function lookAtLink(
 export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
   const { links, users, passwords, clock, ids } = parts;
 
-  /** Determines who uses the link, and how. */
   async function useFor(body: z.infer<typeof useOf>, view: LinkView, visit: Visit): Promise<LinkUse> {
     if (body.password !== undefined) {
       const name = body.name ?? view.name;

@@ -17,21 +17,18 @@ import { type OwnUserParts, requireOwnPassword } from './own-user.ts';
 import { peopleError, tooManyAttempts } from './people-errors.ts';
 import type { Visit } from './visit.ts';
 
-/** A provider as the sign-in page shows it. */
 interface ShownProvider extends NamedProvider {
   readonly displayName: string;
 }
 
 export interface OidcParts {
   readonly oidc: OidcSignIn;
-  /** The configured providers. */
   readonly oidcProviders: () => readonly ShownProvider[];
   readonly identities: IdentityStore;
   readonly links: Pick<LinkStore, 'look'>;
   readonly clock: Clock;
 }
 
-/** Where the browser goes after signing in. */
 const returnTo = z
   .string({ error: 'Expected an address such as /console.' })
   .refine(isConsolePath, `Expected an address below ${CONSOLE_PATH}.`)
@@ -39,7 +36,6 @@ const returnTo = z
 
 const flow = z
   .strictObject({
-    /** The token of an invitation or first sign-in link. */
     token: linkToken.optional(),
     /** Adds the identity to the signed-in user. */
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
@@ -62,7 +58,6 @@ const identityResponse = z
   })
   .meta({ id: 'Identity' });
 
-/** OpenID Connect: providers, sign-ins and a user's identities. */
 export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[] {
   const { oidcProviders, identities, users } = parts;
 
@@ -155,7 +150,6 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
   ];
 }
 
-/** @throws GatewayError 404 */
 export function findProvider({ oidcProviders }: Pick<OidcParts, 'oidcProviders'>, name: string): ShownProvider {
   return orNotFound(oidcProviders().find((one) => one.name === name) ?? null, 'OpenID provider', name);
 }

@@ -19,7 +19,6 @@ const userChange = z
   .strictObject({
     name: shortText.optional(),
     email: emailAddress.optional(),
-    /** Required to change a sign-in method. */
     currentPassword: password.optional(),
   })
   .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
@@ -27,7 +26,6 @@ const userChange = z
 /** The user has just proved the password, so no further conditions apply. */
 const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
 
-/** The signed-in user's own password, name and e-mail address. */
 export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
   const { users, passwords } = parts;
 

@@ -8,8 +8,6 @@ import type { PasswordRefusal } from '../../people/sign-in.ts';
 import { MEMBERS_MAX, MEMBERSHIPS_MAX } from '../../people/user.ts';
 import { conflict } from '../management/endpoint.ts';
 
-/** Errors about users, sign-ins and links. */
-
 type Refusal = LinkRefusal | MemberChangeRefusal;
 
 const absent = (message: string): GatewayError => new GatewayError('pathUnknown', { message });

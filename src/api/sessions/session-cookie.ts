@@ -18,7 +18,6 @@ export function isSecureRequest(
 
 /** A cookie with a secret token. Scripts cannot read it, and browsers do not send it with changes from other sites. */
 function secretCookie(name: string) {
-  /** Formats a `Set-Cookie` header. */
   function set(value: string, isSecure: boolean, maxMs: number): string {
     const attributes = `Max-Age=${Math.floor(maxMs / 1000)}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
     return `${nameOf(name, isSecure)}=${value}; ${attributes}`;

@@ -10,7 +10,6 @@ import { isSecureRequest, sessionCookie } from './session-cookie.ts';
 
 interface SessionReaderParts {
   readonly sessions: Pick<SessionStore, 'read'>;
-  /** The configured public URL; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;

@@ -14,7 +14,6 @@ export interface VisitParts {
   readonly sessions: SessionStore;
   readonly sessionTimes: () => SessionTimes;
   readonly sessionReader: CredentialReader;
-  /** The configured public URL; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
@@ -23,7 +22,6 @@ export interface VisitParts {
 
 const USER_AGENT_LENGTH_MAX = 200;
 
-/** A request to the endpoints for signing in and for users' own data. */
 export class Visit {
   /** The actor; a visitor becomes a user by using a link. */
   actor: Actor;
@@ -51,7 +49,6 @@ export class Visit {
     return this.#parts.addresses.ofRequest(this.#request.raw);
   }
 
-  /** The signed-in user, if any, at endpoints that do not require one. */
   async findUser(): Promise<UserActor | null> {
     const actor = await this.#parts.sessionReader({ request: this.#request, bearer: null });
     return actor?.kind === 'user' ? actor : null;
@@ -118,7 +115,6 @@ function userAgentOf({ headers }: FastifyRequest): string | null {
   return text === '' ? null : text;
 }
 
-/** @throws GatewayError `roleNotAllowed` if the actor is a program. */
 export function requirePerson(actor: Actor): Actor {
   if (actor.kind === 'user') return actor;
   throw new GatewayError('roleNotAllowed', { message: 'Only a signed-in person may use this address.' });

@@ -79,7 +79,6 @@ export function invitationToWire(invitation: Invitation): z.infer<typeof invitat
   return shown(invitationResponse, { ...invitation, createdById: signerIdOf(invitation.createdBy) });
 }
 
-/** The signed-in user. */
 export const whoAmIResponse = z
   .strictObject({
     sessionId: z.string(),

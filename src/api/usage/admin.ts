@@ -30,7 +30,6 @@ export interface UsageAdminParts {
   readonly usage: UsageStore;
   readonly statements: StatementStore;
   readonly clock: Clock;
-  /** The calendar and the name of the billing time zone. */
   readonly localTime: () => LocalTime;
   readonly timezone: () => string;
 }
@@ -66,13 +65,11 @@ export const usageResponse = z.strictObject({
 });
 export type UsageResponse = z.infer<typeof usageResponse>;
 
-/** Groups per batch of CSV. */
 const CSV_PAGE = 2_000;
 /** Maximum numbers of listed models, and of listed entries other than charges. */
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
 
-/** Reads usage sums and statements for both APIs. */
 export function usageReader({ usage, statements, clock, localTime, timezone }: UsageAdminParts) {
   async function statement(accountId: string, month: string): Promise<StatementResponse> {
     const { from, to, firstDay, nextDay } = monthOf(month, localTime());

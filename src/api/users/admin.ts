@@ -31,7 +31,6 @@ export interface AdminPeopleParts {
   readonly members: MembershipStore;
   readonly sessions: SessionStore;
   readonly oneTimeLinks: OneTimeLinks;
-  /** The configured public URL; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -53,9 +52,7 @@ const newUser = z.strictObject({
 
 const userChange = z.strictObject({
   name: shortText.optional(),
-  /** `null`: the user signs in with the name. */
   email: emailAddress.nullable().optional(),
-  /** `null`: removes the role. */
   operatorRole: operatorRole.nullable().optional(),
   status: z.enum(['active', 'suspended']).optional(),
 });
@@ -66,7 +63,6 @@ const userList = z
     search: filterText.optional(),
     /** The complete sign-in name. */
     signInName: filterText.optional(),
-    /** Only operators and auditors. */
     operators: z.enum(['true']).optional(),
   })
   .refine((query) => [query.search, query.signInName, query.operators].filter((one) => one !== undefined).length <= 1, {

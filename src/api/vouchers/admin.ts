@@ -47,7 +47,6 @@ export interface VoucherAdminParts {
   readonly fillRandom?: FillRandom;
 }
 
-/** Codes per batch. */
 const BATCH_MAX = 10_000;
 /** Batches per page, limited because the redemptions of each are counted. */
 const BATCHES_MAX = 50;
@@ -64,7 +63,6 @@ const newBatch = z
 const voucherList = z.strictObject(page);
 const batchList = voucherList.extend({ search: filterText.optional() });
 
-/** Creates, lists and cancels batches of vouchers, and redeems codes for accounts. */
 export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
   const { accounts, vouchers, redemptions, redeemer, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
 

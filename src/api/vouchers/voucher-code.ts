@@ -37,5 +37,4 @@ const ERRORS: Readonly<Record<RedeemRefusal, (accountId: string) => GatewayError
   out_of_range: () => unprocessable('The balance would exceed the maximum. The voucher was not redeemed.'),
 };
 
-/** The error if a code is not redeemed. */
 export const redeemError = (refusal: RedeemRefusal, accountId: string): GatewayError => ERRORS[refusal](accountId);

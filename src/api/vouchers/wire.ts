@@ -94,7 +94,6 @@ export function ownRedemptionToWire(redemption: Redemption): OwnRedemptionRespon
   });
 }
 
-/** `accountNames`: by account id. */
 export function redemptionToWire(
   redemption: Redemption,
   accountNames: ReadonlyMap<string, string>,

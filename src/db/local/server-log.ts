@@ -16,7 +16,6 @@ const OF_CLIENTS = new Set(['ERROR', 'WARNING']);
  */
 export class ServerLog {
   readonly #file: string;
-  /** The last written lines, for error messages. */
   #last: string[] = [];
   #isLeftOut = false;
   #bytes: number;
@@ -41,7 +40,6 @@ export class ServerLog {
     });
   }
 
-  /** Without time and process id. */
   lastLines(): string {
     return this.#last.map((line) => line.replace(LINE, '$2: ')).join('\n');
   }

@@ -93,7 +93,6 @@ export interface RunOptions {
   readonly user: ServerUser;
   readonly environment: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** Aborts the program. */
   readonly stopped?: AbortSignal | undefined;
 }
 

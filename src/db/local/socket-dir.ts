@@ -11,7 +11,6 @@ export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 const PATH_BYTES_MAX = 103;
 const KEEP_MS = 3_600_000;
 
-/** The directory of the socket, with a path short enough for a socket. */
 export interface SocketDir {
   readonly path: string;
   remove(): void;

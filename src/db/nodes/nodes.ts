@@ -33,9 +33,7 @@ interface NodesOptions {
   readonly nodeId: string;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Gets a reading with every heartbeat. */
   readonly databaseClock: Pick<DatabaseClock, 'read'>;
-  /** Gets the number of partitions with every heartbeat. */
   readonly onPartitions: (count: number) => void;
   /**
    * Each sweep takes over what dead nodes left in one partition. A failed sweep is retried with the next heartbeat; sweeps do not wait for

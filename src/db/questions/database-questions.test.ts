@@ -9,7 +9,6 @@ import { createQuestions, refusedFor } from './database-questions.ts';
 
 const turn = (): Promise<void> => new Promise(setImmediate);
 
-/** A database that responds when the test says so. */
 function setScene() {
   const timers = createTestTimers();
   const probes: { response: () => void; isAborted: () => boolean }[] = [];

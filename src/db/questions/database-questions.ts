@@ -13,7 +13,6 @@ import { isUnavailable } from '../errors.ts';
  * A database that refuses connections needs no such state, because every question fails at once. A silent one would make every call wait.
  */
 export interface Questions {
-  /** The limit for batchers of questions. */
   readonly limit: ItemLimit;
   /** Wraps the work of a batcher. The work does not start while the database is down, and its result shows whether it is. */
   guard<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
@@ -27,7 +26,6 @@ export interface Questions {
 
 type Run<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<readonly Result[]>;
 
-/** For tests; absent fields have their defaults. */
 export interface QuestionTiming {
   readonly questionMs?: number;
   readonly probePauseMs?: number;
@@ -38,7 +36,6 @@ const QUESTION_MS = 2_000;
 const PROBE_PAUSE_MS = 250;
 
 interface QuestionsOptions extends QuestionTiming {
-  /** Resolves when the database responds. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   readonly logger: Logger;
 }
@@ -71,7 +68,6 @@ export function createQuestions(options: QuestionsOptions): Questions {
     if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
   }
 
-  /** Runs a request with the timeout of a question. */
   async function inTime<Result>(ask: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const aborts = new AbortController();
     const cancel = timers.after(questionMs, () => aborts.abort(new LateError()));

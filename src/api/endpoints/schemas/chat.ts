@@ -8,7 +8,6 @@ const model = z
   .meta({ description: 'The id of a model, or an alias.', examples: ['test-chat'] });
 const tokens = z.int().min(0);
 
-/** Token counts with the field names of the chat family. */
 const usage = z
   .looseObject({
     prompt_tokens: tokens.optional(),

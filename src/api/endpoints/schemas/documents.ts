@@ -102,7 +102,6 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
   },
 };
 
-/** By the wire format of the request. */
 export const estimateDocuments: Readonly<Record<'messages' | 'responses', PostDocument>> = {
   messages: {
     summary: 'Estimate the input tokens of a message',
