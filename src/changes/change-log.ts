@@ -64,12 +64,7 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
           attempt(id, () => store.end(id, { ...row, endedAtMs: clock.nowMs(), outcome: 'failed', errorCode })),
         /** The change was refused before it had an effect; its row is deleted. */
         withdraw: () => attempt(id, () => store.withdraw(id)),
-        /**
-         * The change had no visible effect on its subject; its row is deleted. Returns `false` if the row is kept because others changed
-         * the subject at the same time.
-         *
-         * @param readAtMs when the subject was first read.
-         */
+        /** The change had no visible effect; its row is deleted. Returns `false` if others changed the subject since `readAtMs`, the first read. */
         async withdrawUnchanged(subjectId: string, readAtMs: number): Promise<boolean> {
           let isGone = false;
           await attempt(id, async () => {

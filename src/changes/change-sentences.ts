@@ -11,10 +11,7 @@ import {
 } from './change-facts.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/**
- * The sentence for an audit log row in both languages, without its subject (the actor). It begins with a participle, so that it can follow
- * "may have".
- */
+/** A sentence in both languages without its subject, the actor. It begins with a participle, so that it can follow "may have". */
 type Sentence = (facts: ChangeFacts) => Bilingual;
 
 /** A change of an account or a user, including its status and name. */
@@ -271,10 +268,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   }),
 };
 
-/**
- * The sentence of a row. If the outcome is unknown, the sentence says that the change may have happened. An action of another version
- * without a sentence is shown as is.
- */
+/** The sentence of a row; "may have …" if the outcome is unknown. An action without a sentence, of another version, is shown as is. */
 export function changeSentence(change: ToldChange, names: KnownNames): Bilingual {
   const sentence = Object.hasOwn(SENTENCES, change.action) ? SENTENCES[change.action] : undefined;
   if (sentence === undefined) return { en: change.action, zh: change.action };

@@ -15,10 +15,7 @@ export class Changed {
   }
 }
 
-/**
- * Reduces long lists and records in a subject to their differences: removed items before the change, added items after it. A recorded
- * difference therefore contains what changed, however long the list is.
- */
+/** Reduces long lists and records to their differences: removed items before the change, added items after it. */
 export function differenceOf(before: unknown, after: unknown): [unknown, unknown] {
   return isRecord(before) && isRecord(after) ? membersOf(before, after) : [before, after];
 }

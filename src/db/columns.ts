@@ -46,10 +46,7 @@ export function writeRows<Field extends string>(
 let keptSecond = Number.NaN;
 let keptSecondText = '';
 
-/**
- * Like `toISOString`, but caches the second. Every call has three timestamps, mostly in the same second, and formatting them shows in
- * profiles.
- */
+/** Like `toISOString`, but caches the second: formatting the three timestamps of each call shows in profiles. */
 export function toTimestamp(epochMs: number): string {
   const second = Math.floor(epochMs / 1_000);
   if (second !== keptSecond) {

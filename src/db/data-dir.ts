@@ -74,12 +74,7 @@ const LOCK_FILE = 'gateway.lock';
 const PATIENCE_MS = 10_000;
 const POLL_MS = 100;
 
-/**
- * Waits until the directory is free and locks it.
- *
- * @throws DataDirInUseError if it does not become free in time, or if a gateway runs on it.
- * @throws NoLockError
- */
+/** Waits for the directory and locks it. @throws NoLockError, DataDirInUseError if it is not free in time or a gateway runs on it. */
 export async function acquireDataDir(dataDir: string, options: AcquireOptions = {}): Promise<DataDirLock> {
   const { onWaiting, patienceMs = PATIENCE_MS, stopped, unlessServed = false } = options;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {

@@ -1,7 +1,4 @@
-/**
- * The database's clock decides the current instant and billing day, so that nodes with different clocks decide alike and none moves a
- * window or day into the future for the others.
- */
+// The database's clock decides instants and billing days, so that nodes with different clocks decide alike.
 
 /** SQL: the database's clock, or the parameter if it is not null. Constant within a statement. */
 export const nowSql = (parameter: string): string => `coalesce(${parameter}::timestamptz, (select clock_timestamp()))`;

@@ -32,17 +32,11 @@ export type ReadRows = readonly (readonly unknown[])[];
 export interface ReadThenWrite<Result> {
   /** Appears in errors and tests. */
   readonly name: string;
-  /**
-   * Whether it may wait for locks; it then uses one of two separate connections. Other transactions fail after waiting 100 ms for a lock
-   * (`55P03`).
-   */
+  /** Whether it may wait for locks, on one of two separate connections. Others fail after 100 ms (`55P03`). */
   readonly waitsForLocks?: boolean;
   /** Run in order after `begin`. */
   readonly reads: readonly Query[];
-  /**
-   * Computes the writes from the rows of each read. Synchronous, because rows are locked meanwhile. If it throws, the transaction is rolled
-   * back.
-   */
+  /** Computes the writes from the rows of each read. Synchronous, because rows are locked meanwhile. An exception rolls back. */
   decide(rows: ReadRows): { readonly writes: readonly Query[]; readonly result: Result };
 }
 
@@ -120,10 +114,7 @@ export interface Database extends Lane {
    * respond would occupy it.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
-  /**
-   * Opens a reader for statements that read whole tables in batches, as in audits. They are planned along an index, like those of a
-   * `SnapshotReader`, and cannot write.
-   */
+  /** Opens a reader for statements that read whole tables in batches, as in audits. Uses indexes like a `SnapshotReader`; cannot write. */
   openTables(): Promise<TableReader>;
   /** Runs an audit; audits run one at a time. */
   audit<Result>(work: () => Promise<Result>): Promise<Result>;
@@ -131,10 +122,7 @@ export interface Database extends Lane {
   openSnapshots(): Promise<SnapshotReader>;
   /** A `transaction` without time limits, for imports. */
   longTransaction<Result>(work: (transaction: LongTransaction) => Promise<Result>): Promise<Result>;
-  /**
-   * Runs a script of several statements without parameters, or a single statement outside of a transaction, without time limits. For
-   * migrations and indexes. When `signal` aborts, the call stops waiting; the server may complete what it has begun.
-   */
+  /** Runs a script, or a statement outside of a transaction, without time limits. An abort stops the waiting; the server may complete it. */
   script(sql: string, signal?: AbortSignal): Promise<void>;
   /** Listens on a NOTIFY channel. `onReconnect` runs after a gap in which notifications may have been lost. */
   subscribe(channel: string, onPayload: (payload: string) => void, onReconnect: () => void): Promise<Subscription>;
@@ -160,16 +148,10 @@ export function toSqlText(parameter: Parameter): string | null {
   return String(parameter);
 }
 
-/**
- * Planner setting of two-message transactions. They find few rows by key for any parameter values, so planning for each set of values costs
- * more than it gains.
- */
+/** Planner setting of two-message transactions: they find few rows by key, so planning for each set of values costs more than it gains. */
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
-/**
- * Additional planner settings of `SnapshotReader` and `TableReader`: use an index. Tables have grown since they were analyzed, and each
- * batch would otherwise sort all remaining rows.
- */
+/** Further planner settings of readers: a batch uses an index, where stale statistics would make it sort all remaining rows. */
 export const SLICE_PLANS = [
   GENERIC_PLANS,
   'enable_bitmapscan=off',

@@ -3,10 +3,7 @@ import type { Database, Queryable, Statement } from './database.ts';
 import { AdvisedError } from './errors.ts';
 import { isTableThere } from './migrate.ts';
 
-/**
- * From its first start on, a database belongs to the demo or it does not. Nobody has paid for the balances of the demo, so no other
- * configuration may use them, and the demo may not use balances that somebody has paid for.
- */
+// A database belongs to the demo or not from its first start on, because nobody has paid for the balances of the demo.
 
 export interface ServedAs {
   readonly isDemo: boolean;
@@ -61,22 +58,14 @@ const setMark: Statement = {
   text: 'update database_identity set is_demo = $1::boolean where is_demo is null',
 };
 
-/**
- * Checks whether a database may be used for this purpose, without changing anything. Succeeds if it has no tables yet.
- *
- * @throws DemoMarkError
- */
+/** Checks whether a database may be used for this purpose; it may if it has no tables yet. Changes nothing. @throws DemoMarkError */
 export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
   if (!(await isTableThere(database, 'database_identity'))) return;
   const [mark] = await database.query<{ is_demo: boolean | null }>(selectMark);
   await requireSame(database, mark!.is_demo, served);
 }
 
-/**
- * Marks a database that has no mark yet. A lock serializes nodes that start at the same time.
- *
- * @throws DemoMarkError
- */
+/** Marks a database without a mark; a lock serializes nodes that start at the same time. @throws DemoMarkError */
 export function setDemoMark(database: Database, served: ServedAs): Promise<void> {
   return database.transaction(async (transaction) => {
     const [mark] = await transaction.query<{ is_demo: boolean | null }>(lockMark);

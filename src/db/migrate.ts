@@ -86,11 +86,7 @@ export function pendingMigrations(known: readonly Migration[], applied: Readonly
   return known.filter(({ version }) => !applied.has(version));
 }
 
-/**
- * Every known migration and when it was applied.
- *
- * @throws SchemaError as `appliedVersions`.
- */
+/** Every known migration and when it was applied. @throws SchemaError as `appliedVersions`. */
 export async function migrationState(database: Queryable): Promise<MigrationState[]> {
   const known = readMigrations();
   const applied = await appliedVersions(database, known);
@@ -130,20 +126,12 @@ function requireKnown(version: number, known: readonly Migration[], name: string
   });
 }
 
-/**
- * Checks that this program can create or update the schema, without changing anything.
- *
- * @throws SchemaError as `migrate`.
- */
+/** Checks, without changes, that this program can create or update the schema. @throws SchemaError as `migrate`. */
 export async function requireReadableSchema(database: Queryable): Promise<void> {
   await appliedVersions(database, readMigrations());
 }
 
-/**
- * Checks that the schema is current, without changing anything.
- *
- * @throws SchemaError if it is older, newer, or missing.
- */
+/** Checks, without changes, that the schema is current. @throws SchemaError if it is older, newer, or missing. */
 export async function requireCurrentSchema(database: Queryable): Promise<void> {
   const states = await migrationState(database);
   const needed = states.at(-1)?.version ?? 0;

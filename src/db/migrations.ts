@@ -5,10 +5,7 @@ import type { Home } from './homes.ts';
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /**
-   * Applies completely to the directory's schema, which contains the first partition. Other partitions get only their own lines
-   * (`linesByHome`).
-   */
+  /** For the directory's schema, which includes the first partition. Other partitions get their own lines (`linesByHome`). */
   readonly sql: string;
 }
 
@@ -32,10 +29,7 @@ export function schemaVersion(): number {
 
 const HOME_OF_NEXT_LINES = /^-- home: (directory|partition)$/;
 
-/**
- * The lines of a migration by home, as declared by preceding lines such as `-- home: partition`. `before`: the lines before the first
- * declaration.
- */
+/** The lines of a migration by the home declared before them (`-- home: partition`). `before`: lines before the first declaration. */
 export function linesByHome(sql: string): Readonly<Record<Home | 'before', string>> {
   const lines: Record<Home | 'before', string[]> = { before: [], directory: [], partition: [] };
   let home: Home | 'before' = 'before';

@@ -28,10 +28,7 @@ export function networkFileSystem(
   return NETWORK_TYPES.get(typeOf(directory) >>> 0) ?? null;
 }
 
-/**
- * Warns if the data directory is on a network file system. Whether locks work between machines and whether syncs reach a disk depends on
- * its configuration, which cannot be determined from here.
- */
+/** Warns about network file systems: whether locks work between machines and syncs reach a disk depends on their configuration. */
 export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?: (directory: string) => number): void {
   const fileSystem = networkFileSystem(dataDir, typeOf);
   if (fileSystem !== null)

@@ -1,8 +1,5 @@
 /** Larger than the distance between any two lock keys. */
 const APART = 1_000;
 
-/**
- * The key of an advisory lock that exists once per partition. Advisory locks span the whole database, whatever the session's schema. The
- * key of the first partition is the one used by versions without further partitions.
- */
+/** The key of an advisory lock per partition; advisory locks span all schemas. The first partition has the key of earlier versions. */
 export const lockOfPartition = (key: number, partition: number): number => key + APART * partition;

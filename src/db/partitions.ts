@@ -63,11 +63,7 @@ async function makeTwoPhase(directory: Database): Promise<void> {
   await directory.script(underMigrationLock([CREATE_TWO_PHASE]));
 }
 
-/**
- * Numbers of partitions that need migrations. Changes nothing. The directory must be current.
- *
- * @throws SchemaError as `migrateAll`, for what a migration would not repair.
- */
+/** Partitions that need migrations; changes nothing. The directory must be current. @throws SchemaError for what a migration cannot repair. */
 export async function partitionsBehind({ directory, partitions }: Opened): Promise<number[]> {
   const behind: number[] = [];
   for (const row of (await readPartitions(directory)).slice(1)) {
@@ -78,11 +74,7 @@ export async function partitionsBehind({ directory, partitions }: Opened): Promi
   return behind;
 }
 
-/**
- * The directory must be current.
- *
- * @throws SchemaError unless all partitions exist and are current.
- */
+/** The directory must be current. @throws SchemaError unless all partitions exist and are current. */
 export async function requireCurrentPartitions(databases: Opened): Promise<void> {
   const [behind] = await partitionsBehind(databases);
   if (behind === undefined) return;
@@ -95,12 +87,7 @@ export async function requireCurrentPartitions(databases: Opened): Promise<void>
 const inPartition = (partition: number, steps: readonly Migration[]): AppliedStep[] =>
   steps.map(({ version, name }) => ({ partition, version, name }));
 
-/**
- * Creates one more partition, without accounts. Other processes may do the same concurrently. The directory must be current.
- *
- * @returns its number
- * @throws SchemaError if it cannot be created.
- */
+/** Creates a partition without accounts and returns its number. Safe for concurrent processes. @throws SchemaError if that fails. */
 export async function addPartition(databases: Openable, options: MigrateOptions = {}): Promise<number> {
   for (;;) {
     const number = await openAll(databases);

@@ -45,11 +45,7 @@ export class Connection extends pg.Client {
     await asStatement('database.connect', () => this.connect());
   }
 
-  /**
-   * Sends a message of the simple or extended protocol and returns the rows of each command. Stops at the first command that fails.
-   *
-   * @param name the statement or transaction, for errors
-   */
+  /** Sends a message and returns the rows of each command, up to the first that fails. `name`: of the statement or transaction, for errors. */
   ask(name: string, message: string | readonly Command[] | pg.QueryConfig): Promise<readonly Rows[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>();
     const callback = (error: unknown, results: readonly Rows[]): void => {
@@ -74,11 +70,7 @@ export class Connection extends pg.Client {
     return rows as Row[];
   }
 
-  /**
-   * Runs a transaction of two messages. The driver itself would send one message per statement and wait for each result.
-   *
-   * @param first queries before the reads, on Citus
-   */
+  /** A transaction of two messages; the driver would send one per statement. `first`: queries before the reads, on Citus. */
   async readThenWrite<Result>(first: readonly Query[], transaction: ReadThenWrite<Result>): Promise<Result> {
     const { name, reads, decide } = transaction;
     const isOnCitus = first.length > 0;
@@ -155,10 +147,7 @@ export class ConnectionPool {
     this.#pool.on('remove', (client) => this.#open.delete(client as pg.ClientBase as Connection));
   }
 
-  /**
-   * Runs work with a connection from the pool. When `signal` aborts, it fails at once with the signal's reason and the connection is
-   * destroyed.
-   */
+  /** Runs work with a connection. When `signal` aborts, it fails at once with the signal's reason and the connection is destroyed. */
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     let connection: Connection | null = null;
     try {

@@ -23,10 +23,7 @@ export interface RowShape {
 
 export type Command = string | Query;
 
-/**
- * Prepares a statement with SQL. The prefix distinguishes it from statements that the driver prepares under their own names on the same
- * connection.
- */
+/** The prefix distinguishes these statements from those that the driver prepares under their own names on the same connection. */
 export const prepareText = ({ name }: Statement, text: string): string => `prepare "sql:${name}" as ${text}`;
 
 /**

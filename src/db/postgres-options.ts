@@ -7,10 +7,7 @@ export function withOptions(connection: OptionedConfig, options: readonly string
   return { ...connection, options: [connection.options, ...options].join(' ').trim() };
 }
 
-/**
- * Separates the options of a URL. The driver would use them instead of ours: connections of a partition would end up in the directory's
- * schema.
- */
+/** Separates the options of a URL. The driver would use them instead of ours, such as the search_path of a partition. */
 export function splitOptions(url: string): { readonly connectionString: string; readonly given: readonly string[] } {
   const [address, query] = splitAt(url, '?');
   const parameters = new URLSearchParams(query);

@@ -123,10 +123,7 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   }
 }
 
-/**
- * Whether the directory is shared with others, such as /tmp, or contains other programs' directories; its permissions are then left
- * unchanged.
- */
+/** Whether others use the directory, such as /tmp, or it contains other programs' directories. Its permissions are then not changed. */
 function isShared(root: string, names: readonly string[]): boolean {
   if ((modeOf(root) & 0o1000) !== 0) return true;
   return names.some(

@@ -57,10 +57,7 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 const BALANCE = 'balance';
 
-/**
- * Decides which notices of an account are due, given what was notified before. Each threshold is notified once, until it can be crossed
- * again.
- */
+/** Decides which notices of an account are due. Each threshold is notified once, until it can be crossed again. */
 export function decideAccount(
   facts: AccountFacts,
   states: ReadonlyMap<string, NoticeState>,

@@ -52,10 +52,7 @@ const TURN_MS = 5_000;
 const INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 
-/**
- * Sends due deliveries. One node at a time serves a receiver, one notice after the other, so a slow receiver delays only itself. Each
- * channel has a concurrency limit.
- */
+/** Sends due deliveries. One node serves a receiver at a time, one notice after the other, so a slow receiver delays only itself. */
 export function createDispatcher(parts: DispatcherParts) {
   const {
     store,

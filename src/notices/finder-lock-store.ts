@@ -17,11 +17,7 @@ const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory
 /** Result of a batch: `more` if there may be more work, `idle` if there is none, `elsewhere` if another node holds the lock. */
 export type SliceResult = 'more' | 'idle' | 'elsewhere';
 
-/**
- * Tries to take the lock until the end of the transaction; returns `false` if another node has it.
- *
- * @param partition a partition number; the directory shares the lock of partition 0.
- */
+/** Tries to take the lock for this transaction; `false` if another node has it. The directory shares the lock of partition 0. */
 export async function lockOutFinders(transaction: QueryableOf<Home>, partition = 0): Promise<boolean> {
   const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock, [lockOfPartition(FINDER_LOCK, partition)]);
   return lock!.is_ours;

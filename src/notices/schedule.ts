@@ -26,10 +26,7 @@ export function nextAttemptMs(attempts: number, nowMs: number, randomSource: num
 const REST_MS = 5_000;
 const REST_MAX_MS = 5 * MINUTE_MS;
 
-/**
- * Cooldown of a receiver after a number of consecutive failures. Its notices wait instead of being attempted in vain, and arrive at most
- * this much later once it works again.
- */
+/** Cooldown of a receiver after consecutive failures. Its notices wait instead of being attempted in vain. */
 export function receiverRestMs(failures: number): number {
   return Math.min(REST_MS * 2 ** (failures - 1), REST_MAX_MS);
 }

@@ -36,10 +36,7 @@ export function ratesOfAskedSend({ accountId, id }: { accountId: string | null; 
   return [{ subject: accountId === null ? `asked at ${id}` : `asked by ${accountId}`, ...ASKED_SENDS }];
 }
 
-/**
- * Decides whether a send is allowed. `repaidAtMs`: when the debt of each subject is repaid; absent if none. Returns the new debts or the
- * wait.
- */
+/** Decides whether a send is allowed, from when each subject's debt is repaid. Returns the new debts or the wait. */
 export function decideSend(
   rates: readonly SendRate[],
   repaidAtMs: ReadonlyMap<string, number>,

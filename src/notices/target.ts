@@ -73,10 +73,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/**
- * Resolves through a resolver that waits on sockets. `getaddrinfo` would occupy a thread of the pool that also writes files, for as long as
- * a foreign name server takes.
- */
+/** Waits on sockets. `getaddrinfo` would occupy a thread that also writes files, for as long as a foreign name server takes. */
 export const resolveByName: Resolve = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   const onAbort = (): void => resolver.cancel();

@@ -44,10 +44,7 @@ const BODY_BYTES_MAX = 4 * 1024;
 const BODY_MS = 1_000;
 const GONE = 410;
 
-/**
- * Sends signed notices according to the Standard Webhooks specification. A connection uses only the checked addresses, follows no redirects
- * and serves one request.
- */
+/** Sends notices as Standard Webhooks. A connection uses only the checked addresses, follows no redirects and serves one request. */
 export function createWebhookSender({
   allowed,
   resolve,

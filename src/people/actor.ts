@@ -76,10 +76,7 @@ export function actorName(actor: Actor): string {
 const ID_LIKE = /[a-z]{3}_/i;
 const SIGNED = /\(((?:usr|tok)_[0-9a-z]{26})\)$/;
 
-/**
- * The signature recorded for an actor: its name, followed by its id if people choose their names. The id keeps anybody from impersonating
- * another person by taking that person's name.
- */
+/** The recorded signature: the name, with the id if people choose names, so that nobody impersonates others by taking their name. */
 export function signatureOf(actor: Actor): string {
   const name = actorName(actor);
   return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${unsigned(name)} (${actor.id})` : name;

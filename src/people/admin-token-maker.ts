@@ -13,10 +13,7 @@ interface AskedToken {
   readonly expiresAt: Date | null;
 }
 
-/**
- * Why no token was created: the actor may not grant the role or scope, the expiry is in the past, the name is taken, there are too many
- * tokens, or the creating token has ended meanwhile.
- */
+/** `expired`: the expiry is in the past. `token_ended`: the creating token has ended meanwhile. */
 type TokenRefusal = GrantRefusal | 'role_not_allowed' | 'expired' | 'name_taken' | 'too_many' | 'token_ended';
 
 interface AdminTokenMakerParts {

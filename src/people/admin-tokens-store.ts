@@ -63,10 +63,7 @@ const selectToken: Statement = {
   text: `select ${TOKENS.list} from admin_tokens where id = $1`,
 };
 
-/**
- * Revokes a token and, if $3, all tokens created by it, directly or indirectly. A token that has already ended keeps its date. Uses the
- * primary key and admin_tokens_by_maker.
- */
+/** Revokes a token and, if $3, all tokens created by it, directly or indirectly. Ended tokens keep their date. */
 const revokeToken: Statement = {
   name: 'admin-tokens.revoke',
   text: `with recursive ended as (
@@ -106,10 +103,7 @@ const voidLinks: Statement = {
   text: 'delete from user_links where used_at is null and user_id in (select jsonb_array_elements_text($1::jsonb))',
 };
 
-/**
- * Revoked and expired tokens that still have an active user or an active token created by them. Uses admin_tokens_by_maker and
- * users_by_unconfirmed_token.
- */
+/** Ended tokens that still have active users or tokens. Uses admin_tokens_by_maker and users_by_unconfirmed_token. */
 const listEnded: Statement = {
   name: 'admin-tokens.list-ended',
   text: `select id from admin_tokens t where (revoked_at is not null or expires_at <= $1::timestamptz) and (
@@ -160,10 +154,7 @@ export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
 export function createAdminTokensStore(database: DirectoryLane) {
   return {
-    /**
-     * `name_taken`: an active token has the name. `too_many`: the limit of active tokens is reached. `token_ended`: the creating token has
-     * ended.
-     */
+    /** `name_taken` and `too_many` concern active tokens. `token_ended`: the creating token has ended. */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
         const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;

@@ -4,10 +4,7 @@ export const CONSOLE_PATH = '/console';
 const VISIBLE_ASCII = /^\/console(?:[/?#][\x21-\x7e]*)?$/;
 const LENGTH_MAX = 500;
 
-/**
- * Whether a sign-in may return the browser to this path: a page of this gateway's console. Backslashes and dot segments are refused because
- * browsers interpret them differently.
- */
+/** Whether it is a page of this console. Backslashes and dot segments are refused, because browsers interpret them differently. */
 export function isConsolePath(path: string): boolean {
   if (path.length > LENGTH_MAX || !VISIBLE_ASCII.test(path) || path.includes('\\')) return false;
   const { origin, pathname } = new URL(path, 'http://gateway.invalid');

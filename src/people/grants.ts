@@ -32,10 +32,7 @@ interface GrantedUser {
   readonly status: UserStatus;
 }
 
-/**
- * The right granted by a change of a user: a new role, or the present role if the change lets somebody else sign in as this user. Taking a
- * role away grants nothing.
- */
+/** The right granted by a change of a user: a new role, or the present role if somebody else can then sign in as this user. */
 export function grantOfChange(user: GrantedUser, changed: GrantedUser): Grant | null {
   const { operatorRole } = changed;
   if (operatorRole === null || changed.status !== 'active') return null;

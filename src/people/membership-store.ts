@@ -61,10 +61,7 @@ const noteLeaving: Statement = {
   text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
 };
 
-/**
- * Updates the keys of a user who leaves. $4: whether active keys are revoked; $5: the new owner of active keys. All keys record the user's
- * name. Uses api_keys_by_user.
- */
+/** Updates the keys of a user who leaves. $4: whether active keys are revoked; $5: their new owner. Uses api_keys_by_user. */
 const partFromKeys: Statement = {
   name: 'memberships.part-from-keys',
   text: `update api_keys set former_user_name = (select name from users where id = $2),

@@ -75,11 +75,7 @@ export function createOidcClient(nowMs: () => number) {
   }
 
   return {
-    /**
-     * The URL to which the browser is redirected. `isAgain`: the provider must ask the user to sign in again and report when that happened.
-     *
-     * @throws OidcError
-     */
+    /** The redirect to the provider. `isAgain`: the user must sign in again, and the provider reports when. @throws OidcError */
     authorizationUrl: (
       provider: OidcSettings,
       { state, nonce, codeVerifier }: FlowSecrets,
@@ -100,11 +96,7 @@ export function createOidcClient(nowMs: () => number) {
         });
         return url.href;
       }),
-    /**
-     * Exchanges the code in the callback URL for the user's identity.
-     *
-     * @throws OidcError
-     */
+    /** Exchanges the code in the callback URL for the user's identity. @throws OidcError */
     identify: (provider: OidcSettings, { state, nonce, codeVerifier }: FlowSecrets, callback: URL) =>
       orOidcError(async () => {
         const { authorizationCodeGrant } = await loadLibrary();

@@ -7,10 +7,7 @@ export interface FlowSecrets {
   readonly codeVerifier: string;
 }
 
-/**
- * Derives the values from the secret in the browser's cookie. The database stores only a hash of that secret, so nobody without the cookie
- * can produce a matching state.
- */
+/** Derived from the secret in the browser's cookie, of which the database has only a hash; without it nobody can produce the state. */
 export function flowSecretsOf(handle: string): FlowSecrets {
   const derive = (use: string): string => createHash('sha256').update(`faregate ${use} ${handle}`).digest('base64url');
   return { state: derive('state'), nonce: derive('nonce'), codeVerifier: derive('code verifier') };

@@ -84,10 +84,7 @@ export function createOidcSignIn(parts: OidcSignInParts) {
     logger.warn({ oidcProvider: name, fault, reason }, 'sign-in at an OpenID provider failed');
   }
 
-  /**
-   * The user of the identity, or one created through the invitation. Users are found by issuer and subject only, because anybody can claim
-   * an e-mail address.
-   */
+  /** The user of an identity, or one created by the invitation; never found by e-mail address, which anybody can claim. */
   async function findOrMakeUser(
     proven: ProvenIdentity,
     { linkTokenHash }: OidcFlow,

@@ -16,10 +16,7 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
-/**
- * Concurrent hashes. They run on the thread pool that also syncs the journal: half of it stays free, and a flood of sign-ins occupies at
- * most one core of a small machine.
- */
+/** They share the thread pool with journal syncs: half of it stays free, and floods occupy at most one core of a small machine. */
 const AT_ONCE = availableParallelism() >= 4 ? 2 : 1;
 /** Maximum number of queued hashes, a few seconds of work. */
 const WAITING_MAX = 100;
@@ -60,11 +57,7 @@ export class Passwords {
     return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost, asker));
   }
 
-  /**
-   * Whether a password matches the stored hash. Without a hash it takes as long and returns false.
-   *
-   * @throws PasswordsBusyError
-   */
+  /** Takes as long, and returns false, if there is no stored hash. @throws PasswordsBusyError */
   async verify(password: string, stored: string | null, asker: HashAsker): Promise<boolean> {
     const { cost, salt, hash } = fromPhc(stored ?? this.#nobodys);
     return timingSafeEqual(await this.#run(password, salt, cost, asker), hash) && stored !== null;

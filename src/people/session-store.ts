@@ -34,10 +34,7 @@ from sessions s join users u on u.id = s.user_id
 where s.token_hash = $1 and s.expires_at > $2::timestamptz and s.last_seen_at > $3::timestamptz and u.status = 'active'`,
 };
 
-/**
- * Locks the user, so that a concurrent change of the password or status either comes first and is seen here, or comes later and ends the
- * new session.
- */
+/** Locks the user: a concurrent change of password or status is either seen here, or ends the new session later. */
 const noteSignIn: Statement = {
   name: 'sessions.note-sign-in',
   text: `update users set last_sign_in_at = $2

@@ -1,7 +1,4 @@
-/**
- * The name for signing in: the e-mail address, or the user's name without one. Both share one unique index. A name without an address
- * contains no @, so it cannot be mistaken for an address.
- */
+/** The unique name for signing in. A name used without an e-mail address contains no @, so it cannot be mistaken for an address. */
 export function signInNameOf(email: string | null, name: string): string {
   return foldSignInName(email ?? name);
 }

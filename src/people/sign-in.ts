@@ -17,10 +17,7 @@ export interface CheckedPassword {
 
 export type PasswordRefusal = 'wrong' | { readonly waitMs: number };
 
-/**
- * Checks a sign-in name and password. An unknown name, a user without a password and a suspended user take as long and fail the same way as
- * a wrong password, so that responses do not reveal who exists.
- */
+/** Unknown names, users without a password and suspended users take as long and fail like a wrong password, to not reveal who exists. */
 export async function checkSignIn(
   parts: PasswordChecks,
   given: { readonly signInName: string; readonly password: string; readonly network: string },

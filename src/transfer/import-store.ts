@@ -129,10 +129,7 @@ const listLate: Statement = {
 where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
-/**
- * Finds redemptions that gave nothing: a voucher's grant has an idempotency key derived from its code. Uses ledger_by_idempotency_key and
- * the primary key.
- */
+/** Redemptions that gave nothing: a grant has an idempotency key derived from its code. Uses ledger_by_idempotency_key. */
 const findNotGiven: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)

@@ -70,10 +70,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     }
   }
 
-  /**
-   * Checks limits before the body is read. A repeat of an idempotent call passes, because it gets the stored response whatever the
-   * account's limits.
-   */
+  /** Checks limits before the body is read. An idempotent repeat passes, because it gets the stored response in any case. */
   async #lookUnlessRepeat(request: IncomingMessage, call: LookRequest): Promise<void> {
     const { admission, idempotentCalls } = this.parts;
     try {

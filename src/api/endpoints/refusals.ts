@@ -42,10 +42,7 @@ export class Refusals {
     return { request, name: `address ${this.#parts.addresses.ofRequest(request)}`, place: '' };
   }
 
-  /**
-   * @throws GatewayError, or rejects with it, if the key is invalid or not allowed from the client's network, or if the same request of the
-   * account was refused shortly before.
-   */
+  /** @throws GatewayError, or rejects with it, if the key may not be used here, or if this request was refused shortly before. */
   identify(
     subject: RefusalSubject,
     path: string,
@@ -76,10 +73,7 @@ export class Refusals {
     if (place !== '') this.#parts.brake.forget(name);
   }
 
-  /**
-   * Delays the error of a request if it is a refusal and its subject is refused too often. If too many refusals are delayed already, the
-   * error is sent at once and the connection closes after it.
-   */
+  /** Delays the error of a subject that is refused too often. If too many are delayed already, the connection closes instead. */
   async slowDown({ name, place }: RefusalSubject, error: unknown, response: ServerResponse): Promise<void> {
     const { brake } = this.#parts;
     const cost = error instanceof GatewayError ? costOf(error) : 0;

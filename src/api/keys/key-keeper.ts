@@ -148,11 +148,7 @@ const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => st
 const noMember = (userId: string | null): GatewayError =>
   invalidRequest(`userId: The account has no member ${quoted(userId ?? '')}.`, 'userId');
 
-/**
- * Runs the creation of a key and converts its errors. A user who was removed meanwhile gets the error of a non-member.
- *
- * @throws GatewayError that names the limit reached, or reports a missing member.
- */
+/** Creates a key. A user removed meanwhile gets the error of a non-member. @throws GatewayError that names the limit reached. */
 export async function orRefused<Result>(
   accountId: string,
   userId: string | null,

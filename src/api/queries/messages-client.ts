@@ -3,10 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** The vendor name in the headers of the vendor's own clients, whatever the protocol is called in the configuration. */
 const VENDOR_NAME = 'anthropic';
 
-/**
- * Whether a request comes from a client of the messages family, at an address shared by both families. Clients of the chat family may send
- * the key in both headers, but send no version.
- */
+/** Whether a client is of the messages family, at a shared address. Chat clients may send the key in both headers, but send no version. */
 export function isMessagesClient(headers: IncomingHttpHeaders, messagesNames: readonly string[]): boolean {
   const hasKeyOfMessages = headers['x-api-key'] !== undefined && headers.authorization === undefined;
   return hasKeyOfMessages || messagesVersion(headers, messagesNames) !== null;

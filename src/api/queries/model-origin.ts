@@ -4,10 +4,7 @@ import type { ModelConfig } from '../../config/schema.ts';
 const DATE_IN_NAME = /(?<!\d)(20\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?!\d)/;
 const MIDNIGHT = 'T00:00:00Z';
 
-/**
- * Release date of a model in epoch milliseconds: the configured date, or the date in its id or in a provider's name for it. 0 if unknown,
- * as vendors report it.
- */
+/** Release date in epoch milliseconds: as configured, or the date in the id or a provider's name; 0 if unknown, as vendors report it. */
 export function releasedAtMsOf(id: string, { released, routes }: Pick<ModelConfig, 'released' | 'routes'>): number {
   if (released !== undefined) return Date.parse(released + MIDNIGHT);
   for (const name of [id, ...routes.map(({ model }) => model)]) {

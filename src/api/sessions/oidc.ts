@@ -154,21 +154,13 @@ export function findProvider({ oidcProviders }: Pick<OidcParts, 'oidcProviders'>
   return orNotFound(oidcProviders().find((one) => one.name === name) ?? null, 'OpenID provider', name);
 }
 
-/**
- * Counts an attempt of the network before anything is read.
- *
- * @throws GatewayError 429
- */
+/** Counts an attempt of the network before anything is read. @throws GatewayError 429 */
 async function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network }: Visit): Promise<void> {
   const waitMs = await limits.begin(null, network);
   if (waitMs > 0) throw tooManyAttempts(waitMs);
 }
 
-/**
- * Begins a sign-in at a provider and sets the cookie that identifies the browser.
- *
- * @throws GatewayError 502 if the provider fails.
- */
+/** Begins a sign-in at a provider and sets the cookie that identifies the browser. @throws GatewayError 502 if the provider fails. */
 async function beginFlow(
   { oidc }: Pick<OidcParts, 'oidc'>,
   visit: Visit,

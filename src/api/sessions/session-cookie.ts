@@ -23,10 +23,7 @@ function secretCookie(name: string) {
     return `${nameOf(name, isSecure)}=${value}; ${attributes}`;
   }
   return {
-    /**
-     * The cookie's value; `null` if absent or malformed. Only the name that matches the connection's security counts, because a neighboring
-     * host may have set a plain cookie.
-     */
+    /** `null` if absent or malformed. Ignores the name for the other scheme, because a neighboring host may have set a plain cookie. */
     read({ headers }: IncomingMessage, isSecure: boolean): string | null {
       const wanted = `${nameOf(name, isSecure)}=`;
       const values = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
@@ -41,10 +38,7 @@ function secretCookie(name: string) {
 
 export const sessionCookie = secretCookie('faregate_session');
 
-/**
- * Identifies the browser that began a pending OpenID sign-in. `SameSite=Lax` lets the browser send it when the provider redirects back,
- * which is a top-level navigation.
- */
+/** Identifies the browser of a pending OpenID sign-in. `SameSite=Lax` allows it on the provider's redirect, a top-level navigation. */
 export const flowCookie = secretCookie('faregate_oidc');
 
 function nameOf(name: string, isSecure: boolean): string {

@@ -27,11 +27,7 @@ const SIGNALS: readonly (readonly [number, NodeJS.Signals])[] = [
 ];
 const PATIENCE_MS = 20_000;
 
-/**
- * Stops PostgreSQL processes that serve a cluster, and removes files that would prevent the next server from starting.
- *
- * @throws LocalServerError if a server is running that this process cannot see or stop.
- */
+/** Stops servers of a cluster and removes files that block the next one. @throws LocalServerError if it cannot see or stop a server. */
 export async function stopLeftovers(cluster: string, socketDir: string, logger: Logger): Promise<void> {
   const signals = [...SIGNALS];
   let left = processesOf(cluster);

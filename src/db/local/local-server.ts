@@ -121,10 +121,7 @@ interface Prepared {
   readonly password: string;
 }
 
-/**
- * Finds or creates the cluster, and finds the programs. An interrupted start can be repeated, even after a power cut. Adds to `held` what
- * to release at the end.
- */
+/** Finds the programs and finds or creates the cluster. Can be repeated after an interruption. `held` gets what to release at the end. */
 async function prepare(options: LocalServerOptions, held: (() => void)[]): Promise<Prepared> {
   const { dataDir, binaries: given, clustersDir = rootHomes(dataDir) } = options;
   const programsOf = ({ home, user }: Place): Promise<Binaries> =>

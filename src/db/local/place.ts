@@ -94,10 +94,7 @@ function giveHome(home: string, gid: number): void {
   chmodSync(home, 0o710);
 }
 
-/**
- * Changes the owner and verifies it, because some file systems, such as those shared with another operating system, silently keep the old
- * one.
- */
+/** Changes the owner and verifies it, because some file systems silently keep the old one. */
 export function give(path: string, uid: number, gid: number): void {
   chownSync(path, uid, gid);
   const { uid: owner, gid: group } = statSync(path);

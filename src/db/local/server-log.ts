@@ -10,10 +10,7 @@ const LINE = /^\S+ \S+ \S+ \[\d+\] \(([^)]*)\) ([A-Z0-9]+): {2}/;
 /** Levels of client errors. The client receives and logs them itself, and they may quote values. */
 const OF_CLIENTS = new Set(['ERROR', 'WARNING']);
 
-/**
- * The log file of the server, rotated by size with one earlier file. Omits statement errors. A line without the prefix belongs to the line
- * before it.
- */
+/** The server's log file, rotated by size, without statement errors. Lines without the prefix belong to the line before. */
 export class ServerLog {
   readonly #file: string;
   #last: string[] = [];

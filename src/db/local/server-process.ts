@@ -36,10 +36,7 @@ function stopAll(): void {
   for (const child of running) child.kill('SIGINT');
 }
 
-/**
- * The server's process. States: starting → running → stopped. If it dies while running, it is restarted after a delay that doubles each
- * time; connections fail meanwhile.
- */
+/** The server's process: starting → running → stopped. If it dies, it is restarted after a delay that doubles each time. */
 export class ServerProcess {
   readonly #options: ServerProcessOptions;
   readonly #stopping = new AbortController();

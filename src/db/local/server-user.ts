@@ -13,11 +13,7 @@ export const isRoot = (): boolean => process.getuid?.() === 0;
 const FREE_FROM = 60_706;
 const FREE_TO = 61_183;
 
-/**
- * Finds an id that is not used by any user or group entry, process, or other cluster in `clustersDir`.
- *
- * @param at where the search begins.
- */
+/** Finds an id, from `at` on, that no user or group entry, process or other cluster in `clustersDir` uses. */
 export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, null> {
   const used = new Set([...usedByClusters(clustersDir), ...usedByProcesses()]);
   const count = FREE_TO - FREE_FROM + 1;

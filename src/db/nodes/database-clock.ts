@@ -8,10 +8,7 @@ interface ClockReading {
   readonly arrivedMs: number;
 }
 
-/**
- * The database's clock as estimated from heartbeats, for display and for waiting times. Decisions read the clock itself in their
- * transactions.
- */
+/** An estimate of the database's clock from heartbeats, for display and waiting times. Decisions read the clock itself. */
 export interface DatabaseClock extends Clock {
   /** Minimum difference of this node's clock in milliseconds; negative: it is behind. */
   readonly aheadMs: number;

@@ -21,10 +21,7 @@ export interface Nodes {
   start(isOnlyNode: boolean): Promise<void>;
   /** Writes a heartbeat and runs the sweeps if they are due; resolves when both are done. Never throws. Called by a timer. */
   round(): Promise<void>;
-  /**
-   * Stops the heartbeats, waits for pending work, and deletes the node's row, so that others consider it dead at once. Does nothing if the
-   * node was not started. Never throws.
-   */
+  /** Stops the heartbeats, waits for pending work, and deletes the node's row, so that it counts as dead at once. Never throws. */
   stop(): Promise<void>;
 }
 
@@ -35,10 +32,7 @@ interface NodesOptions {
   readonly clock: Clock;
   readonly databaseClock: Pick<DatabaseClock, 'read'>;
   readonly onPartitions: (count: number) => void;
-  /**
-   * Each sweep takes over what dead nodes left in one partition. A failed sweep is retried with the next heartbeat; sweeps do not wait for
-   * each other.
-   */
+  /** Each takes over what dead nodes left in a partition. A failed sweep is retried with the next heartbeat; sweeps run independently. */
   readonly sweeps: readonly ((deadAfterMs: number) => Promise<void>)[];
   readonly beatMs?: number;
   readonly deadAfterMs?: number;
