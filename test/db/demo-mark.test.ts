@@ -8,7 +8,7 @@ import { createBareDatabase, createTestDatabase, type TestDatabase } from '../su
 const DEMO: ServedAs = { isDemo: true, demoAccountId: null };
 const OWN: ServedAs = { isDemo: false, demoAccountId: null };
 const ACCOUNT = 'acct_01k0000000000000000000000a';
-/** `demo.json` is beside the database. */
+/** `demo.json` is next to the database. */
 const withFile = (served: ServedAs): ServedAs => ({ ...served, demoAccountId: ACCOUNT });
 
 async function addAccount(database: Database): Promise<void> {
@@ -84,7 +84,7 @@ describe(`the demo's mark of a database`, () => {
     },
   );
 
-  it('is looked for without changing anything where there are no tables yet', async () => {
+  it('is checked without changes if there are no tables yet', async () => {
     stored = await createBareDatabase();
     try {
       for (const served of [DEMO, OWN, withFile(DEMO)]) await checkDemoMark(stored.database, served);
@@ -94,14 +94,14 @@ describe(`the demo's mark of a database`, () => {
   });
 });
 
-describe('the mark of a database that several gateways start on', () => {
+describe('the mark of a database on which several gateways start', () => {
   let stored: TestDatabase;
   before(async () => {
     stored = await createTestDatabase();
   });
   after(() => stored.remove());
 
-  it('is that of one of them, and the other kind is refused', async () => {
+  it('is set by one of them, and the other kind is refused', async () => {
     const others = Array.from({ length: 6 }, () => stored.openAnother());
     try {
       const results = await Promise.allSettled(

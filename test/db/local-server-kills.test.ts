@@ -8,7 +8,7 @@ import { recordLogs } from '../support/recorded-logger.ts';
 import { byScope, inFullRunsOnly } from '../support/scope.ts';
 import { until } from '../support/until.ts';
 
-/** Who waits for a commit has it, whatever is killed. */
+/** Acknowledged commits survive, whatever is killed. */
 
 const ROUNDS = byScope({ full: 20, quick: 2 });
 const isRoot = process.getuid?.() === 0;
@@ -24,7 +24,7 @@ describe('the local server, killed', () => {
   });
   after(() => directory.remove());
 
-  /** What the next start finds. */
+  /** The data that the next start finds. */
   async function lastCommitted(): Promise<number> {
     const server = await directory.start();
     const [row] = await query(server.connection, 'select max(number) as max, count(*)::int as count from committed');
@@ -92,7 +92,7 @@ describe('the local server, killed', () => {
     await server.stop();
   });
 
-  test('its owner exits without stopping it: it ends by itself', async () => {
+  test('its owner exits without stopping it: it stops by itself', async () => {
     const owner = await startOwner(directory, [], 'exit');
     const pid = serverPid(cluster);
     owner.child.stdin!.end();
@@ -110,7 +110,7 @@ describe('the local server, killed', () => {
     }
   });
 
-  test('a server that is suspended is ended all the same', { skip: inFullRunsOnly }, async () => {
+  test('a suspended server is stopped too', { skip: inFullRunsOnly }, async () => {
     const owner = await startOwner(directory);
     const pid = serverPid(cluster);
     process.kill(pid, 'SIGSTOP');
@@ -119,7 +119,7 @@ describe('the local server, killed', () => {
     assert.ok(!isRunning(pid));
   });
 
-  /** A space of process ids of its own, as a container has: the shell is number 1 there and outlives the gateway. */
+  /** A separate pid namespace, as in a container: the shell has number 1 and outlives the gateway. */
   const container = [
     ...(isRoot ? ['unshare'] : ['unshare', '--user', '--map-current-user']),
     ...['--pid', '--fork', '--kill-child', '--mount-proc'],
