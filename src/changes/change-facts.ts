@@ -12,7 +12,7 @@ export interface KnownNames {
   readonly plans: ReadonlyMap<string, string>;
 }
 
-export type ToldChange = Pick<
+export type DescribedChange = Pick<
   Change,
   'action' | 'outcome' | 'subjectKind' | 'subjectId' | 'accountId' | 'before' | 'after'
 >;
@@ -21,10 +21,10 @@ export type ToldChange = Pick<
 export class ChangeFacts {
   readonly subjectKind: string;
   readonly subjectId: string | null;
-  readonly #change: ToldChange;
+  readonly #change: DescribedChange;
   readonly #names: KnownNames;
 
-  constructor(change: ToldChange, names: KnownNames) {
+  constructor(change: DescribedChange, names: KnownNames) {
     this.subjectKind = change.subjectKind;
     this.subjectId = change.subjectId;
     this.#change = change;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ToldChange } from './change-facts.ts';
+import type { DescribedChange } from './change-facts.ts';
 import { changeSentence } from './change-sentences.ts';
 
 const NAMES = { accounts: new Map([['acct_1', 'Acme']]), plans: new Map([['wide', 'Wide']]) };
 
-const sentenceOf = (action: string, change: Partial<ToldChange> = {}) =>
+const sentenceOf = (action: string, change: Partial<DescribedChange> = {}) =>
   changeSentence(
     {
       action,

@@ -6,7 +6,7 @@ import {
   quotedName,
   remark,
   roleOf,
-  type ToldChange,
+  type DescribedChange,
   yuan,
 } from './change-facts.ts';
 import type { Recorded } from './recorded-value.ts';
@@ -36,7 +36,7 @@ const changed =
 type Named = 'name' | 'account' | 'plan' | 'issuer';
 
 /** A fixed sentence in both languages, with placeholders in braces. */
-const told = (en: string, zh: string): Sentence => {
+const fixed = (en: string, zh: string): Sentence => {
   const filled = (text: string, language: keyof Bilingual, facts: ChangeFacts): string =>
     text.replaceAll(/\{(\w+)\}/g, (_braces, name: Named) => {
       const fact = facts[name];
@@ -189,20 +189,20 @@ const madeWithRole =
   (facts) => {
     const as = roleOf(facts.is(member));
     return as === NOTHING
-      ? told(`${en} {name}`, `${zh}{name}`)(facts)
+      ? fixed(`${en} {name}`, `${zh}{name}`)(facts)
       : { en: `${en} ${facts.name} (${as.en})`, zh: `${zh}${facts.name}（${as.zh}）` };
   };
 
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.change': changed('account', '账户'),
   'accounts.change': changed('account', '账户'),
-  'accounts.create': told('created account {name}', '创建账户{name}'),
-  'accounts.keys.create': told('created key {name} of{account}', '创建{account}的密钥{name}'),
-  'accounts.imported-keys.create': told('imported key {name} of{account}', '接管{account}的密钥{name}'),
-  'keys.create': told('created key {name} of{account}', '创建{account}的密钥{name}'),
-  'keys.change': told('changed key {name} of{account}', '修改{account}的密钥{name}'),
-  'keys.replacement.create': told('replaced key {name} of{account}', '轮换{account}的密钥{name}'),
-  'keys.delete': told('revoked key {name} of{account}', '吊销{account}的密钥{name}'),
+  'accounts.create': fixed('created account {name}', '创建账户{name}'),
+  'accounts.keys.create': fixed('created key {name} of{account}', '创建{account}的密钥{name}'),
+  'accounts.imported-keys.create': fixed('imported key {name} of{account}', '接管{account}的密钥{name}'),
+  'keys.create': fixed('created key {name} of{account}', '创建{account}的密钥{name}'),
+  'keys.change': fixed('changed key {name} of{account}', '修改{account}的密钥{name}'),
+  'keys.replacement.create': fixed('replaced key {name} of{account}', '轮换{account}的密钥{name}'),
+  'keys.delete': fixed('revoked key {name} of{account}', '吊销{account}的密钥{name}'),
   'accounts.top-ups.create': posted((amount, account) => ({
     en: `added ${yuan(amount)} to${account.en}`,
     zh: `为${account.zh}充值 ${yuan(amount)}`,
@@ -213,19 +213,19 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   })),
   'calls.refunds.create': refunded,
   'calls.resolution': resolved,
-  'accounts.subscriptions.create': told('granted plan {plan} to{account}', '为{account}开通套餐{plan}'),
-  'subscriptions.renewals.create': told('renewed plan {plan} of{account}', '续期{account}的套餐{plan}'),
-  'subscriptions.delete': told('canceled plan {plan} of{account}', '取消{account}的套餐{plan}'),
+  'accounts.subscriptions.create': fixed('granted plan {plan} to{account}', '为{account}开通套餐{plan}'),
+  'subscriptions.renewals.create': fixed('renewed plan {plan} of{account}', '续期{account}的套餐{plan}'),
+  'subscriptions.delete': fixed('canceled plan {plan} of{account}', '取消{account}的套餐{plan}'),
   'routes.drain': drain('drained', '排空'),
   'routes.resume': drain('resumed', '恢复'),
   'tokens.create': madeWithRole('created admin token', '创建管理令牌', 'role'),
-  'tokens.delete': told('revoked admin token {name}', '吊销管理令牌{name}'),
+  'tokens.delete': fixed('revoked admin token {name}', '吊销管理令牌{name}'),
   'users.create': madeWithRole('created user', '创建用户', 'operatorRole'),
   'users.change': changed('user', '用户'),
-  'users.confirm': told('confirmed user {name}', '确认用户{name}'),
-  'users.delete': told('deleted user {name}', '删除用户{name}'),
-  'users.links.create': told('created a one-time link for user {name}', '为用户{name}生成一次性链接'),
-  'users.sessions.delete': told('signed user {name} out everywhere', '使用户{name}退出所有登录'),
+  'users.confirm': fixed('confirmed user {name}', '确认用户{name}'),
+  'users.delete': fixed('deleted user {name}', '删除用户{name}'),
+  'users.links.create': fixed('created a one-time link for user {name}', '为用户{name}生成一次性链接'),
+  'users.sessions.delete': fixed('signed user {name} out everywhere', '使用户{name}退出所有登录'),
   'user.change': changed('user', '用户'),
   'accounts.members.create': membership,
   'accounts.members.change': memberChanged,
@@ -241,16 +241,16 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'low-balance.replace': lowBalance,
   // The admin API creates batches with this action; the account API redeems codes with it.
   'vouchers.create': (facts) => (facts.is('redeemedAt') === null ? vouchersMade : redeemed)(facts),
-  'vouchers.delete': told('canceled vouchers {name}', '作废兑换码{name}'),
+  'vouchers.delete': fixed('canceled vouchers {name}', '作废兑换码{name}'),
   'accounts.vouchers.create': redeemed,
   'invitations.create': invitation('invited', '邀请'),
   'invitations.delete': invitation('revoked the invitation of', '撤回邀请：'),
   'sessions.delete': signedOut,
-  'password.replace': told('changed their own password', '修改自己的密码'),
+  'password.replace': fixed('changed their own password', '修改自己的密码'),
   'links.use': linkUsed,
   'links.use.create': linkUsed,
-  'identities.create': told('added sign-in by {issuer}', '添加登录方式 {issuer}'),
-  'identities.delete': told('removed sign-in by {issuer}', '移除登录方式 {issuer}'),
+  'identities.create': fixed('added sign-in by {issuer}', '添加登录方式 {issuer}'),
+  'identities.delete': fixed('removed sign-in by {issuer}', '移除登录方式 {issuer}'),
   'config.reload': (facts) => {
     const sections = facts.is('changed');
     const list = Array.isArray(sections) ? sections.map(String) : [];
@@ -259,9 +259,9 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
       zh: `重新加载配置${remark(list.join('、')).zh}`,
     };
   },
-  export: told('downloaded a backup of the database', '下载数据库备份'),
+  export: fixed('downloaded a backup of the database', '下载数据库备份'),
   // Actions of earlier versions.
-  'export.read': told('downloaded a backup of the database', '下载数据库备份'),
+  'export.read': fixed('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,
     zh: `导入含 ${facts.is('accounts')} 个账户的数据库`,
@@ -269,11 +269,11 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
 };
 
 /** The sentence of a row; "may have …" if the outcome is unknown. An action without a sentence, of another version, is shown as is. */
-export function changeSentence(change: ToldChange, names: KnownNames): Bilingual {
+export function changeSentence(change: DescribedChange, names: KnownNames): Bilingual {
   const sentence = Object.hasOwn(SENTENCES, change.action) ? SENTENCES[change.action] : undefined;
   if (sentence === undefined) return { en: change.action, zh: change.action };
-  const told = sentence(new ChangeFacts(change, names));
+  const text = sentence(new ChangeFacts(change, names));
   // A change that did not complete may lack a name.
-  const [en, zh] = [told.en.trim(), told.zh.trim()];
+  const [en, zh] = [text.en.trim(), text.zh.trim()];
   return change.outcome === 'done' ? { en, zh } : { en: `may have ${en}`, zh: `可能已${zh}` };
 }

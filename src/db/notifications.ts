@@ -46,23 +46,23 @@ interface ListenOptions {
 /** Heartbeats change nothing, so their commits need not wait for the server's disk. */
 const SETTINGS = ['-c', 'synchronous_commit=off'];
 
-interface Line {
+interface Listener {
   readonly client: Connection;
   /** The channel of its heartbeats, on which no other connection listens. */
   readonly beatChannel: string;
   provenAtMs: number;
-  isBeatUnderWay: boolean;
+  isHeartbeatPending: boolean;
 }
 
 /** Listens on a channel and reconnects until it succeeds. @throws if the first connection fails. */
 export async function listen(options: ListenOptions): Promise<Subscription> {
   const { connection, logger, channel, onPayload, onReconnect } = options;
   const { beatMs, silenceMaxMs, connectMaxMs, reconnectMs, nowMs } = { ...NOTIFICATION_TIMING, ...options.timing };
-  let line: Line | null = null;
+  let listener: Listener | null = null;
   let isClosed = false;
   let retry: NodeJS.Timeout | undefined;
 
-  const isProven = ({ provenAtMs }: Line): boolean => nowMs() - provenAtMs < silenceMaxMs;
+  const isProven = ({ provenAtMs }: Listener): boolean => nowMs() - provenAtMs < silenceMaxMs;
 
   /** `onListening` runs in the same tick in which notifications begin to count. */
   async function connect(onListening: () => void): Promise<void> {
@@ -74,13 +74,13 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
     let lost: unknown = null;
     const onLost = (error?: unknown): void => {
       lost ??= error ?? new Error('the server ended the connection');
-      if (line?.client === client) drop(lost);
+      if (listener?.client === client) drop(lost);
     };
     client.on('error', onLost);
     client.on('end', () => onLost());
     client.on('notification', (message) => {
-      if (line?.client !== client) return;
-      if (message.channel === line.beatChannel) line.provenAtMs = Number(message.payload);
+      if (listener?.client !== client) return;
+      if (message.channel === listener.beatChannel) listener.provenAtMs = Number(message.payload);
       else if (message.channel === channel) onPayload(message.payload ?? '');
     });
     try {
@@ -88,12 +88,12 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
       const provenAtMs = nowMs();
       const beatChannel = await listenOn(client, channel);
       if (lost !== null) throw toStatementError('notifications.connect', lost);
-      const next: Line = { client, beatChannel, provenAtMs, isBeatUnderWay: false };
+      const next: Listener = { client, beatChannel, provenAtMs, isHeartbeatPending: false };
       if (isClosed) {
         await client.end();
         return;
       }
-      line = next;
+      listener = next;
       onListening();
     } catch (error) {
       client.destroy();
@@ -102,26 +102,26 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   }
 
   function beat(): void {
-    if (line === null) return;
-    if (!isProven(line)) {
+    if (listener === null) return;
+    if (!isProven(listener)) {
       drop(new Error(`no heartbeat came back for ${silenceMaxMs} ms`));
       return;
     }
-    if (line.isBeatUnderWay) return;
-    const beating = line;
-    beating.isBeatUnderWay = true;
+    if (listener.isHeartbeatPending) return;
+    const beating = listener;
+    beating.isHeartbeatPending = true;
     // If it fails, no heartbeat arrives.
     beating.client
       .query(`notify ${pg.escapeIdentifier(beating.beatChannel)}, '${nowMs()}'`)
       .catch(() => undefined)
       .finally(() => {
-        beating.isBeatUnderWay = false;
+        beating.isHeartbeatPending = false;
       });
   }
 
   function drop(error: unknown): void {
-    line?.client.destroy();
-    line = null;
+    listener?.client.destroy();
+    listener = null;
     if (isClosed) return;
     const err = toStatementError('notifications.listen', error);
     logger.warn({ err, channel }, 'notifications are interrupted; affected data is read from the database');
@@ -145,14 +145,14 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   beats.unref();
   return {
     get isConnected() {
-      return line !== null && isProven(line);
+      return listener !== null && isProven(listener);
     },
     async close() {
       isClosed = true;
       clearInterval(beats);
       clearTimeout(retry);
-      const last = line;
-      line = null;
+      const last = listener;
+      listener = null;
       await last?.client.end();
     },
   };

@@ -106,19 +106,19 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   if (process.platform === 'win32') return;
   const root = realpathSync(dataDir);
   const names = readdirSync(root);
-  const walk = new Walk(rights);
-  if (isShared(root, names)) walk.leave(root);
-  else walk.mend(root, DIRECTORY_MODE);
+  const scan = new PermissionScan(rights);
+  if (isShared(root, names)) scan.leave(root);
+  else scan.restrict(root, DIRECTORY_MODE);
   const isEntered = (modeOf(root) & EVERYBODY_ENTERS) !== 0;
-  for (const name of names) if (OWN_NAMES.test(name)) walk.visit(join(root, name), isEntered);
+  for (const name of names) if (OWN_NAMES.test(name)) scan.visit(join(root, name), isEntered);
 
-  const { failed, openToAll, isCutShort } = walk;
-  const command = openToAll === root ? `chmod go= ${quote(dataDir)}` : `chmod -R go= ${quote(dataDir)}`;
-  if (openToAll !== null && rights.areKept(root)) throw new OpenDataDirError(openToAll, command);
+  const { failed, worldWritable, isIncomplete } = scan;
+  const command = worldWritable === root ? `chmod go= ${quote(dataDir)}` : `chmod -R go= ${quote(dataDir)}`;
+  if (worldWritable !== null && rights.areKept(root)) throw new OpenDataDirError(worldWritable, command);
   if (failed.length > 0) {
     const details = { dataDir, paths: failed.slice(0, 5), count: failed.length };
     logger?.warn(details, `other users of this machine can access the gateway’s data; as its owner, run: ${command}`);
-  } else if (isCutShort) {
+  } else if (isIncomplete) {
     logger?.warn({ dataDir }, `the data directory is too large to check its permissions at start; run: ${command}`);
   }
 }
@@ -135,11 +135,11 @@ function isShared(root: string, names: readonly string[]): boolean {
   );
 }
 
-class Walk {
+class PermissionScan {
   /** Paths that other users can access and whose permissions could not be set. */
   readonly failed: string[] = [];
-  openToAll: string | null = null;
-  isCutShort = false;
+  worldWritable: string | null = null;
+  isIncomplete = false;
   readonly #rights: Rights;
   #entries = 0;
 
@@ -150,7 +150,7 @@ class Walk {
   /** `isReached`: every user can enter the parent directories. */
   visit(path: string, isReached: boolean): void {
     if (++this.#entries > ENTRIES_MAX) {
-      this.isCutShort = true;
+      this.isIncomplete = true;
       return;
     }
     let stats: ReturnType<typeof lstatSync>;
@@ -158,11 +158,11 @@ class Walk {
       stats = lstatSync(path);
       // Symbolic links are not followed.
       if (stats.isDirectory()) {
-        const left = this.mend(path, DIRECTORY_MODE, stats.mode, isReached);
+        const left = this.restrict(path, DIRECTORY_MODE, stats.mode, isReached);
         const isEntered = isReached && (left & EVERYBODY_ENTERS) !== 0;
         for (const name of readdirSync(path)) this.visit(join(path, name), isEntered);
       } else if (stats.isFile()) {
-        this.mend(path, FILE_MODE, stats.mode, isReached);
+        this.restrict(path, FILE_MODE, stats.mode, isReached);
       }
     } catch (error) {
       // A file was deleted meanwhile, or the directory belongs to another user.
@@ -171,7 +171,7 @@ class Walk {
   }
 
   /** Sets the permissions of a path and returns the resulting ones. */
-  mend(path: string, mode: number, given = modeOf(path), isReached = true): number {
+  restrict(path: string, mode: number, given = modeOf(path), isReached = true): number {
     if ((given & OTHERS) === 0) return given;
     try {
       this.#rights.change(path, mode);
@@ -191,7 +191,7 @@ class Walk {
 
   #report(path: string, mode: number): void {
     this.failed.push(path);
-    if ((mode & EVERYBODY_WRITES) !== 0) this.openToAll ??= path;
+    if ((mode & EVERYBODY_WRITES) !== 0) this.worldWritable ??= path;
   }
 }
 

@@ -79,10 +79,10 @@ const NOTHING: AccountDecision = { notices: [], states: [], cleared: [] };
 /** A low balance stays low until it exceeds the threshold by a tenth, so that a balance near the threshold causes one notice. */
 function decideBalance(
   { accountId, balanceNano, lastEntryNo }: AccountFacts,
-  isSaid: boolean,
+  isNotified: boolean,
   thresholdNano: bigint | null,
 ): AccountDecision {
-  if (isSaid) {
+  if (isNotified) {
     const isOver = thresholdNano === null || balanceNano > thresholdNano + thresholdNano / 10n;
     return isOver ? { ...NOTHING, cleared: [BALANCE] } : NOTHING;
   }
@@ -127,9 +127,9 @@ function decidePlan(
     const reached = planPercents.findLast((each) => each <= percent) ?? 0;
     const subject = `${name} ${id}`;
     const state = states.get(subject);
-    const said = state?.occurrence === String(occurrence) ? state.level : 0;
+    const notified = state?.occurrence === String(occurrence) ? state.level : 0;
     // A failed call frees its place in the week, but the notice is not repeated.
-    if (reached <= said) return NOTHING;
+    if (reached <= notified) return NOTHING;
     return {
       cleared: [],
       states: [{ accountId, subject, occurrence: String(occurrence), level: reached }],

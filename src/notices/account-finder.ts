@@ -21,7 +21,7 @@ interface AccountFinderParts {
 export function createAccountFinder(parts: AccountFinderParts): BackgroundJob {
   const { accounts, terms, options, logger, onNotices, intervalMs } = parts;
 
-  async function lookAtChanges(): Promise<SliceResult> {
+  async function processBatch(): Promise<SliceResult> {
     const now = options();
     return accounts.noticeChanges(
       (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: now.atMs }),
@@ -33,7 +33,7 @@ export function createAccountFinder(parts: AccountFinderParts): BackgroundJob {
     intervalMs,
     async run(isStopping) {
       // What remains in the queue is left to the next node.
-      while (!isStopping() && (await lookAtChanges()) === 'more') onNotices();
+      while (!isStopping() && (await processBatch()) === 'more') onNotices();
     },
     logger,
     failing: 'failed to find account notices; retrying (calls are not affected)',

@@ -29,7 +29,7 @@ const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
 /** Interval of the scans for expiring keys and old notices, which are index lookups. */
-const SELDOM_MS = 60_000;
+const SCAN_INTERVAL_MS = 60_000;
 
 /**
  * Finds notices about expiring keys and about this node's routes and credentials, and deletes old notices. Runs in the background, in
@@ -37,36 +37,36 @@ const SELDOM_MS = 60_000;
  */
 export function createFinder(parts: FinderParts): BackgroundJob {
   const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = parts;
-  let seldomAtMs = Number.NEGATIVE_INFINITY;
+  let lastScanAtMs = Number.NEGATIVE_INFINITY;
 
-  async function lookAtNode(): Promise<void> {
-    const due = watch.look(status(), { nowMs: clock.nowMs(), routeDownAfterMs: terms().routeDownAfterMs });
+  async function checkNode(): Promise<void> {
+    const due = watch.findDue(status(), { nowMs: clock.nowMs(), routeDownAfterMs: terms().routeDownAfterMs });
     if (due.length === 0) return;
     await store.add(due, options());
-    watch.said(due);
+    watch.markStored(due);
     onNotices();
   }
 
-  async function lookSeldom(isStopping: () => boolean): Promise<void> {
+  async function scanDatabase(isStopping: () => boolean): Promise<void> {
     const nowMs = clock.nowMs();
-    if (nowMs < seldomAtMs + SELDOM_MS) return;
+    if (nowMs < lastScanAtMs + SCAN_INTERVAL_MS) return;
     for (const days of KEY_DAYS) {
       const decide = (key: ExpiringKey) => decideKey(key, days, nowMs);
-      const slice = () => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options());
+      const runBatch = () => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options());
       // What remains is left to the next node.
-      while (!isStopping() && (await slice()) === 'more') onNotices();
+      while (!isStopping() && (await runBatch()) === 'more') onNotices();
     }
     onNotices();
     const before = firstIdAt('ntc', nowMs - terms().keptMs);
-    while (!isStopping() && (await store.forgetBefore(before)) > 0);
-    seldomAtMs = nowMs;
+    while (!isStopping() && (await store.deleteBefore(before)) > 0);
+    lastScanAtMs = nowMs;
   }
 
   return createBackgroundJob({
     intervalMs,
     async run(isStopping) {
-      await lookAtNode();
-      await lookSeldom(isStopping);
+      await checkNode();
+      await scanDatabase(isStopping);
     },
     logger,
     failing: 'failed to find notices; retrying (calls are not affected)',

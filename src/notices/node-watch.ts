@@ -32,9 +32,9 @@ interface WatchTerms {
  */
 const QUIET_MS = 3_600_000;
 
-interface Trouble {
+interface Problem {
   readonly sinceMs: number;
-  isSaid: boolean;
+  isNotified: boolean;
 }
 
 /**
@@ -43,30 +43,30 @@ interface Trouble {
  * credentials.
  */
 export class NodeWatch {
-  readonly #troubles = new Map<string, Trouble>();
+  readonly #problems = new Map<string, Problem>();
   readonly #nodeId: string;
 
   constructor(nodeId: string) {
     this.#nodeId = nodeId;
   }
 
-  /** Returns the due notices. They are returned again until `said` is called with them. */
-  look({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
+  /** Returns the due notices. They are returned again until `markStored` is called with them. */
+  findDue({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
-    const trouble = (subject: string, isTrouble: boolean): Trouble | null => {
-      if (!isTrouble) return null;
+    const problemOf = (subject: string, isPresent: boolean): Problem | null => {
+      if (!isPresent) return null;
       present.add(subject);
-      let known = this.#troubles.get(subject);
+      let known = this.#problems.get(subject);
       if (known === undefined) {
-        known = { sinceMs: nowMs, isSaid: false };
-        this.#troubles.set(subject, known);
+        known = { sinceMs: nowMs, isNotified: false };
+        this.#problems.set(subject, known);
       }
       return known;
     };
     for (const route of routes) {
-      const known = trouble(`route.down ${route.id}`, !route.isUp);
-      if (known === null || known.isSaid || nowMs - known.sinceMs < routeDownAfterMs) continue;
+      const known = problemOf(`route.down ${route.id}`, !route.isUp);
+      if (known === null || known.isNotified || nowMs - known.sinceMs < routeDownAfterMs) continue;
       const isModelDown = routes.every(({ model, isUp }) => model !== route.model || !isUp);
       due.push(
         this.#notice('route.down', route.id, known, {
@@ -81,8 +81,8 @@ export class NodeWatch {
     }
     for (const { provider, name, isRefused, status } of credentials) {
       const subject = `${provider} ${name}`;
-      const known = trouble(`provider.refused_account ${subject}`, isRefused);
-      if (known === null || known.isSaid) continue;
+      const known = problemOf(`provider.refused_account ${subject}`, isRefused);
+      if (known === null || known.isNotified) continue;
       due.push(
         this.#notice('provider.refused_account', subject, known, {
           provider,
@@ -92,24 +92,24 @@ export class NodeWatch {
         }),
       );
     }
-    for (const subject of this.#troubles.keys()) {
-      if (!present.has(subject)) this.#troubles.delete(subject);
+    for (const subject of this.#problems.keys()) {
+      if (!present.has(subject)) this.#problems.delete(subject);
     }
     return due;
   }
 
   /** Marks notices as stored, by this node or another one. */
-  said(notices: readonly DueNotice[]): void {
+  markStored(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
-      const known = this.#troubles.get(`${kind} ${subject}`);
-      if (known !== undefined) known.isSaid = true;
+      const known = this.#problems.get(`${kind} ${subject}`);
+      if (known !== undefined) known.isNotified = true;
     }
   }
 
   #notice(
     kind: 'route.down' | 'provider.refused_account',
     subject: string,
-    { sinceMs }: Trouble,
+    { sinceMs }: Problem,
     data: DueNotice['data'],
   ): DueNotice {
     const dedupeKey = `${kind} ${subject} ${sinceMs} ${this.#nodeId}`;

@@ -8,7 +8,7 @@ import type { DueNotice } from './notice.ts';
 
 const KEYS_ROWS = 500;
 /** Notices deleted per batch, with their deliveries. */
-const FORGET_ROWS = 500;
+const DELETED_ROWS = 500;
 
 /**
  * Stores notices that do not exist yet, with a delivery for each receiver. Cooldowns of receivers continue. Uses notices_by_dedupe_key,
@@ -101,9 +101,9 @@ where expires_at is not null and revoked_at is null and (expires_at, id) > ($1, 
 order by expires_at, id limit ${KEYS_ROWS}`,
 };
 
-const forgetNotices: Statement = {
+const deleteNotices: Statement = {
   name: 'notices.forget',
-  text: `with old as (select id from notices where id < $1 order by id limit ${FORGET_ROWS}),
+  text: `with old as (select id from notices where id < $1 order by id limit ${DELETED_ROWS}),
 deliveries as (delete from notice_deliveries d using old where d.notice_id = old.id)
 delete from notices n using old where n.id = old.id returning n.id`,
 };
@@ -156,7 +156,7 @@ export function createNoticeStore(directory: DirectoryLane) {
         await addNotices(transaction, notices, options);
       }),
     /** Deletes a batch of notices older than an id; returns their number. */
-    forgetBefore: async (id: string) => (await directory.query(forgetNotices, [id])).length,
+    deleteBefore: async (id: string) => (await directory.query(deleteNotices, [id])).length,
   };
 }
 

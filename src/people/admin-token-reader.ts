@@ -7,7 +7,7 @@ import type { AdminToken, AdminTokensStore } from './admin-tokens-store.ts';
 const NOTED_EVERY_MS = 60_000;
 
 interface AdminTokenReaderParts {
-  readonly tokens: Pick<AdminTokensStore, 'findLiving'>;
+  readonly tokens: Pick<AdminTokensStore, 'findActive'>;
   /** Uses a connection pool for statements that nobody waits for. */
   readonly uses: Pick<AdminTokensStore, 'noteUse'>;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReader
     /** Looks up the token in the database on each call; `null` if the text is not a token, or the token is unknown, expired or revoked. */
     async read(text: string): Promise<TokenActor | null> {
       if (!isAdminToken(text)) return null;
-      const token = await tokens.findLiving(hashAdminToken(text), clock.nowMs());
+      const token = await tokens.findActive(hashAdminToken(text), clock.nowMs());
       if (token === null) return null;
       noteUse(token);
       return { kind: 'admin_token', id: token.id, name: token.name, role: token.role, scopes: token.scopes };

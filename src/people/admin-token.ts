@@ -4,7 +4,7 @@ import { createSecretText, hashSecretText, isSecretText, shownPrefix } from '../
 const TOKEN_PREFIX = 'fg_admin_';
 
 /** Maximum number of active tokens; people could not keep an overview of more. */
-export const LIVING_TOKENS_MAX = 200;
+export const ACTIVE_TOKENS_MAX = 200;
 
 export function createAdminToken(fillRandom: FillRandom): string {
   return createSecretText(TOKEN_PREFIX, fillRandom);

@@ -3,7 +3,7 @@ import type { Statement } from '../db/database.ts';
 import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { OperatorRole, TokenScope } from './actor.ts';
-import { LIVING_TOKENS_MAX } from './admin-token.ts';
+import { ACTIVE_TOKENS_MAX } from './admin-token.ts';
 
 const TOKENS = selection({
   id: textColumn('id'),
@@ -39,7 +39,7 @@ where name = $1 and revoked_at is null and expires_at <= $2::timestamptz`,
 };
 
 /** Uses admin_tokens_by_name, which contains the active tokens and a few expired ones. */
-const countLiving: Statement = {
+const countActive: Statement = {
   name: 'admin-tokens.count-living',
   text: `select count(*)::int as living, count(*) filter (where name = $1)::int as of_name
 from admin_tokens where revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)`,
@@ -113,13 +113,13 @@ const listEnded: Statement = {
 };
 
 /** Locks an active token, so that its end waits for this transaction and includes what the transaction creates. */
-const lockLiving: Statement = {
+const lockActiveToken: Statement = {
   name: 'admin-tokens.lock-living',
   text: `select id from admin_tokens
 where id = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz) for share`,
 };
 
-const findLiving: Statement = {
+const findActive: Statement = {
   name: 'admin-tokens.find-living',
   text: `select ${TOKENS.list} from admin_tokens
 where token_hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)`,
@@ -146,8 +146,8 @@ export interface NewAdminToken {
 }
 
 /** Whether a token is active. It cannot end before the transaction does. */
-export async function isLiving(transaction: DirectoryQueryable, tokenId: string, at: Date): Promise<boolean> {
-  return (await transaction.query(lockLiving, [tokenId, at])).length > 0;
+export async function isActive(transaction: DirectoryQueryable, tokenId: string, at: Date): Promise<boolean> {
+  return (await transaction.query(lockActiveToken, [tokenId, at])).length > 0;
 }
 
 export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
@@ -159,11 +159,11 @@ export function createAdminTokensStore(database: DirectoryLane) {
       database.transaction(async (transaction) => {
         const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;
         await transaction.query(lockTokens);
-        if (madeByTokenId !== null && !(await isLiving(transaction, madeByTokenId, at))) return 'token_ended';
+        if (madeByTokenId !== null && !(await isActive(transaction, madeByTokenId, at))) return 'token_ended';
         await transaction.query(closeExpired, [name, at]);
-        const [count] = await transaction.query<{ living: number; of_name: number }>(countLiving, [name, at]);
+        const [count] = await transaction.query<{ living: number; of_name: number }>(countActive, [name, at]);
         if (count!.of_name > 0) return 'name_taken';
-        if (count!.living >= LIVING_TOKENS_MAX) return 'too_many';
+        if (count!.living >= ACTIVE_TOKENS_MAX) return 'too_many';
         // These words come from a fixed list and need no quotes.
         const list = `{${scopes.join(',')}}`;
         const values = [id, name, role, list, tokenHash, prefix, at, createdBy, madeByTokenId, expiresAt];
@@ -194,8 +194,8 @@ export function createAdminTokensStore(database: DirectoryLane) {
       }),
     listEnded: async (nowMs: number) =>
       (await database.query<{ id: string }>(listEnded, [toTimestamp(nowMs)])).map(({ id }) => id),
-    findLiving: async (tokenHash: Buffer, nowMs: number) =>
-      TOKENS.first(await database.query(findLiving, [tokenHash, toTimestamp(nowMs)])),
+    findActive: async (tokenHash: Buffer, nowMs: number) =>
+      TOKENS.first(await database.query(findActive, [tokenHash, toTimestamp(nowMs)])),
     /** Records a use, unless a use later than `unlessSinceMs` is recorded. */
     async noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void> {
       await database.query(noteUse, [id, toTimestamp(usedAtMs), toTimestamp(unlessSinceMs)]);

@@ -4,7 +4,7 @@ import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
-import { isLiving } from './admin-tokens-store.ts';
+import { isActive } from './admin-tokens-store.ts';
 import type { GrantRefusal } from './grants.ts';
 import { addIdentity, type IdentityRefusal, type NewIdentity } from './identity-store.ts';
 import { addMembership, lockAccount, type MembershipRefusal } from './membership-store.ts';
@@ -177,7 +177,7 @@ export type InvitationsLimit = 'too_many_open' | 'too_many_made';
 export type LinkStore = ReturnType<typeof createLinkStore>;
 
 export function createLinkStore(database: DirectoryLane) {
-  async function carryOut(
+  async function apply(
     transaction: DirectoryQueryable,
     { kind, accountId, role, email }: RowOf<typeof TAKEN_LINKS>,
     user: LockedUser | null,
@@ -261,12 +261,12 @@ export function createLinkStore(database: DirectoryLane) {
         if (found === null) return 'void';
         const { userId, tokenId } = found;
         // A token is locked before the users that depend on it.
-        if (tokenId !== null && !(await isLiving(transaction, tokenId, at))) return 'void';
+        if (tokenId !== null && !(await isActive(transaction, tokenId, at))) return 'void';
         const user = userId === null ? null : await lockActive(transaction, userId);
         if (userId !== null && user === null) return 'void';
         const link = TAKEN_LINKS.first(await transaction.query(takeLink, [tokenHash, at]));
         if (link === null) return 'void';
-        const done = await carryOut(transaction, link, user, use, tokenId, at);
+        const done = await apply(transaction, link, user, use, tokenId, at);
         if (typeof done === 'string') return done;
         result = done;
         return null;

@@ -62,7 +62,7 @@ const noteLeaving: Statement = {
 };
 
 /** Updates the keys of a user who leaves. $4: whether active keys are revoked; $5: their new owner. Uses api_keys_by_user. */
-const partFromKeys: Statement = {
+const detachKeys: Statement = {
   name: 'memberships.part-from-keys',
   text: `update api_keys set former_user_name = (select name from users where id = $2),
   revoked_at = case when $4::boolean and revoked_at is null and (expires_at is null or expires_at > $3::timestamptz)
@@ -185,7 +185,7 @@ export function createMembershipStore(database: DirectoryLane) {
       const write = async (transaction: DirectoryQueryable): Promise<void> => {
         // If two accounts remove the user at once, the second one must see that it is the user's last account.
         await transaction.query(lockUser, [userId]);
-        await transaction.query(partFromKeys, [accountId, userId, at, keys === 'revoked', heirId]);
+        await transaction.query(detachKeys, [accountId, userId, at, keys === 'revoked', heirId]);
         await transaction.query(deleteMembership, [userId, accountId]);
         await transaction.query(noteLeaving, [userId, at]);
       };

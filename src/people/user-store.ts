@@ -4,7 +4,7 @@ import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
-import { isLiving } from './admin-tokens-store.ts';
+import { isActive } from './admin-tokens-store.ts';
 import { addMembership } from './membership-store.ts';
 import { deleteSessionsOf } from './session-store.ts';
 import { foldSignInName, isLikeEmail, signInNameOf } from './sign-in-name.ts';
@@ -149,7 +149,7 @@ export async function setPassword(
 /** Inserts a user with its memberships. The caller rolls back if the result is a refusal. */
 export async function insertUserWith(transaction: DirectoryQueryable, user: NewUser): Promise<UserRefusal | null> {
   const { id, email, name, passwordHash, operatorRole, memberships, at, unconfirmedTokenId = null } = user;
-  if (unconfirmedTokenId !== null && !(await isLiving(transaction, unconfirmedTokenId, at))) return 'token_ended';
+  if (unconfirmedTokenId !== null && !(await isActive(transaction, unconfirmedTokenId, at))) return 'token_ended';
   if (email === null && isLikeEmail(name)) return 'name_like_email';
   const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at, unconfirmedTokenId];
   const [inserted] = await transaction.query(insertUser, values);

@@ -44,7 +44,7 @@ const readByAccount = (table: ExportedTable, key: string, { columns = '', ...opt
   read(table, `t.account_id, ${key}`, { ...options, columns: `, t.account_id${columns}` });
 
 /** Only summaries of dropped records whose drop is complete. */
-const WRITTEN_DOWN = {
+const OF_COMPLETE_DROPS = {
   where: `where exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
 )`,
@@ -90,12 +90,12 @@ export const OF_PARTITION = {
   notice_states: readByAccount('notice_states', 't.subject'),
   ledger_entries: readByAccount('ledger_entries', 't.entry_no', { columns: ', t.amount_nano as nano' }),
   calls: readByAccount('calls', 't.id, t.started_at', { columns: ', t.charge_nano as nano' }),
-  dropped_calls: readByAccount('dropped_calls', 't.dropped_in, t.month', WRITTEN_DOWN),
-  dropped_uses: readByAccount('dropped_uses', 't.dropped_in, t.owner_id, t.counter, t.place', WRITTEN_DOWN),
+  dropped_calls: readByAccount('dropped_calls', 't.dropped_in, t.month', OF_COMPLETE_DROPS),
+  dropped_uses: readByAccount('dropped_uses', 't.dropped_in, t.owner_id, t.counter, t.place', OF_COMPLETE_DROPS),
   dropped_usage: readByAccount(
     'dropped_usage',
     't.dropped_in, t.day, t.key_id, t.model, t.provider, t.status, t.context',
-    WRITTEN_DOWN,
+    OF_COMPLETE_DROPS,
   ),
   plan_slots: readByAccount('plan_slots', 't.call_id', { columns: ', t.call_id as id' }),
   subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),

@@ -71,7 +71,7 @@ const selectPlace: Statement = {
 };
 
 /** Restarts the usage sums at the first call record. Refunds were queued when their entries were inserted. */
-const sumUsageAnew: Statement = {
+const recomputeUsage: Statement = {
   name: 'import.sum-usage-anew',
   text: `update usage_backfill set last_call_id = '', is_done = false`,
 };
@@ -210,9 +210,9 @@ async function createWriter(directory: LongTransaction) {
       return row?.place ?? null;
     },
     /** Schedules the usage sums for recomputation and adds those of dropped records. Call it after the last row. */
-    async sumUsageAnew(): Promise<void> {
+    async recomputeUsage(): Promise<void> {
       for (const partition of partitions)
-        for (const statement of [sumUsageAnew, ...ADD_DROPPED]) await partition.query(statement);
+        for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);
     },
     /** Totals of accounts in a partition; missing accounts are omitted. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>

@@ -78,17 +78,17 @@ export function importDatabase(
       } else if (name === 'account_end') {
         await batches.end(parseJson(json) as AccountEnd);
         onProgress?.({ accounts: batches.accounts, of: head.accounts });
-      } else if (isUnderWay(name, json)) {
-        throw new TransferError(UNDER_WAY);
+      } else if (isIncomplete(name, json)) {
+        throw new TransferError(INCOMPLETE);
       } else if (isExportedTable(name)) {
         await batches.add(name, json);
       } else {
         throw new TransferError(`The file has rows of an unknown table: ${name}.`);
       }
     }
-    if (head === null || end === null) throw new TransferError(CUT);
+    if (head === null || end === null) throw new TransferError(TRUNCATED);
     await batches.write();
-    await writer.sumUsageAnew();
+    await writer.recomputeUsage();
     const rows = await compareRows(writer, end, batches.accounts);
     const lateRedemptions = head.schema < GIFTS_KEYED_SINCE ? 0 : await writer.removeLateRedemptions(head.exportedAt);
     return { head, end, rows, lateRedemptions, unsound: batches.unsound };
@@ -96,13 +96,13 @@ export function importDatabase(
 }
 
 /** Earlier versions created accounts and redeemed vouchers in several steps, and exported incomplete ones. */
-const isUnderWay = (name: string, json: string): boolean =>
+const isIncomplete = (name: string, json: string): boolean =>
   name === 'new_accounts' || (name === 'voucher_redemptions' && /"under_way_since": ?"/.test(json));
 
-const UNDER_WAY =
+const INCOMPLETE =
   'When the file was written, an account was being created or a voucher redeemed, and only the Faregate that wrote the file can complete ' +
   'that. Import it with that version, start a gateway there, and export again once it serves; or take another file. Nothing was imported.';
-const CUT =
+const TRUNCATED =
   'The file is not complete: its last line is missing. Nothing was imported; export again, or take an earlier file.';
 const DAMAGED = 'The file is damaged: nothing was imported; export again, or take an earlier file.';
 

@@ -6,7 +6,7 @@ import {
   createAdminToken,
   hashAdminToken,
   isAdminToken,
-  LIVING_TOKENS_MAX,
+  ACTIVE_TOKENS_MAX,
   shownAdminToken,
 } from '../../src/people/admin-token.ts';
 import { createAdminTokensStore, type NewAdminToken } from '../../src/people/admin-tokens-store.ts';
@@ -71,7 +71,7 @@ describe(`the store of admin tokens`, { timeout: 60_000 }, () => {
     assert.deepEqual((await store.find(anew.id))?.revokedAt, at);
     assert.equal(await store.revoke('tok_none', at, false), false);
 
-    for (let n = 1; n < LIVING_TOKENS_MAX - 3; n++) await store.insert(token(`program ${n}`));
+    for (let n = 1; n < ACTIVE_TOKENS_MAX - 3; n++) await store.insert(token(`program ${n}`));
     const last = await Promise.all(Array.from({ length: 6 }, (_, n) => store.insert(token(`last ${n}`))));
     assert.equal(last.filter((result) => result === 'too_many').length, 3);
   });
@@ -85,7 +85,7 @@ describe(`the store of admin tokens`, { timeout: 60_000 }, () => {
     const expiresAt = new Date(at.getTime() + 1_000);
     const made = await store.insert(token('found', { tokenHash: hashAdminToken(text), expiresAt }));
     assert.ok(typeof made === 'object');
-    const find = (ms: number) => store.findLiving(hashAdminToken(text), at.getTime() + ms);
+    const find = (ms: number) => store.findActive(hashAdminToken(text), at.getTime() + ms);
     assert.deepEqual(await find(999), made);
     assert.equal(await find(1_000), null);
     await store.noteUse(made.id, at.getTime(), at.getTime() - 60_000);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { signerIdOf } from '../../people/actor.ts';
-import { LIVING_TOKENS_MAX } from '../../people/admin-token.ts';
+import { ACTIVE_TOKENS_MAX } from '../../people/admin-token.ts';
 import type { AdminTokenMaker } from '../../people/admin-token-maker.ts';
 import type { AdminToken, AdminTokensStore } from '../../people/admin-tokens-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
@@ -84,7 +84,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
             throw conflict(`A token called ${JSON.stringify(name)} is in use. Revoke it first.`);
           case 'too_many':
             throw conflict(
-              `There are ${LIVING_TOKENS_MAX} active tokens, which is the limit. Revoke one first.`,
+              `There are ${ACTIVE_TOKENS_MAX} active tokens, which is the limit. Revoke one first.`,
             );
           default:
             return { ...tokenToWire(made.token), token: made.text };

@@ -17,7 +17,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { syncTree } from '../../lib/files/durable-files.ts';
 import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server-error.ts';
-import { runAs, type ServerUser, saidLast } from './server-user.ts';
+import { runAs, type ServerUser, lastOutput } from './server-user.ts';
 
 /**
  * The programs of PostgreSQL. The package lists further names of its libraries, for which its installation script creates links. That
@@ -46,17 +46,17 @@ export interface BinariesOptions {
 
 export async function findBinaries(options: BinariesOptions): Promise<Binaries> {
   const { given, user, linksDir, copiesDir } = options;
-  if (given !== null) return tried(inDirectory(given), {}, user);
+  if (given !== null) return probed(inDirectory(given), {}, user);
   const { packageDir = packageDirectory() } = options;
   linkLibraries(packageDir, linksDir);
   // The loader searches libraries of a linked library in the directory of the link.
   const environment = { [LIBRARY_PATH]: `${linksDir}:${join(packageDir, 'native/lib')}` };
   try {
-    return await tried(join(packageDir, 'native/bin'), environment, user);
+    return await probed(join(packageDir, 'native/bin'), environment, user);
   } catch (error) {
     if (user === null || !isOutOfReach(error)) throw error;
     const copy = await copyPackage(packageDir, copiesDir);
-    return tried(join(copy, 'native/bin'), {}, user);
+    return probed(join(copy, 'native/bin'), {}, user);
   }
 }
 
@@ -120,21 +120,21 @@ const isOutOfReach = (error: unknown): boolean =>
   error instanceof UnusableBinariesError && (error.cause as NodeJS.ErrnoException).code === 'EACCES';
 
 /** Runs `postgres --version`, which also shows whether the program can run at all. */
-async function tried(
+async function probed(
   directory: string,
   environment: Readonly<Record<string, string>>,
   user: ServerUser,
 ): Promise<Binaries> {
   const postgres = join(directory, 'postgres');
-  let said: string;
+  let output: string;
   try {
-    said = await runAs(postgres, ['--version'], { user, environment });
+    output = await runAs(postgres, ['--version'], { user, environment });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EPERM' || code === 'EINVAL') throw new NoOtherUserError(error);
     throw new UnusableBinariesError(`${postgres} does not run: ${reasonOf(error, user)}`, NAME_OTHERS, error);
   }
-  const version = / (\d+(\.\d+)*)/.exec(said)?.[1] ?? '';
+  const version = / (\d+(\.\d+)*)/.exec(output)?.[1] ?? '';
   const major = Number.parseInt(version, 10);
   if (!(major >= OLDEST)) {
     throw new LocalServerError(
@@ -154,7 +154,7 @@ function reasonOf(error: unknown, user: ServerUser): string {
   // The file exists, so its loader is missing.
   if (code === 'ENOENT')
     return 'it was built for glibc, but this system uses another C library (musl, as in Alpine Linux)';
-  return saidLast(error);
+  return lastOutput(error);
 }
 
 /** Copies the parts of the package that are needed at run time, once, to a directory named after their content. */

@@ -17,7 +17,7 @@ import { tryLock } from '../directory-lock.ts';
 import type { Binaries } from './binaries.ts';
 import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { give, type Place } from './place.ts';
-import { initialisingUser, runAs, saidLast } from './server-user.ts';
+import { initialisingUser, runAs, lastOutput } from './server-user.ts';
 
 /** The gateway's role, which owns its database and has no other rights. */
 export const ROLE = 'faregate';
@@ -125,7 +125,7 @@ export async function makeCluster(
     stopped?.throwIfAborted();
     if (error instanceof LocalServerError) throw error;
     throw new LocalServerError(
-      `PostgreSQL cannot create a database in ${cluster}: ${saidLast(error)}`,
+      `PostgreSQL cannot create a database in ${cluster}: ${lastOutput(error)}`,
       `Fix the cause, choose another directory with FAREGATE_DATA_DIR, or ${USE_A_SERVER}.`,
       error,
     );

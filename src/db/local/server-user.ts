@@ -110,7 +110,7 @@ export function runAs(file: string, given: readonly string[], options: RunOption
 }
 
 /** The last output of a failed program, or why it did not start. */
-export function saidLast(error: unknown): string {
+export function lastOutput(error: unknown): string {
   const { stderr = '', message } = error as Error & { stderr?: string };
   return stderr.trim().split('\n').slice(-3).join(' ') || message;
 }

@@ -48,8 +48,8 @@ export function createNodes(options: NodesOptions): Nodes {
   const deadAfterMs = options.deadAfterMs ?? DEAD_AFTER_MS;
 
   /** How long this node's heartbeats have continued without a gap, by the database's clock. */
-  let heardForMs = 0;
-  let isBeatLost = false;
+  let continuousMs = 0;
+  let hasHeartbeatFailed = false;
   let timer: NodeJS.Timeout | undefined;
   // Separate promises, because a sweep may take longer than the time allowed between heartbeats.
   let beating: Promise<void> | null = null;
@@ -62,18 +62,18 @@ export function createNodes(options: NodesOptions): Nodes {
     databaseClock.read({ databaseMs, askedMs, arrivedMs: clock.nowMs() });
     // Negative if the database's clock was set back: the last heartbeats of all nodes are then in its future.
     const isGap = sinceLastMs === null || sinceLastMs < 0 || sinceLastMs >= deadAfterMs / 2;
-    heardForMs = isGap ? 0 : heardForMs + sinceLastMs;
+    continuousMs = isGap ? 0 : continuousMs + sinceLastMs;
   }
 
   async function beatAndNote(): Promise<void> {
     try {
       await beat();
-      if (isBeatLost) logger.info({ nodeId }, 'heartbeats restored');
-      isBeatLost = false;
+      if (hasHeartbeatFailed) logger.info({ nodeId }, 'heartbeats restored');
+      hasHeartbeatFailed = false;
     } catch (error) {
-      heardForMs = 0;
-      if (!isBeatLost) logger.warn({ err: error, nodeId }, 'heartbeats failed');
-      isBeatLost = true;
+      continuousMs = 0;
+      if (!hasHeartbeatFailed) logger.warn({ err: error, nodeId }, 'heartbeats failed');
+      hasHeartbeatFailed = true;
     }
   }
 
@@ -95,7 +95,7 @@ export function createNodes(options: NodesOptions): Nodes {
       beating = null;
     });
     await beating;
-    if (heardForMs < deadAfterMs) return;
+    if (continuousMs < deadAfterMs) return;
     for (const sweep of sweeps) {
       sweep.running ??= sweepAndNote(sweep).finally(() => {
         sweep.running = null;
