@@ -167,8 +167,8 @@ export function createDeliveryStore(database: DirectoryLane) {
         await transaction.query(setFailures, [lease.receiver, failures, new Date(attempt.leasedUntilMs)]);
         return isSuccess;
       }),
-    /** Releases a receiver. `restMs`: the cooldown after a number of consecutive failures. */
-    release: (lease: Lease, nowMs: number, restMs: (failures: number) => number): Promise<void> =>
+    /** Releases a receiver, with a cooldown after consecutive failures. */
+    release: (lease: Lease, nowMs: number, cooldownMs: (failures: number) => number): Promise<void> =>
       database.transaction(async (transaction) => {
         const held = await lockHeld(transaction, lease);
         if (held === null) return;
@@ -177,8 +177,8 @@ export function createDeliveryStore(database: DirectoryLane) {
           await transaction.query(deleteReceiver, [lease.receiver]);
           return;
         }
-        const restedMs = held.failures === 0 ? nowMs : nowMs + restMs(held.failures);
-        const nextMs = Math.max(earliest.next_attempt_at.getTime(), restedMs);
+        const cooledDownMs = held.failures === 0 ? nowMs : nowMs + cooldownMs(held.failures);
+        const nextMs = Math.max(earliest.next_attempt_at.getTime(), cooledDownMs);
         await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
       }),
     /** The number of due receivers, at most 10,000. */

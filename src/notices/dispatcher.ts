@@ -13,7 +13,7 @@ import {
 } from './delivery-store.ts';
 import type { SendMail } from './mail-sender.ts';
 import { type Notice, payloadOf } from './notice.ts';
-import { FAILING_MAX_MS, nextAttemptMs, receiverRestMs } from './schedule.ts';
+import { FAILING_MAX_MS, nextAttemptMs, receiverCooldownMs } from './schedule.ts';
 import { failed, type SendResult, type SendWebhook } from './webhook-sender.ts';
 
 /** Deliveries of this node since its start, and the queue of all nodes. */
@@ -46,9 +46,9 @@ const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, account
 /** Longer than an attempt and its database writes can take. */
 const LEASE_MS = 60_000;
 /** Notices sent to a receiver before others are served. */
-const TURN_NOTICES = 16;
+const BURST_NOTICES = 16;
 /** Time after which no further attempt starts; a slow receiver would otherwise occupy its slot for minutes. */
-const TURN_MS = 5_000;
+const BURST_MS = 5_000;
 const INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 
@@ -104,8 +104,8 @@ export function createDispatcher(parts: DispatcherParts) {
 
   async function serve(lease: Lease): Promise<void> {
     const begunMs = clock.nowMs();
-    for (let sent = 0; sent < TURN_NOTICES && !isStopping; sent++) {
-      if (clock.nowMs() - begunMs >= TURN_MS) break;
+    for (let sent = 0; sent < BURST_NOTICES && !isStopping; sent++) {
+      if (clock.nowMs() - begunMs >= BURST_MS) break;
       const pending = await store.next(lease, clock.nowMs());
       if (pending === null) break;
       const result = await send(lease, pending);
@@ -121,7 +121,7 @@ export function createDispatcher(parts: DispatcherParts) {
       }
       if (!(await store.record(lease, recordOf(pending, result)))) break;
     }
-    await store.release(lease, clock.nowMs(), receiverRestMs);
+    await store.release(lease, clock.nowMs(), receiverCooldownMs);
   }
 
   /** `null`: the node is stopping and the result of the attempt is unknown. */

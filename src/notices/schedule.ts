@@ -23,12 +23,12 @@ export function nextAttemptMs(attempts: number, nowMs: number, randomSource: num
   return delayMs === undefined ? null : nowMs + Math.round(delayMs * (1 + SPREAD * randomSource));
 }
 
-const REST_MS = 5_000;
-const REST_MAX_MS = 5 * MINUTE_MS;
+const COOLDOWN_MS = 5_000;
+const COOLDOWN_MAX_MS = 5 * MINUTE_MS;
 
 /** Cooldown of a receiver after consecutive failures. Its notices wait instead of being attempted in vain. */
-export function receiverRestMs(failures: number): number {
-  return Math.min(REST_MS * 2 ** (failures - 1), REST_MAX_MS);
+export function receiverCooldownMs(failures: number): number {
+  return Math.min(COOLDOWN_MS * 2 ** (failures - 1), COOLDOWN_MAX_MS);
 }
 
 /** An endpoint is disabled after failing this long, slightly less than the retries of one notice last. */
