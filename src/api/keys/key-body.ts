@@ -38,7 +38,7 @@ const SHOWN = {
   error: 'Expected 1 to 20 visible characters to show in lists, such as the first ones of the key; never the whole key.',
 };
 
-const OURS = { error: `Only keys that this program made begin with ${KEY_PREFIX}.` };
+const OURS = { error: `Only keys created by this program begin with ${KEY_PREFIX}.` };
 
 /** The body for importing a key. Imported keys can only be used for calls, because the account API recognizes keys by their format. */
 export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({

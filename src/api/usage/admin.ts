@@ -40,7 +40,7 @@ const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWit
 
 export const usageList = z.strictObject({
   ...page,
-  groupBy: storable(z.string({ error: 'Expected names with commas, such as model,day.' }).max(200)).default(''),
+  groupBy: storable(z.string({ error: 'Expected names separated by commas, such as model,day.' }).max(200)).default(''),
   from: day.optional(),
   /** Exclusive end. */
   to: day.optional(),

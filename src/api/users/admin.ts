@@ -45,7 +45,7 @@ const newUser = z.strictObject({
     .array(z.strictObject({ accountId: shortText, role: accountRole }))
     .max(MEMBERSHIPS_MAX)
     .refine((list) => new Set(list.map(({ accountId }) => accountId)).size === list.length, {
-      error: 'Each account once.',
+      error: 'List each account only once.',
     })
     .default([]),
 });
