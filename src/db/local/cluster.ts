@@ -43,7 +43,7 @@ export function readRecord(dataDir: string): ClusterRecord | null {
     const reason = (error as Error).message;
     throw new LocalServerError(
       `${file}, which contains the database password, cannot be read (${reason})`,
-      'Mend that.',
+      'Restore the file or its permissions.',
       error,
     );
   }
