@@ -27,11 +27,11 @@ const token: Extract<Actor, { kind: 'admin_token' }> = {
   scopes: [],
 };
 
-describe('the limit that a change counts against', () => {
+describe('the limits that a change counts against', () => {
   const of = (actor: Actor, { isRemoval = false, isAdmin = false, accountId = 'acct_1' as string | null } = {}) =>
     countedChange(actor, accountId, isRemoval, isAdmin);
 
-  it('is the actor's and the account's; keys count as their user, tokens have their own limit', () => {
+  it('are those of its actor and account; keys count as their user, tokens have their own limit', () => {
     assert.deepEqual(of(user), { rate: 'caller', name: 'usr_1', accountId: 'acct_1' });
     assert.deepEqual(of(key), { rate: 'caller', name: 'key_1', accountId: 'acct_1' });
     assert.deepEqual(of({ ...key, userId: 'usr_1' }), of(user));

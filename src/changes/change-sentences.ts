@@ -1,12 +1,12 @@
 import {
   type Bilingual,
   ChangeFacts,
+  type DescribedChange,
   type KnownNames,
   NOTHING,
   quotedName,
   remark,
   roleOf,
-  type DescribedChange,
   yuan,
 } from './change-facts.ts';
 import type { Recorded } from './recorded-value.ts';

@@ -62,10 +62,7 @@ export async function untilApplied<Result>(
         if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
       } else if (isLockTimeout(error)) {
         const holders = await lockHolders(database);
-        say(
-          `The database is about to be migrated. Waiting for locks held by others: ${holders}.`,
-          waitedMs,
-        );
+        say(`The database is about to be migrated. Waiting for locks held by others: ${holders}.`, waitedMs);
         if (waitedMs >= lockPatienceMs) throw new LocksHeldError(holders);
         pauseMs = Math.min(pauseMs * 2, Math.max(pollMs, POLL_MAX_MS));
       } else throw error;

@@ -230,8 +230,7 @@ async function requireOwn(partition: Database, row: PartitionRow): Promise<void>
   if (schema !== row.schema) {
     throw new SchemaError({
       reason: `${nameOf(row)} cannot be reached: its connections are in the schema ${schema}.`,
-      advice:
-        'The proxy or pooler between gateway and server must pass on connection options, including search_path.',
+      advice: 'The proxy or pooler between gateway and server must pass on connection options, including search_path.',
     });
   }
   if (mark === row.mark) return;

@@ -63,7 +63,7 @@ describe('the notice balance.low', () => {
     );
   });
 
-  it('prefers the account's own threshold to the configured one', () => {
+  it('prefers the threshold of the account over the configured one', () => {
     const account = new Account();
     assert.equal(account.balance(30, 50n * YUAN), 'balance.low acct_1 1');
     assert.equal(account.balance(8, 0n), '');

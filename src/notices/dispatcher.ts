@@ -82,7 +82,8 @@ export function createDispatcher(parts: DispatcherParts) {
       const work = serve(lease)
         .catch((error) => {
           // The lease expires, and a node sends the notice again.
-          if (!isStopping) logger.warn({ err: error }, 'failed to record the result of a delivery; the notice is sent again');
+          if (!isStopping)
+            logger.warn({ err: error }, 'failed to record the result of a delivery; the notice is sent again');
         })
         .finally(() => {
           serving.delete(work);

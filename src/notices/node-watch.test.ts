@@ -28,7 +28,14 @@ describe('the watch of a node', () => {
       return due.length;
     };
     assert.deepEqual(
-      [findDue(true, 0), findDue(false, 10), findDue(false, 69), findDue(false, 70), findDue(false, 500), findDue(true, 510)],
+      [
+        findDue(true, 0),
+        findDue(false, 10),
+        findDue(false, 69),
+        findDue(false, 70),
+        findDue(false, 500),
+        findDue(true, 510),
+      ],
       [0, 0, 0, 1, 0, 0],
     );
     assert.deepEqual(

@@ -28,7 +28,9 @@ export function parseTarget(text: string, allowed: AddressRanges): URL {
     throw new TargetRefusedError('Expected an address such as https://receiver.example/webhook.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new TargetRefusedError('The address must not contain a user or password; receivers verify the signature instead.');
+    throw new TargetRefusedError(
+      'The address must not contain a user or password; receivers verify the signature instead.',
+    );
   }
   if (url.hash !== '') throw new TargetRefusedError('The address must not contain a fragment.');
   const host = hostOf(url);

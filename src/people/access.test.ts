@@ -41,7 +41,11 @@ describe('the admin API', () => {
       [null, null, 'no_person', 'no_export'],
     ],
     ['a token with the scope export may export', token('auditor', 'export'), [null, 'role', 'role', null]],
-    ['a token with only that scope may do nothing else', token(null, 'export'), ['no_role', 'no_role', 'no_role', null]],
+    [
+      'a token with only that scope may do nothing else',
+      token(null, 'export'),
+      ['no_role', 'no_role', 'no_role', null],
+    ],
     ['a signed-in operator may do everything', user('operator'), [null, null, null, null]],
     ['an auditor token reads', token('auditor'), [null, 'role', 'role', 'no_export']],
     ['a signed-in auditor reads', user('auditor'), [null, 'role', 'role', 'role']],

@@ -33,7 +33,11 @@ describe('a right', () => {
       operator(NOW_MS - NEW_SIGN_IN_MS),
       [null, null, 'sign_in_again', 'sign_in_again'],
     ],
-    ['of an operator is not granted by a session of unknown age', operator(null), [null, null, 'sign_in_again', 'sign_in_again']],
+    [
+      'of an operator is not granted by a session of unknown age',
+      operator(null),
+      [null, null, 'sign_in_again', 'sign_in_again'],
+    ],
   ];
   for (const [name, actor, expected] of cases) {
     it(name, () => {
@@ -60,12 +64,7 @@ describe('a change of a user grants', () => {
     ['the role to the owner of a new e-mail address', {}, { email: 'mallory@people.example' }, 'operator'],
     ['nothing with a name that is not used to sign in', {}, { name: 'Wei' }, null],
     ['the role to the user of a new sign-in name', { email: null }, { email: null, name: 'Wei' }, 'operator'],
-    [
-      'nothing to a user without a role',
-      { operatorRole: null },
-      { operatorRole: null, email: 'x@y.example' },
-      null,
-    ],
+    ['nothing to a user without a role', { operatorRole: null }, { operatorRole: null, email: 'x@y.example' }, null],
   ];
   for (const [name, before, after, expected] of cases) {
     it(name, () => assert.equal(grantOfChange({ ...user, ...before }, { ...user, ...after }), expected));

@@ -130,7 +130,7 @@ async function markOf({ isDemo }: ExportHead, writer: ImportWriter): Promise<boo
   throw new TransferError(
     isHere
       ? 'This database is marked as demo, but the file is not a demo export. Import it into a new database.'
-      : 'The file is a demo export, whose balances nobody has paid for, but a production gateway has used '  +
+      : 'The file is a demo export, whose balances nobody has paid for, but a production gateway has used ' +
           'this database. Import it into a new database.',
   );
 }
@@ -276,12 +276,15 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
 }
 
 async function compareRows(writer: ImportWriter, end: ExportEnd, accounts: number): Promise<Imported['rows']> {
-  if (accounts !== end.accounts) throw new TransferError(`${DAMAGED} It contains ${accounts} of ${end.accounts} accounts.`);
+  if (accounts !== end.accounts)
+    throw new TransferError(`${DAMAGED} It contains ${accounts} of ${end.accounts} accounts.`);
   const rows = await writer.countRows();
   for (const [table, here] of Object.entries(rows)) {
     const there = end.rows[table] ?? 0;
     if (here === there) continue;
-    throw new TransferError(`The table ${table} has ${here} rows in this database but ${there} in the file. Nothing was imported.`);
+    throw new TransferError(
+      `The table ${table} has ${here} rows in this database but ${there} in the file. Nothing was imported.`,
+    );
   }
   return rows;
 }

@@ -101,7 +101,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
       };
       await assert.rejects(
         migrate(database, options),
-        /nodes of an earlier one run: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
+        /nodes of an earlier version are running: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
       );
       assert.equal(told.length, 1);
       assert.deepEqual(await appliedVersions(database), versions);
@@ -167,7 +167,9 @@ describe(`migrate`, { timeout: 300_000 }, () => {
     withDatabase(await createTestDatabase(), async ({ database }) => {
       await database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
       const before = await catalogOf(database);
-      const refusal = new RegExp(`schema version 9999, but this program supports only ${versions.at(-1)}\\. Use a newer`);
+      const refusal = new RegExp(
+        `schema version 9999, but this program supports only ${versions.at(-1)}\\. Use a newer`,
+      );
       await assert.rejects(migrate(database), refusal);
       await assert.rejects(startOn(database), refusal);
       assert.deepEqual(await catalogOf(database), before);

@@ -163,7 +163,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
             error.message,
             /^Partition 2 \(schema faregate_02\) could not be migrated and is unchanged: .*"of_the_next" already exists\. /,
           );
-          assert.match(error.message, /then go on: faregate db migrate$/);
+          assert.match(error.message, /then continue: faregate db migrate$/);
           return true;
         });
         for (const done of [directory!, first!]) assert.deepEqual(await versionsOf(done), [...before, NEXT]);
@@ -241,7 +241,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       await first!.script('delete from schema_migrations');
       await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is damaged/);
       await first!.script('drop schema faregate_01 cascade');
-      await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is missing: .*money there\.$/);
+      await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is missing: .*account balances\.$/);
       await first!.script(`create schema faregate_01; comment on schema faregate_01 is 'mine'`);
       await refused(
         /^SchemaError: Partition 1 \(schema faregate_01\) is missing: the schema with that name is "mine"\. /,
@@ -280,7 +280,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       for (let times = 0; times < 2; times++) {
         await assert.rejects(
           addPartition(databases),
-          /^SchemaError: Partition 1 .* could not be made: .*"faregate_01" already exists\. Look at what/,
+          /^SchemaError: Partition 1 .* could not be created: .*"faregate_01" already exists\. Check what/,
         );
         assert.deepEqual(await schemasOf(databases), [[0, null]]);
       }
@@ -316,7 +316,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
         databases.directory,
         `insert into partitions (number, schema) select n, 'faregate_' || lpad(n::text, 2, '0') from generate_series(1, 99) n`,
       );
-      await assert.rejects(addPartition(databases), /has 100 partitions, which is the most that there can be/);
+      await assert.rejects(addPartition(databases), /has 100 partitions, which is the maximum/);
     }));
 
   it('are none in a database of an earlier version', async () => {

@@ -125,7 +125,10 @@ describe('a data directory', { timeout: 300_000 }, () => {
     const file = join(dataDir, 'file');
     writeFileSync(file, '');
     for (const [path, reason] of [
-      [link, /link cannot be used: .* is a link to .*nowhere, which is not a directory or does not exist\. Fix the cause/],
+      [
+        link,
+        /link cannot be used: .* is a link to .*nowhere, which is not a directory or does not exist\. Fix the cause/,
+      ],
       [join(link, 'below'), /below cannot be used: .*link is a link to/],
       [file, /file cannot be used: .*file is not a directory/],
       [join(file, 'below'), /below cannot be used: .*file is not a directory/],
@@ -139,7 +142,9 @@ describe('a data directory', { timeout: 300_000 }, () => {
       symlinkSync(join(dataDir, 'nowhere'), join(dataDir, name));
       const refused = (message: RegExp) =>
         assert.throws(() => makePrivateDirectory(dataDir, logger), { name: 'UnusableDataDirError', message });
-      refused(new RegExp(`${name} is a link to .*nowhere, which is not a directory or does not exist\\. Fix the cause`));
+      refused(
+        new RegExp(`${name} is a link to .*nowhere, which is not a directory or does not exist\\. Fix the cause`),
+      );
       rmSync(join(dataDir, name));
       writeFileSync(join(dataDir, name), '');
       refused(new RegExp(`${name} is not a directory`));

@@ -330,7 +330,7 @@ for (const release of RELEASES)
       }
       await assert.rejects(
         checkDemoMark(gateway.database, { isDemo: true, demoAccountId: null }),
-        /a gateway with a configuration of its own has served it/,
+        /a gateway with another configuration has used it/,
       );
     });
 

@@ -169,10 +169,7 @@ describe('node', () => {
   it('logs once that its heartbeats fail, and once that they are restored', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter([3_000, LOST, LOST, LOST, 12_000, 3_000]);
-    assert.deepEqual(scene.said, [
-      'warn: heartbeats failed',
-      'info: heartbeats restored',
-    ]);
+    assert.deepEqual(scene.said, ['warn: heartbeats failed', 'info: heartbeats restored']);
   });
 
   it('does not start if the database is down', async () => {

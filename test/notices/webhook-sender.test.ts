@@ -157,12 +157,12 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
       assert.deepEqual(await send(named, given), { outcome: 'delivered', status: 204 });
       // The certificate is for localhost.
       assert.match(errorOf(await send(`https://other.example:${secure.port}/hook`, given)), /ALTNAME/);
-      assert.match(errorOf(await send(named, { resolve })), /not reached/);
+      assert.match(errorOf(await send(named, { resolve })), /could not be reached/);
       assert.equal(secure.received.length, 1);
     });
 
     it('fails if the name is unknown or its name server is silent', async () => {
-      assert.match(errorOf(await send('https://nowhere.example/')), /not known/);
+      assert.match(errorOf(await send('https://nowhere.example/')), /could not be resolved/);
       const silent: Resolve = () => new Promise(() => undefined);
       assert.match(errorOf(await send('https://silent.example/', { resolve: silent, deadlineMs: 50 })), /too long/);
     });

@@ -3,10 +3,10 @@ import { randomFillSync } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createIds } from '../../src/lib/ids.ts';
 import {
+  ACTIVE_TOKENS_MAX,
   createAdminToken,
   hashAdminToken,
   isAdminToken,
-  ACTIVE_TOKENS_MAX,
   shownAdminToken,
 } from '../../src/people/admin-token.ts';
 import { createAdminTokensStore, type NewAdminToken } from '../../src/people/admin-tokens-store.ts';

@@ -136,7 +136,10 @@ describe('an export', { timeout: 120_000 }, () => {
     );
     await target.database.script(`alter table api_keys rename column shown to prefix;
         alter table balances add column colour text not null default 'grey'`);
-    await assert.rejects(importAs(schemaVersion()), /^TransferError: The table balances has different columns in the file/);
+    await assert.rejects(
+      importAs(schemaVersion()),
+      /^TransferError: The table balances has different columns in the file/,
+    );
     assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 6);
     assert.deepEqual(await sql(target.database, 'select distinct colour from balances'), [{ colour: 'grey' }]);
   });
@@ -146,7 +149,8 @@ describe('an export', { timeout: 120_000 }, () => {
     await using target = await createTestDatabase();
     const without = resigned(lines.filter((line) => !line.startsWith('{"accounts":{"id": "acct_b"')));
     assert.ok(without.length < text.length);
-    const reason = /^TransferError: The file is damaged: .* It has rows of the account acct_b, but not the account\.$/;
+    const reason =
+      /^TransferError: The file is damaged: .* It contains rows of account acct_b, but not the account itself\.$/;
     await assert.rejects(imported(target.database, without), reason);
     await imported(target.database, resigned(lines));
   });

@@ -136,7 +136,7 @@ describe(`a database with several partitions`, { timeout: 300_000 }, () => {
     await partitions[1]!.script(`insert into balances (account_id) values ('acct_left')`);
     await assert.rejects(
       imported(directory, text),
-      /^TransferError: This database is not empty: balances\. An import fills a new one/,
+      /^TransferError: This database is not empty: balances\. An import requires an empty one/,
     );
   });
 });

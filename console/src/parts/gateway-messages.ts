@@ -128,14 +128,12 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '此账户有其他套餐生效中。兑换码未被使用，请在该套餐结束后兑换。',
   'Another subscription of the account begins before this one would end. The voucher was not redeemed.':
     '在此套餐结束之前，账户另有订阅开始。兑换码未被使用。',
-  'The balance would exceed the maximum. The voucher was not redeemed.':
-    '余额将超出可存储的范围。兑换码未被使用。',
+  'The balance would exceed the maximum. The voucher was not redeemed.': '余额将超出可存储的范围。兑换码未被使用。',
   'The period would end in the past.': '该周期已经结束。',
   'The period would end after the year 9999.': '该周期将在 9999 年之后结束。',
   'The account has another subscription in that period. Cancel it, or start this one at its end.':
     '账户在该时间另有订阅。请先取消，或从其结束时开始。',
-  'The subscription ended more than one period ago. Grant a new one.':
-    '订阅结束已久，续期后仍会过期。请重新开通。',
+  'The subscription ended more than one period ago. Grant a new one.': '订阅结束已久，续期后仍会过期。请重新开通。',
   'The subscription would end after the year 9999.': '订阅将在 9999 年之后结束。',
   'The subscription is canceled or was just renewed, or another one begins before its new end.':
     '订阅已取消、刚被续期，或在其新的结束时间之前另有订阅开始。',
@@ -165,7 +163,8 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The call had reserved ¥{} and can be charged at most that amount.': '此调用曾预留 ¥{1}，最多扣费此金额。',
   'The call ran on the balance, not on a Coding Plan. Charge it, or release it.':
     '此调用使用余额而非编码套餐：请扣费或释放。',
-  'The tokens that the call reserved on its plan are not recorded. Release it.': '没有记录此调用在套餐中的预留，请释放。',
+  'The tokens that the call reserved on its plan are not recorded. Release it.':
+    '没有记录此调用在套餐中的预留，请释放。',
   'The call had reserved {} tokens, which is the most that can be counted.': '此调用曾预留 {1} token，最多计入此数量。',
   'The call was not charged, so there is nothing to refund. Use an adjustment if money is due.':
     '此调用没有扣费，无款可退。如需补款请调账。',
@@ -174,7 +173,8 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '扣费为 {1}，其中 ¥{2} 已退款，最多还可退 ¥{3}。',
   // Routes.
   'No configured route goes to {}.': '配置中没有通往 {1} 的路由。',
-  'There are {} drains already, which is the limit. Drain whole providers instead.': '已有 {1} 项排空，请改为排空整个供应商。',
+  'There are {} drains already, which is the limit. Drain whole providers instead.':
+    '已有 {1} 项排空，请改为排空整个供应商。',
   // Requests.
   'Too many changes by you or your account. Nothing was changed; try again in {} s.':
     '您或您的账户在短时间内修改过多。本次未作任何修改，请在 {1} 秒后重试。',

@@ -102,8 +102,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
       method: 'PATCH',
       path: '/account',
       subject: { kind: 'account', named: (_input, { scope }) => scope.accountId, read: readOwn },
-      summary:
-        'Change the name, the e-mail address, the account’s own daily cap, or whether members see the balance',
+      summary: 'Change the name, the e-mail address, the account’s own daily cap, or whether members see the balance',
       needs: 'owner',
       body: accountChange,
       response: ownerAccount,

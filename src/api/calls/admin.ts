@@ -82,7 +82,8 @@ export function callReader(parts: CallAdminParts) {
     const { limit, cursor, accountId, keyId, userId, model, status, requestId, from, to } = query;
     if (requestId !== undefined) {
       const other = [cursor, accountId, keyId, userId, model, status, from, to].some((given) => given !== undefined);
-      if (other) throw invalidRequest('requestId: A search by request cannot be combined with other filters.', 'requestId');
+      if (other)
+        throw invalidRequest('requestId: A search by request cannot be combined with other filters.', 'requestId');
       return findRequest(requestId, limit, of);
     }
     if (of.keyIds?.length === 0) return { data: [], nextCursor: null };

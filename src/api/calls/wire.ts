@@ -96,9 +96,7 @@ export const callResponse = z
     session: z
       .strictObject({ source: z.string(), route: z.strictObject({ provider: z.string(), model: z.string() }) })
       .nullable()
-      .describe(
-        'How the session of the call was identified, and its route; null if there was no choice of routes.',
-      ),
+      .describe('How the session of the call was identified, and its route; null if there was no choice of routes.'),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
     isStream: z.boolean(),
     status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),

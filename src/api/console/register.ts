@@ -19,7 +19,7 @@ const NOT_BUILT = `<!doctype html>
  */
 export function registerConsole(app: FastifyInstance, directory: string = BUILT_CONSOLE): void {
   let reading: Promise<Console | null> | null = null;
-  /** The console as first read; read again as long as there is none. */
+  /** Reads the console once; retries until it exists. */
   const read = async (): Promise<Console | null> => {
     reading ??= readConsole(directory);
     const found = await reading.catch((error: unknown) => {

@@ -35,7 +35,8 @@ export const newKey = z.strictObject({
 
 const SHA256 = { error: 'Expected the SHA-256 of the key as 64 hexadecimal digits.' };
 const SHOWN = {
-  error: 'Expected 1 to 20 visible characters to show in lists, such as the first ones of the key; never the whole key.',
+  error:
+    'Expected 1 to 20 visible characters to show in lists, such as the first ones of the key; never the whole key.',
 };
 
 const OURS = { error: `Only keys created by this program begin with ${KEY_PREFIX}.` };

@@ -45,7 +45,10 @@ const latencyRow = z
     durationMs: percentiles.describe('Total time of successful attempts.'),
     firstByteMs: percentiles.describe('Time to the first byte, for attempts that received one.'),
     outputTokens: count.describe('Output tokens of complete streams.'),
-    tokensPerSecond: z.number().nullable().describe('Output tokens per second of these streams, from the first byte to the end.'),
+    tokensPerSecond: z
+      .number()
+      .nullable()
+      .describe('Output tokens per second of these streams, from the first byte to the end.'),
   })
   .meta({ id: 'LatencyGroup', description: 'Attempts of a group. Contains the members of the requested dimensions.' });
 export type LatencyRow = z.infer<typeof latencyRow>;
@@ -68,7 +71,8 @@ export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminParts
     adminEndpoint({
       method: 'GET',
       path: '/latency',
-      summary: 'Latency, time to first byte, errors and tokens per second of routes, by hour, day, model or provider; also as CSV',
+      summary:
+        'Latency, time to first byte, errors and tokens per second of routes, by hour, day, model or provider; also as CSV',
       query: latencyQuery,
       response: latencyResponse,
       lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },

@@ -53,7 +53,9 @@ export const planRemainder = z
       .strictObject({
         ...window,
         roomAt: at.nullable().describe('When a full window frees its first slot.'),
-        moreAt: at.nullable().describe('When the number of remaining calls next increases; null if no calls are counted.'),
+        moreAt: at
+          .nullable()
+          .describe('When the number of remaining calls next increases; null if no calls are counted.'),
       })
       .nullable(),
     weekly: z.strictObject({ ...window, startedAt: at, resetAt: at }).nullable(),

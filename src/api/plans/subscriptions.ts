@@ -132,6 +132,5 @@ const GRANT_ERRORS: PeriodErrors = {
 const RENEWAL_ERRORS: PeriodErrors = {
   over: () => conflict('The subscription ended more than one period ago. Grant a new one.'),
   out_of_range: () => conflict('The subscription would end after the year 9999.'),
-  taken: () =>
-    conflict('The subscription is canceled or was just renewed, or another one begins before its new end.'),
+  taken: () => conflict('The subscription is canceled or was just renewed, or another one begins before its new end.'),
 };

@@ -95,7 +95,11 @@ export const messagesModelListResponse = z
   .meta({ id: 'MessagesModelList' });
 
 export const modelListQuery = z.object({
-  limit: z.int().min(1).optional().meta({ description: 'Maximum number of models per page; without it, the whole list.' }),
+  limit: z
+    .int()
+    .min(1)
+    .optional()
+    .meta({ description: 'Maximum number of models per page; without it, the whole list.' }),
   after_id: z.string().optional().meta({ description: 'Only models after this one.' }),
   before_id: z.string().optional().meta({ description: 'Only models before this one.' }),
 });

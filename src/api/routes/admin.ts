@@ -85,7 +85,8 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
           drainedBy: by ?? via,
           drainedAt: new Date(clock.nowMs()),
         });
-        if (drain === 'too_many') throw conflict(`There are ${DRAINS_MAX} drains already, which is the limit. Drain whole providers instead.`);
+        if (drain === 'too_many')
+          throw conflict(`There are ${DRAINS_MAX} drains already, which is the limit. Drain whole providers instead.`);
         return {
           ...drainToWire(drain),
           routes: routesToWire(routesOf(drain)),

@@ -102,7 +102,8 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       method: 'POST',
       path: '/oidc/:id/flows',
       status: 201,
-      summary: 'Begin a sign-in at an OpenID provider, optionally with a one-time link or to add the identity to the signed-in user',
+      summary:
+        'Begin a sign-in at an OpenID provider, optionally with a one-time link or to add the identity to the signed-in user',
       needs: 'anyone',
       // Nothing changes before the browser returns.
       isChange: false,

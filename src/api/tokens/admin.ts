@@ -39,7 +39,10 @@ const tokenResponse = z
     createdAt: at,
     createdBy: z.string(),
     createdById: signerId,
-    madeByTokenId: z.string().nullable().describe('The token that created it and whose end ends it too; null: none did.'),
+    madeByTokenId: z
+      .string()
+      .nullable()
+      .describe('The token that created it and whose end ends it too; null: none did.'),
     expiresAt: at.nullable(),
     revokedAt: at.nullable(),
     lastUsedAt: at.nullable().meta({ description: 'At most a minute old; null: never.' }),
@@ -69,7 +72,9 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
         const made = await tokenMaker.make({ name, role, scopes, expiresAt }, actor);
         switch (made) {
           case 'role_not_allowed':
-            throw new GatewayError('roleNotAllowed', { message: `Only an operator may create a token with the role ${role}.` });
+            throw new GatewayError('roleNotAllowed', {
+              message: `Only an operator may create a token with the role ${role}.`,
+            });
           case 'by_token':
             throw new GatewayError('roleNotAllowed', {
               message:
@@ -83,9 +88,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
           case 'name_taken':
             throw conflict(`A token called ${JSON.stringify(name)} is in use. Revoke it first.`);
           case 'too_many':
-            throw conflict(
-              `There are ${ACTIVE_TOKENS_MAX} active tokens, which is the limit. Revoke one first.`,
-            );
+            throw conflict(`There are ${ACTIVE_TOKENS_MAX} active tokens, which is the limit. Revoke one first.`);
           default:
             return { ...tokenToWire(made.token), token: made.text };
         }
@@ -106,8 +109,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
       method: 'DELETE',
       path: '/tokens/:id',
       subject: { kind: 'token', read },
-      summary:
-        'Revoke an admin token and the tokens it created, and suspend the unconfirmed users it created',
+      summary: 'Revoke an admin token and the tokens it created, and suspend the unconfirmed users it created',
       query: z.strictObject({
         keepMade: z
           .enum(['true', 'false'])
@@ -118,8 +120,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
         const keepsMade = query.keepMade === 'true';
         if (keepsMade && actor.kind === 'admin_token') {
           throw new GatewayError('roleNotAllowed', {
-            message:
-              'A token cannot use keepMade. Revoke the token in the console or on the machine’s command line.',
+            message: 'A token cannot use keepMade. Revoke the token in the console or on the machine’s command line.',
           });
         }
         if (!(await adminTokens.revoke(id, new Date(clock.nowMs()), keepsMade))) throw notFound('token', id);

@@ -40,7 +40,10 @@ export const usageRowResponse = z
     heldYuan: yuan,
     usage: z.record(z.string(), count).describe(`Counts by unit: ${COUNTED_UNITS.join(', ')}.`),
   })
-  .meta({ id: 'UsageGroup', description: 'Sums of a group of calls. Contains the members of the requested dimensions.' });
+  .meta({
+    id: 'UsageGroup',
+    description: 'Sums of a group of calls. Contains the members of the requested dimensions.',
+  });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
 /** Amounts of a group. A margin is known only if every call with usage has a cost and, for plans, if the revenue is known. */

@@ -4,8 +4,7 @@ import { readVoucherCode } from '../../accounting/vouchers/voucher-code.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 
-const NO_CODE =
-  'This is not a voucher code, or it is mistyped. Expected 20 letters and digits such as 7KQ2M-X0T4B-….';
+const NO_CODE = 'This is not a voucher code, or it is mistyped. Expected 20 letters and digits such as 7KQ2M-X0T4B-….';
 
 /** A body with a code. The checksum detects typing errors without a lookup or an audit log entry. */
 export const voucherCodeBody = z

@@ -17,7 +17,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { syncTree } from '../../lib/files/durable-files.ts';
 import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server-error.ts';
-import { runAs, type ServerUser, lastOutput } from './server-user.ts';
+import { lastOutput, runAs, type ServerUser } from './server-user.ts';
 
 /**
  * The programs of PostgreSQL. The package lists further names of its libraries, for which its installation script creates links. That

@@ -17,7 +17,7 @@ import { tryLock } from '../directory-lock.ts';
 import type { Binaries } from './binaries.ts';
 import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { give, type Place } from './place.ts';
-import { initialisingUser, runAs, lastOutput } from './server-user.ts';
+import { initialisingUser, lastOutput, runAs } from './server-user.ts';
 
 /** The gateway's role, which owns its database and has no other rights. */
 export const ROLE = 'faregate';

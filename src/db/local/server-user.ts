@@ -21,7 +21,10 @@ export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, n
     const id = FREE_FROM + ((at + i) % count);
     if (!used.has(id) && !hasEntry('passwd', id) && !hasEntry('group', id)) return { uid: id, gid: id };
   }
-  throw new LocalServerError(`All user ids from ${FREE_FROM} to ${FREE_TO} are in use`, `Delete unused ones, or ${USE_A_SERVER}.`);
+  throw new LocalServerError(
+    `All user ids from ${FREE_FROM} to ${FREE_TO} are in use`,
+    `Delete unused ones, or ${USE_A_SERVER}.`,
+  );
 }
 
 function usedByClusters(clustersDir: string): number[] {

@@ -19,8 +19,8 @@ function setScene() {
   return { databaseClock, read, said };
 }
 
-describe('the database's clock', () => {
-  it('equals the node's clock until it was read', () => {
+describe('the database clock', () => {
+  it('equals the clock of the node until it was read', () => {
     const { databaseClock } = setScene();
     assert.deepEqual([databaseClock.nowMs(), databaseClock.aheadMs, databaseClock.warning], [NOW_MS, 0, null]);
   });
@@ -52,7 +52,7 @@ describe('the database's clock', () => {
     read(-7_260, 20);
     assert.equal(databaseClock.warning, 'The clock of this node is 7.3 s behind the clock of the database.');
     assert.equal(said.length, 1);
-    assert.match(said[0]!, /^warn: the clock of this node differs from the clock of the database/);
+    assert.match(said[0]!, /^warn: the clocks of this node and the database differ/);
     read(100, 0);
     assert.equal(databaseClock.warning, null);
     assert.match(said[1]!, /^info: .*agrees/);

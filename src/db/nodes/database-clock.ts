@@ -48,5 +48,5 @@ export function createDatabaseClock(clock: Clock, logger: Logger, testClock?: Cl
 }
 
 const OFF =
-  'the clocks of this node and the database differ; limits use the database’s clock, but records and time-of-day prices '  +
+  'the clocks of this node and the database differ; limits use the database’s clock, but records and time-of-day prices ' +
   'use this node’s: synchronize its clock';
