@@ -181,7 +181,7 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'it is exported meanwhile',
         seen: 'nothing',
         account: 'each as of its last entry in the copy; calls in flight only in the source',
-        tests: [['test/transfer/under-load.test.ts', 'has each account as of its last entry, and no call fails']],
+        tests: [['test/transfer/under-load.test.ts', 'contains a consistent state of each account, and no call fails']],
       },
     ],
   },

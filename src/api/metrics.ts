@@ -10,7 +10,7 @@ export interface MetricsPage {
 const PATH = '/metrics';
 const METHODS = ['GET', 'HEAD'];
 
-/** Serves the metrics of the node. `guard`: who may read them; `null` where the address of the server decides that. */
+/** Serves the node's metrics. `guard`: authenticates readers; `null` if access depends only on the listening address. */
 export function registerMetrics(app: FastifyInstance, scrape: () => Promise<MetricsPage>, guard: Guard | null): void {
   app.route({
     method: METHODS,

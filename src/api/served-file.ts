@@ -4,15 +4,14 @@ import { negotiate } from '@fastify/accept-negotiator';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { adminEnvelope } from '../errors/envelopes.ts';
 
-/** A file that browsers load. */
 export interface ServedFile {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** How long browsers use what they have without asking. */
+  /** The `Cache-Control` header. */
   readonly cacheControl: string;
-  /** Its bytes; called once, when somebody first wants the file. */
+  /** Reads the content; called once, on the first request. */
   readonly read: () => Buffer;
-  /** The same bytes encoded, by the name of the encoding, best first. */
+  /** Encoded variants, in order of preference. */
   readonly encoded?: readonly EncodedFile[];
 }
 
@@ -21,23 +20,20 @@ interface EncodedFile {
   readonly read: () => Buffer;
 }
 
-/** Bytes with their tag. */
 interface Tagged {
   readonly bytes: Buffer;
   readonly etag: string;
 }
 
-/** Responses a request for a file. */
 export type FileHandler = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 const METHODS = ['GET', 'HEAD'];
 
-/** Serves a file at an address to everybody. */
 export function serveFile(app: FastifyInstance, path: string, file: ServedFile): void {
   servePage(app, path, fileHandler(file));
 }
 
-/** Serves what browsers load at an address, which may end with `*`. */
+/** Serves a public page or file at a path, which may end with `*`. */
 export function servePage(
   app: FastifyInstance,
   path: string,
@@ -47,7 +43,7 @@ export function servePage(
   app.servedAddresses.add({ path, methods: METHODS, envelope: adminEnvelope });
 }
 
-/** Responds with a file, in the best encoding that the client takes. Its bytes stay in memory once they were asked for. */
+/** Responds in the best encoding that the client accepts. Content stays in memory after the first request. */
 export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
   const made = new Map<string, Tagged>();
   const encodings = encoded.map(({ encoding }) => encoding);
@@ -55,7 +51,7 @@ export function fileHandler({ contentType, headers, cacheControl, read, encoded 
     const best = negotiate(request.headers['accept-encoding']?.toLowerCase() ?? '', encodings);
     const accepted = encoded.find(({ encoding }) => encoding === best);
     const { encoding, read: readBytes } = accepted ?? { encoding: 'identity', read };
-    // Read before any header is set: if that fails, the error must not be kept as if it were the file.
+    // Read before headers are set, so that an error response does not get the file's caching headers.
     const tagged = made.get(encoding) ?? tag(readBytes());
     made.set(encoding, tagged);
     reply
@@ -75,15 +71,12 @@ export function etagOf(content: Buffer | string): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
 }
 
-/** Whether the client has what has this tag. Caches may have weakened it (RFC 9110, sections 8.8.3.2 and 13.1.2). */
+/** Whether the client has this version. Caches may have weakened the tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
 export function isKnown({ 'if-none-match': sent = '' }: IncomingHttpHeaders, etag: string): boolean {
   return sent.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
 }
 
-/**
- * What a page of ours may do: load and ask for what is here, and nothing else. No script in the page, nothing from elsewhere, no frame
- * around it. `styles`: where its styles may be beside its own style sheets.
- */
+/** The Content-Security-Policy of pages: no inline scripts, nothing from other origins, no framing. `styles`: further sources of styles. */
 export function pagePolicy(styles = ''): string {
   return [
     "default-src 'none'",

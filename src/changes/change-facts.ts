@@ -1,63 +1,60 @@
 import type { Change } from './changes-store.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/** A text in both languages of the console. */
 export interface Bilingual {
   readonly en: string;
   readonly zh: string;
 }
 
-/** What a change has to do with: names that are looked up, because rows have ids alone. */
+/** Names that are looked up because audit log rows contain only ids. */
 export interface KnownNames {
   readonly accounts: ReadonlyMap<string, string>;
   readonly plans: ReadonlyMap<string, string>;
 }
 
-export type ToldChange = Pick<
+export type DescribedChange = Pick<
   Change,
   'action' | 'outcome' | 'subjectKind' | 'subjectId' | 'accountId' | 'before' | 'after'
 >;
 
-/** What sentences say of a change, as texts. What a row lacks is an empty one, in both languages. */
+/** Facts about a change as text for sentences. A missing fact is an empty text in both languages. */
 export class ChangeFacts {
   readonly subjectKind: string;
   readonly subjectId: string | null;
-  readonly #change: ToldChange;
+  readonly #change: DescribedChange;
   readonly #names: KnownNames;
 
-  constructor(change: ToldChange, names: KnownNames) {
+  constructor(change: DescribedChange, names: KnownNames) {
     this.subjectKind = change.subjectKind;
     this.subjectId = change.subjectId;
     this.#change = change;
     this.#names = names;
   }
 
-  /** A member of the subject as it was. */
+  /** A field of the subject before the change. */
   was(name: string): Recorded {
     return memberOf(this.#change.before, name);
   }
 
-  /** A member of the subject as it is since. */
+  /** A field of the subject after the change. */
   is(name: string): Recorded {
     return memberOf(this.#change.after, name);
   }
 
-  /** A member of the subject on either side of the change. */
+  /** A field of the subject after the change, or before it if absent. */
   either(name: string): Recorded {
     return this.is(name) ?? this.was(name);
   }
 
-  /** Whether the subject was there before. */
   get wasThere(): boolean {
     return this.#change.before !== null;
   }
 
-  /** The name of the subject, in quotes. One without a name, such as a key, is known by what it begins with. */
+  /** The quoted name of the subject. A subject without a name, such as a key, is identified by its prefix. */
   get name(): string {
     return quotedName(this.either('name') ?? this.either('prefix'));
   }
 
-  /** The account that the change is of. */
   get account(): Bilingual {
     const { accountId } = this.#change;
     if (accountId === null) return NOTHING;
@@ -65,19 +62,17 @@ export class ChangeFacts {
     return { en: ` account ${name}`, zh: `账户${name}` };
   }
 
-  /** The plan that is granted or given, in quotes. */
   get plan(): string {
     const id = this.either('planId');
     return quotedName(this.either('planName') ?? (typeof id === 'string' ? (this.#names.plans.get(id) ?? id) : null));
   }
 
-  /** What a voucher gives: an amount, or a plan. */
   get gift(): Bilingual {
     const amount = yuan(this.either('amountYuan'));
     return amount === '' ? { en: `plan ${this.plan}`, zh: `套餐${this.plan}` } : { en: amount, zh: ` ${amount}` };
   }
 
-  /** A call has no name: its model and its account are said beside its id. */
+  /** A call has no name, so its id is shown with its model and account. */
   get call(): Bilingual {
     const { account, subjectId } = this;
     const [model] = [this.was('model')].filter((name) => typeof name === 'string');
@@ -87,7 +82,7 @@ export class ChangeFacts {
     };
   }
 
-  /** Where somebody signs in elsewhere; empty: by a password. */
+  /** The OpenID provider of a sign-in; empty for a password. */
   get issuer(): string {
     return String(this.either('provider') ?? this.either('issuer') ?? '');
   }
@@ -106,13 +101,13 @@ export function roleOf(name: Recorded): Bilingual {
   return ROLES[String(name)] ?? NOTHING;
 }
 
-/** Text that people have written, behind a colon. */
+/** A free-text remark, preceded by a colon. */
 export function remark(text: Recorded): Bilingual {
   const said = typeof text === 'string' ? text.trim() : '';
   return said === '' ? NOTHING : { en: `: ${said}`, zh: `：${said}` };
 }
 
-/** An amount that rows have as text; `isSigned`: with its sign, whichever it is. */
+/** Formats an amount. `isSigned`: shows a plus sign too. */
 export function yuan(amount: Recorded, isSigned = false): string {
   if (typeof amount !== 'string') return '';
   const sign = amount.startsWith('-') ? '−' : isSigned ? '+' : '';

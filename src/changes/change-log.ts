@@ -8,7 +8,7 @@ import { toRecorded, toRecordedPair } from './recorded-value.ts';
 
 export const CHANGE_PREFIX = 'chg';
 
-/** By how much the clocks of two nodes may differ. */
+/** Maximum clock difference between two nodes. */
 const CLOCKS_APART_MS = 5_000;
 
 interface ChangeLogParts {
@@ -21,8 +21,8 @@ interface ChangeLogParts {
 export type ChangeLog = ReturnType<typeof createChangeLog>;
 
 /**
- * Records who changes what. A change has its row before it is made, so that nothing is changed without one, whatever becomes of
- * the process: a row of which nothing more was heard stays `begun`.
+ * The audit log: records who changes what. The row is written before the change, so that no change lacks one even if the process dies. A
+ * row whose outcome is never recorded stays `begun`.
  */
 export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
   const toRow = (change: NewChange): Change => ({
@@ -40,18 +40,18 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
     try {
       await work();
     } catch (error) {
-      logger.error({ err: error, change: id }, 'what came of a change could not be written to the change log');
+      logger.error({ err: error, change: id }, 'failed to record the outcome of a change in the audit log');
     }
   }
 
   return {
     nowMs: () => clock.nowMs(),
-    /** @throws if the row cannot be written: then the change must not be made. */
+    /** @throws if the row cannot be written; then the change must not be made. */
     async begin(change: NewChange) {
       const row = toRow(change);
       const { id } = row;
       await store.insert(row);
-      // What came of it is logged if it cannot be written: the change itself is made by then.
+      // If the outcome cannot be recorded, that is only logged, because the change has been made by then.
       return {
         done: ({ actor, subjectId, accountId, after, before = change.before }: ChangeResult) =>
           attempt(id, () => {
@@ -59,17 +59,12 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
             const made = { actor, subjectId, accountId, before: old, after: next };
             return store.end(id, { ...row, ...made, endedAtMs: clock.nowMs(), outcome: 'done' });
           }),
-        /** It has ended with an error, and may have changed something. */
+        /** The change ended with an error and may have had an effect. */
         failed: (errorCode: string) =>
           attempt(id, () => store.end(id, { ...row, endedAtMs: clock.nowMs(), outcome: 'failed', errorCode })),
-        /** It was refused before it changed anything, and leaves no row. */
+        /** The change was refused before it had an effect; its row is deleted. */
         withdraw: () => attempt(id, () => store.withdraw(id)),
-        /**
-         * It has changed nothing that is shown of its subject, and leaves no row. `false`: the row stays, because the subject was changed by
-         * others at the same time.
-         *
-         * @param readAtMs when the subject was read first.
-         */
+        /** The change had no visible effect; its row is deleted. Returns `false` if others changed the subject since `readAtMs`, the first read. */
         async withdrawUnchanged(subjectId: string, readAtMs: number): Promise<boolean> {
           let isGone = false;
           await attempt(id, async () => {
@@ -79,7 +74,7 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
         },
       };
     },
-    /** Records what was changed elsewhere. @throws if the row cannot be written. */
+    /** Records a change that was made elsewhere. @throws if the row cannot be written. */
     async note(change: NewChange, after: object): Promise<void> {
       const row = toRow(change);
       await store.insert({ ...row, endedAtMs: row.begunAtMs, outcome: 'done', after: toRecorded(after) });
@@ -87,7 +82,7 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
   };
 }
 
-/** Who a row of the log names. `localUser` counts for the command line alone. */
+/** The actor as recorded in the audit log. `localUser` applies only to the command line. */
 export function changeActor(actor: Actor, localUser: string | null): ChangeActor {
   return {
     kind: actor.kind,

@@ -27,11 +27,11 @@ const token: Extract<Actor, { kind: 'admin_token' }> = {
   scopes: [],
 };
 
-describe('the rate that a change counts against', () => {
+describe('the limits that a change counts against', () => {
   const of = (actor: Actor, { isRemoval = false, isAdmin = false, accountId = 'acct_1' as string | null } = {}) =>
     countedChange(actor, accountId, isRemoval, isAdmin);
 
-  it('is that of who asks and of the account: the keys of a person are that person, a token has a rate of its own', () => {
+  it('are those of its actor and account; keys count as their user, tokens have their own limit', () => {
     assert.deepEqual(of(user), { rate: 'caller', name: 'usr_1', accountId: 'acct_1' });
     assert.deepEqual(of(key), { rate: 'caller', name: 'key_1', accountId: 'acct_1' });
     assert.deepEqual(of({ ...key, userId: 'usr_1' }), of(user));
@@ -47,16 +47,16 @@ describe('the rate that a change counts against', () => {
     assert.equal(of({ kind: 'visitor' }), null);
   });
 
-  it('is another one, and none of the account, for what removes something', () => {
+  it('is separate for removals, which do not count for the account', () => {
     assert.deepEqual(of(key, { isRemoval: true }), { rate: 'caller', name: 'key_1 removes', accountId: null });
   });
 });
 
-describe('the rates of changes', () => {
+describe('change limits', () => {
   const change = (n: number): CountedChange => ({ rate: 'caller', name: `key_${n}`, accountId: 'acct_1' });
   const { caller, account } = CHANGE_RATES;
 
-  it('let an actor make a burst, and from then on one each time; what is refused is not counted', () => {
+  it('allow a burst, then one per interval; refused changes are not counted', () => {
     let nowMs = 1_000;
     const rates = new ChangeRates(() => nowMs);
     for (let n = 0; n < caller.burst; n++) assert.equal(rates.take(change(1)), 0);
@@ -66,13 +66,13 @@ describe('the rates of changes', () => {
     assert.equal(rates.take(change(1)), caller.everyMs);
   });
 
-  it('let the actors of an account together make less than each of them might alone', () => {
+  it('allow all actors of an account fewer changes than the sum of their own limits', () => {
     const rates = new ChangeRates(() => 1_000);
     const made = Array.from({ length: 10 * caller.burst }, (_, n) => rates.take(change(n % 10)));
     assert.equal(made.filter((waitMs) => waitMs === 0).length, account.burst);
     assert.equal(made.at(-1), account.everyMs);
     assert.equal(rates.take({ ...change(1), accountId: 'acct_2' }), 0);
-    // One actor alone never uses up what the account has.
+    // One actor alone never exhausts the account's limit.
     assert.ok(caller.burst < account.burst && caller.everyMs > account.everyMs);
   });
 });

@@ -2,45 +2,45 @@ import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.
 import type { Actor } from '../people/actor.ts';
 
 /**
- * How often one actor, and all actors of one account together, may change something: each change writes a row of the change log. The limit of
- * an account is higher than that of an actor, so that one actor cannot block the others.
+ * Limits of changes per actor and per account; each change writes an audit log row. An account's limit is higher than an actor's, so that
+ * one actor cannot block the others.
  *
- * The counts are in the memory of one process: that of a node, or the primary of several workers.
+ * The counts are in memory, in the node's process or in the primary process of several workers.
  */
 export const CHANGE_RATES = {
-  /** A person or an API key, in the account API; the keys of a person count as that person. */
+  /** A user or an API key in the account API; a user's keys count as the user. */
   caller: { burst: 100, everyMs: 15_000 },
-  /** All of them in one account. */
+  /** All actors of one account. */
   account: { burst: 300, everyMs: 5_000 },
-  /** An operator who has signed in, in the admin API. */
+  /** A signed-in operator in the admin API. */
   operator: { burst: 500, everyMs: 1_000 },
-  /** An admin token: a program that imports or provisions accounts. */
+  /** An admin token, which may belong to a program that imports or provisions accounts. */
   token: { burst: 20_000, everyMs: 20 },
 } as const satisfies Record<string, Rate>;
 
-/** The most names that are remembered of each kind; then the least recently used is forgotten. */
+/** Maximum number of tracked subjects per kind; the least recently used one is forgotten. */
 const REMEMBERED_MAX = 20_000;
 
-/** Whose rates a change counts against. */
+/** The limits that a change counts against. */
 export interface CountedChange {
   readonly rate: 'caller' | 'operator' | 'token';
   readonly name: string;
-  /** The account whose rate it counts against, too; `null`: none. */
+  /** The account whose limit also applies; `null`: none. */
   readonly accountId: string | null;
 }
 
-/** How changes are counted: here, or by a process that counts for several. */
+/** Counts changes, in this process or in another one that counts for several. */
 export interface ChangeCounts {
-  /** Counts a change. Returns 0, or after how many milliseconds it may be made: then it is not counted. */
+  /** Counts a change. Returns 0 if it is allowed; otherwise the wait in milliseconds, and the change is not counted. */
   take(change: CountedChange): number | Promise<number>;
 }
 
 /**
- * Against which rates a change counts; `null`: none, because it comes from the command line of this machine, or from a visitor, whose
- * attempts are counted. Removals have a rate of their own and do not count for the account, so that an owner can revoke the key of an actor
- * that makes too many changes.
+ * The limits that a change counts against; `null` for the local command line, and for visitors, whose attempts are limited separately.
+ * Removals have a separate limit and do not count for the account, so that an owner can still revoke the key of an actor that makes too
+ * many changes.
  *
- * @param accountId the account of the account API; `null` in the others.
+ * @param accountId the account in the account API; `null` in other APIs.
  */
 export function countedChange(
   actor: Actor,
@@ -75,7 +75,7 @@ export class ChangeRates implements ChangeCounts {
     token: new RateDebts(REMEMBERED_MAX),
   };
 
-  /** `nowMs`: any clock that never goes back. */
+  /** `nowMs`: a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ToldChange } from './change-facts.ts';
+import type { DescribedChange } from './change-facts.ts';
 import { changeSentence } from './change-sentences.ts';
 
 const NAMES = { accounts: new Map([['acct_1', 'Acme']]), plans: new Map([['wide', 'Wide']]) };
 
-const sentenceOf = (action: string, change: Partial<ToldChange> = {}) =>
+const sentenceOf = (action: string, change: Partial<DescribedChange> = {}) =>
   changeSentence(
     {
       action,
@@ -21,7 +21,7 @@ const sentenceOf = (action: string, change: Partial<ToldChange> = {}) =>
   );
 
 describe('the sentence of a change', () => {
-  it('says of what nobody knows the end of that it may have been done, with the names that are known', () => {
+  it('says "may have" if the outcome is unknown, with the names that are known', () => {
     const before = { name: 'ci', prefix: 'sk-fg-Ab12…' };
     for (const outcome of ['begun', 'failed'] as const) {
       assert.deepEqual(sentenceOf('keys.delete', { outcome, before }), {
@@ -29,10 +29,10 @@ describe('the sentence of a change', () => {
         zh: '可能已吊销账户“Acme”的密钥“ci”',
       });
     }
-    assert.equal(sentenceOf('accounts.create', { outcome: 'begun' }).en, 'may have made account');
+    assert.equal(sentenceOf('accounts.create', { outcome: 'begun' }).en, 'may have created account');
   });
 
-  it('says how an unresolved call was settled by hand', () => {
+  it('states how an unresolved call was resolved', () => {
     const of = (resolution: object, chargeYuan: string | null = null) =>
       sentenceOf('calls.resolution', {
         subjectId: 'call_1',
@@ -48,21 +48,21 @@ describe('the sentence of a change', () => {
     });
   });
 
-  it('names a plan by the configuration where its row has the id alone, and by that if it is offered no more', () => {
+  it('shows the configured name of a plan, or its id if the plan is no longer configured', () => {
     const of = (planId: string) =>
       sentenceOf('accounts.vouchers.create', { after: { codeEnd: 'BH4C', redeemedAt: 'now', planId } }).en;
     assert.equal(of('wide'), 'redeemed voucher …BH4C for account “Acme”: plan “Wide”');
     assert.equal(of('gone'), 'redeemed voucher …BH4C for account “Acme”: plan “gone”');
   });
 
-  it('has the signs of what was taken and given by hand', () => {
+  it('shows the sign of an adjustment', () => {
     const of = (amountYuan: string) =>
       sentenceOf('accounts.adjustments.create', { after: { amountYuan, memo: 'a slip' } });
     assert.equal(of('-1.5').en, 'adjusted the balance of account “Acme” by −¥1.5: a slip');
     assert.equal(of('2').zh, '将账户“Acme”的余额调账 +¥2：a slip');
   });
 
-  it('is the action of a row of another version, which has no sentence', () => {
+  it('is the action if this version has no sentence for it', () => {
     assert.deepEqual(sentenceOf('moons.create'), { en: 'moons.create', zh: 'moons.create' });
     assert.deepEqual(sentenceOf('constructor'), { en: 'constructor', zh: 'constructor' });
   });

@@ -1,23 +1,20 @@
 import {
   type Bilingual,
   ChangeFacts,
+  type DescribedChange,
   type KnownNames,
   NOTHING,
   quotedName,
   remark,
   roleOf,
-  type ToldChange,
   yuan,
 } from './change-facts.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/**
- * What a row of the change log says, in both languages: a sentence without its subject, which is who has done it. It begins with a
- * participle, so that it can follow "may have".
- */
+/** A sentence in both languages without its subject, the actor. It begins with a participle, so that it can follow "may have". */
 type Sentence = (facts: ChangeFacts) => Bilingual;
 
-/** What was done to an account or a user, with its status and its name if these are what was changed. */
+/** A change of an account or a user, including its status and name. */
 const changed =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -28,7 +25,7 @@ const changed =
       return { en: `suspended ${en} ${name}${reason.en}`, zh: `停用${zh}${name}${reason.zh}` };
     }
     if (was === 'suspended' && is === 'active') {
-      return { en: `made ${en} ${name} active again`, zh: `恢复${zh}${name}` };
+      return { en: `reactivated ${en} ${name}`, zh: `恢复${zh}${name}` };
     }
     if (facts.is('name') !== null && old !== '' && old !== name) {
       return { en: `renamed ${en} ${old} to ${name}`, zh: `将${zh}${old}改名为${name}` };
@@ -36,11 +33,10 @@ const changed =
     return { en: `changed ${en} ${name}`, zh: `修改${zh}${name}` };
   };
 
-/** What sentences may have in braces. */
 type Named = 'name' | 'account' | 'plan' | 'issuer';
 
-/** A sentence in both languages, with what the change has to do with in braces. */
-const told = (en: string, zh: string): Sentence => {
+/** A fixed sentence in both languages, with placeholders in braces. */
+const fixed = (en: string, zh: string): Sentence => {
   const filled = (text: string, language: keyof Bilingual, facts: ChangeFacts): string =>
     text.replaceAll(/\{(\w+)\}/g, (_braces, name: Named) => {
       const fact = facts[name];
@@ -49,7 +45,7 @@ const told = (en: string, zh: string): Sentence => {
   return (facts) => ({ en: filled(en, 'en', facts), zh: filled(zh, 'zh', facts) });
 };
 
-/** What was done to the balance of an account. */
+/** A ledger entry on an account's balance. */
 const posted =
   (write: (amount: Recorded, account: Bilingual) => Bilingual): Sentence =>
   (facts) => {
@@ -104,7 +100,6 @@ const membership: Sentence = (facts) => {
     : { en: `added ${name} to${account.en} as ${as.en}`, zh: `将${name}加入${account.zh}，身份为${as.zh}` };
 };
 
-/** Of one who is a member already: another role, or other limits. */
 const memberChanged: Sentence = (facts) => {
   if (facts.was('role') !== facts.is('role')) return membership(facts);
   const { name, account } = facts;
@@ -114,12 +109,11 @@ const memberChanged: Sentence = (facts) => {
 const memberRemoved: Sentence = (facts) => {
   const { name, account } = facts;
   const isRevoked: Bilingual = { en: ', and revoked their keys', zh: '，并吊销其密钥' };
-  const isHanded: Bilingual = { en: ', and handed their keys to another person', zh: '，并将其密钥移交他人' };
+  const isHanded: Bilingual = { en: ', and transferred their keys to another member', zh: '，并将其密钥移交他人' };
   const keys = facts.is('keysTo') !== null ? isHanded : facts.is('areKeysRevoked') === true ? isRevoked : NOTHING;
   return { en: `removed ${name} from${account.en}${keys.en}`, zh: `将${name}移出${account.zh}${keys.zh}` };
 };
 
-/** What was done to a webhook endpoint, of an account or of the operators. */
 const webhook =
   (en: string, zh: string, zhEnd = ''): Sentence =>
   (facts) => {
@@ -140,11 +134,11 @@ const lowBalance: Sentence = (facts) => {
   const [threshold, { account }] = [facts.is('thresholdYuan'), facts];
   return threshold === null
     ? {
-        en: `set the low-balance notice of${account.en} as configured`,
+        en: `reset the low-balance threshold of${account.en} to the configured value`,
         zh: `将${account.zh}的余额不足通知恢复为配置值`,
       }
     : {
-        en: `set the low-balance notice of${account.en} to ${yuan(threshold)}`,
+        en: `set the low-balance threshold of${account.en} to ${yuan(threshold)}`,
         zh: `将${account.zh}的余额不足通知设为低于 ${yuan(threshold)}`,
       };
 };
@@ -160,9 +154,9 @@ const redeemed: Sentence = (facts) => {
 
 const vouchersMade: Sentence = (facts) => {
   const [given, count] = [facts.gift, Number(facts.is('count') ?? 0)];
-  if (count === 0) return { en: `made vouchers ${facts.name}`, zh: `生成兑换码${facts.name}` };
+  if (count === 0) return { en: `created vouchers ${facts.name}`, zh: `生成兑换码${facts.name}` };
   return {
-    en: `made ${count} ${count === 1 ? 'voucher' : 'vouchers'} ${facts.name} of ${given.en}`,
+    en: `created ${count} ${count === 1 ? 'voucher' : 'vouchers'} ${facts.name} of ${given.en}`,
     zh: `生成 ${count} 个兑换码${facts.name}，每个可兑换${given.zh}`,
   };
 };
@@ -195,20 +189,20 @@ const madeWithRole =
   (facts) => {
     const as = roleOf(facts.is(member));
     return as === NOTHING
-      ? told(`${en} {name}`, `${zh}{name}`)(facts)
+      ? fixed(`${en} {name}`, `${zh}{name}`)(facts)
       : { en: `${en} ${facts.name} (${as.en})`, zh: `${zh}${facts.name}（${as.zh}）` };
   };
 
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.change': changed('account', '账户'),
   'accounts.change': changed('account', '账户'),
-  'accounts.create': told('made account {name}', '创建账户{name}'),
-  'accounts.keys.create': told('made key {name} of{account}', '创建{account}的密钥{name}'),
-  'accounts.imported-keys.create': told('took over key {name} of{account}', '接管{account}的密钥{name}'),
-  'keys.create': told('made key {name} of{account}', '创建{account}的密钥{name}'),
-  'keys.change': told('changed key {name} of{account}', '修改{account}的密钥{name}'),
-  'keys.replacement.create': told('replaced key {name} of{account}', '轮换{account}的密钥{name}'),
-  'keys.delete': told('revoked key {name} of{account}', '吊销{account}的密钥{name}'),
+  'accounts.create': fixed('created account {name}', '创建账户{name}'),
+  'accounts.keys.create': fixed('created key {name} of{account}', '创建{account}的密钥{name}'),
+  'accounts.imported-keys.create': fixed('imported key {name} of{account}', '接管{account}的密钥{name}'),
+  'keys.create': fixed('created key {name} of{account}', '创建{account}的密钥{name}'),
+  'keys.change': fixed('changed key {name} of{account}', '修改{account}的密钥{name}'),
+  'keys.replacement.create': fixed('replaced key {name} of{account}', '轮换{account}的密钥{name}'),
+  'keys.delete': fixed('revoked key {name} of{account}', '吊销{account}的密钥{name}'),
   'accounts.top-ups.create': posted((amount, account) => ({
     en: `added ${yuan(amount)} to${account.en}`,
     zh: `为${account.zh}充值 ${yuan(amount)}`,
@@ -219,44 +213,44 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   })),
   'calls.refunds.create': refunded,
   'calls.resolution': resolved,
-  'accounts.subscriptions.create': told('granted plan {plan} to{account}', '为{account}开通套餐{plan}'),
-  'subscriptions.renewals.create': told('renewed plan {plan} of{account}', '续期{account}的套餐{plan}'),
-  'subscriptions.delete': told('canceled plan {plan} of{account}', '取消{account}的套餐{plan}'),
+  'accounts.subscriptions.create': fixed('granted plan {plan} to{account}', '为{account}开通套餐{plan}'),
+  'subscriptions.renewals.create': fixed('renewed plan {plan} of{account}', '续期{account}的套餐{plan}'),
+  'subscriptions.delete': fixed('canceled plan {plan} of{account}', '取消{account}的套餐{plan}'),
   'routes.drain': drain('drained', '排空'),
   'routes.resume': drain('resumed', '恢复'),
-  'tokens.create': madeWithRole('made admin token', '创建管理令牌', 'role'),
-  'tokens.delete': told('revoked admin token {name}', '吊销管理令牌{name}'),
-  'users.create': madeWithRole('made user', '创建用户', 'operatorRole'),
+  'tokens.create': madeWithRole('created admin token', '创建管理令牌', 'role'),
+  'tokens.delete': fixed('revoked admin token {name}', '吊销管理令牌{name}'),
+  'users.create': madeWithRole('created user', '创建用户', 'operatorRole'),
   'users.change': changed('user', '用户'),
-  'users.confirm': told('confirmed user {name}', '确认用户{name}'),
-  'users.delete': told('deleted user {name}', '删除用户{name}'),
-  'users.links.create': told('made a one-time link for user {name}', '为用户{name}生成一次性链接'),
-  'users.sessions.delete': told('signed user {name} out everywhere', '使用户{name}退出所有登录'),
+  'users.confirm': fixed('confirmed user {name}', '确认用户{name}'),
+  'users.delete': fixed('deleted user {name}', '删除用户{name}'),
+  'users.links.create': fixed('created a one-time link for user {name}', '为用户{name}生成一次性链接'),
+  'users.sessions.delete': fixed('signed user {name} out everywhere', '使用户{name}退出所有登录'),
   'user.change': changed('user', '用户'),
   'accounts.members.create': membership,
   'accounts.members.change': memberChanged,
   'accounts.members.delete': memberRemoved,
   'members.change': memberChanged,
   'members.delete': memberRemoved,
-  'webhooks.create': webhook('made the webhook endpoint', '添加'),
+  'webhooks.create': webhook('created the webhook endpoint', '添加'),
   'webhooks.change': webhookChanged,
   'webhooks.delete': webhook('deleted the webhook endpoint', '删除'),
   'webhooks.test.create': webhook('sent a test to the webhook endpoint', '向', ' 发送测试'),
-  'webhooks.redeliver.create': webhook('sent a notice once more to the webhook endpoint', '向', ' 重新发送通知'),
+  'webhooks.redeliver.create': webhook('resent a notice to the webhook endpoint', '向', ' 重新发送通知'),
   'accounts.low-balance.replace': lowBalance,
   'low-balance.replace': lowBalance,
-  // Operators make batches at this address of theirs, and account holders redeem a code at theirs.
+  // The admin API creates batches with this action; the account API redeems codes with it.
   'vouchers.create': (facts) => (facts.is('redeemedAt') === null ? vouchersMade : redeemed)(facts),
-  'vouchers.delete': told('canceled vouchers {name}', '作废兑换码{name}'),
+  'vouchers.delete': fixed('canceled vouchers {name}', '作废兑换码{name}'),
   'accounts.vouchers.create': redeemed,
   'invitations.create': invitation('invited', '邀请'),
   'invitations.delete': invitation('revoked the invitation of', '撤回邀请：'),
   'sessions.delete': signedOut,
-  'password.replace': told('changed their own password', '修改自己的密码'),
+  'password.replace': fixed('changed their own password', '修改自己的密码'),
   'links.use': linkUsed,
   'links.use.create': linkUsed,
-  'identities.create': told('added sign-in by {issuer}', '添加登录方式 {issuer}'),
-  'identities.delete': told('removed sign-in by {issuer}', '移除登录方式 {issuer}'),
+  'identities.create': fixed('added sign-in by {issuer}', '添加登录方式 {issuer}'),
+  'identities.delete': fixed('removed sign-in by {issuer}', '移除登录方式 {issuer}'),
   'config.reload': (facts) => {
     const sections = facts.is('changed');
     const list = Array.isArray(sections) ? sections.map(String) : [];
@@ -265,24 +259,21 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
       zh: `重新加载配置${remark(list.join('、')).zh}`,
     };
   },
-  export: told('downloaded a backup of the database', '下载数据库备份'),
-  // Rows of earlier versions.
-  'export.read': told('downloaded a backup of the database', '下载数据库备份'),
+  export: fixed('downloaded a backup of the database', '下载数据库备份'),
+  // Actions of earlier versions.
+  'export.read': fixed('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,
     zh: `导入含 ${facts.is('accounts')} 个账户的数据库`,
   }),
 };
 
-/**
- * The sentence of a row. A change of which nobody knows what came of it is said to be possible. An action of another version, which has
- * no sentence here, is named.
- */
-export function changeSentence(change: ToldChange, names: KnownNames): Bilingual {
+/** The sentence of a row; "may have …" if the outcome is unknown. An action without a sentence, of another version, is shown as is. */
+export function changeSentence(change: DescribedChange, names: KnownNames): Bilingual {
   const sentence = Object.hasOwn(SENTENCES, change.action) ? SENTENCES[change.action] : undefined;
   if (sentence === undefined) return { en: change.action, zh: change.action };
-  const told = sentence(new ChangeFacts(change, names));
-  // Of what was not done there may be no name.
-  const [en, zh] = [told.en.trim(), told.zh.trim()];
+  const text = sentence(new ChangeFacts(change, names));
+  // A change that did not complete may lack a name.
+  const [en, zh] = [text.en.trim(), text.zh.trim()];
   return change.outcome === 'done' ? { en, zh } : { en: `may have ${en}`, zh: `可能已${zh}` };
 }

@@ -1,23 +1,21 @@
 import type { Change, ChangeActor } from './changes-store.ts';
 
-/** What is known of a change before it is made. */
 export interface NewChange
   extends Omit<Change, 'id' | 'begunAtMs' | 'endedAtMs' | 'outcome' | 'before' | 'after' | 'errorCode'> {
   readonly before: object | null;
 }
 
-/** What is known of a change once it is made. */
 export interface ChangeResult {
-  /** Somebody who was nobody at the beginning may be a person by now. */
+  /** The actor at the end: a visitor may have signed in meanwhile. */
   readonly actor: ChangeActor;
   readonly subjectId: string | null;
   readonly accountId: string | null;
   readonly after: object | null;
-  /** Where the response alone shows it; else as it was said at the beginning. */
+  /** Set only if the response reveals the earlier state; otherwise the state recorded at the beginning applies. */
   readonly before?: object | null;
 }
 
-/** A change that no request has asked for. */
+/** A change that was not made by a request. */
 export function changeElsewhere(
   by: 'configuration' | 'command_line',
   action: string,

@@ -8,24 +8,24 @@ import type { SliceTiming } from '../lib/slices.ts';
 import type { Actor } from '../people/actor.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/** The SQL of the change log. Lists are newest first: ids sort by time. */
+/** Stores the audit log. Lists are newest first: ids sort by time. */
 
-/** Who has changed something: an actor of the APIs, or the configuration file of a node. */
+/** Who made a change: an actor of the APIs, or a node's configuration file. */
 export type ChangeActorKind = Actor['kind'] | 'configuration';
 
 /**
- * `begun`: nothing more is known, because the change is being made, or its node died, or could not say what came of it.
- * `failed`: it ended with an error that says nothing of what was changed.
+ * `begun`: the outcome is unknown; the change is in progress, its node died, or recording the outcome failed. `failed`: the change ended
+ * with an error and may have had an effect.
  */
 export type ChangeOutcome = 'begun' | 'done' | 'failed';
 
 const ACTORS = tableColumns({
   kind: textColumn<ChangeActorKind>('actor_kind'),
-  /** Of a person, a named token or a key; `null` for all others. */
+  /** Set for users, named tokens and keys; otherwise `null`. */
   id: orNull(textColumn('actor_id')),
   name: textColumn('actor_name'),
   sessionId: orNull(textColumn('session_id')),
-  /** Who says to be at the command line, by the operating system. */
+  /** The operating system's user name at the command line. */
   localUser: orNull(textColumn('local_user')),
 });
 
@@ -37,9 +37,8 @@ const CHANGES = tableColumns({
   endedAtMs: orNull(instantColumn('ended_at')),
   outcome: textColumn<ChangeOutcome>('outcome'),
   actor: ACTORS,
-  /** `null` for what was changed without a request. */
   method: orNull(textColumn('method')),
-  /** The pattern of the address. */
+  /** The route pattern, such as `/accounts/:id`. */
   path: orNull(textColumn('path')),
   action: textColumn('action'),
   subjectKind: textColumn('subject_kind'),
@@ -52,7 +51,6 @@ const CHANGES = tableColumns({
   errorCode: orNull(textColumn('error_code')),
 });
 
-/** A row of the change log. */
 export type Change = RowOf<typeof CHANGES>;
 
 const insertChange: Statement = {
@@ -60,7 +58,7 @@ const insertChange: Statement = {
   text: `insert into changes (${CHANGES.list}) values (${CHANGES.parameters()})`,
 };
 
-/** Plan: primary key. A row that has an end keeps it. */
+/** A recorded outcome is not overwritten. */
 const endChange: Statement = {
   name: 'changes.end',
   text: `update changes set ended_at = $2, outcome = $3, subject_id = $4, account_id = $5, before = $6::jsonb, after = $7::jsonb, error_code = $8,
@@ -68,15 +66,14 @@ const endChange: Statement = {
 where id = $1 and outcome = 'begun'`,
 };
 
-/** Plan: primary key. */
 const withdrawChange: Statement = {
   name: 'changes.withdraw',
   text: `delete from changes where id = $1 and outcome = 'begun'`,
 };
 
 /**
- * As above, unless another change of the same subject was being made since $3: then what was read before and after may hide what this one did.
- * Plans: primary key, changes_by_subject.
+ * Like `withdrawChange`, but only if no other change of the subject was in progress since $3; otherwise comparing the states before and
+ * after could hide this change. Uses changes_by_subject.
  */
 const withdrawUnchanged: Statement = {
   name: 'changes.withdraw-unchanged',
@@ -88,7 +85,7 @@ const withdrawUnchanged: Statement = {
 returning 1 as gone`,
 };
 
-/** The oldest come first in the primary key: a deletion reads no more than it deletes. */
+/** Reads no more than it deletes, because the primary key starts with the oldest rows. */
 const deleteOld: Statement = {
   name: 'changes.delete-old',
   text: `delete from changes where id in (
@@ -98,7 +95,7 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-/** What is absent or `null` filters nothing. */
+/** Absent or `null` fields do not filter. */
 export interface ChangeFilter {
   readonly actorKind?: ChangeActorKind | null | undefined;
   readonly actorId?: string | null | undefined;
@@ -117,7 +114,7 @@ type ChangeEnd = Pick<
 export type ChangesStore = ReturnType<typeof createChangesStore>;
 
 export function createChangesStore(database: DirectoryLane) {
-  /** Plans: changes_by_subject, …_account, …_actor, …_action, …_actor_kind. */
+  /** Uses changes_by_subject, …_account, …_actor, …_action and …_actor_kind. */
   const list = createFilteredList(database, {
     table: 'changes',
     columns: CHANGES,
@@ -129,18 +126,17 @@ export function createChangesStore(database: DirectoryLane) {
     async insert(change: Change): Promise<void> {
       await database.query(insertChange, CHANGES.valuesOf(change));
     },
-    /** Says what came of a change that has begun. */
     async end(id: string, end: ChangeEnd): Promise<void> {
       const { actor, endedAtMs, outcome, subjectId, accountId, before, after, errorCode } = end;
       const values = [timestampOrNull(endedAtMs), outcome, subjectId, accountId];
       const by = [actor.kind, actor.id, actor.name, actor.sessionId];
       await database.query(endChange, [id, ...values, jsonOrNull(before), jsonOrNull(after), errorCode, ...by]);
     },
-    /** Removes the row of a change that was refused before it changed anything. */
+    /** Deletes the row of a change that was refused before it had an effect. */
     async withdraw(id: string): Promise<void> {
       await database.query(withdrawChange, [id]);
     },
-    /** Removes the row of a change that has changed nothing. `false`: it stays, because others changed the subject since that instant. */
+    /** Deletes the row of a change without effect. Returns `false` if it is kept because others changed the subject since that instant. */
     withdrawUnchanged: async (id: string, subjectId: string, sinceMs: number) =>
       (await database.query(withdrawUnchanged, [id, subjectId, toTimestamp(sinceMs)])).length > 0,
     list({ from, to, ...filter }: ChangeFilter, beforeId: string | null, limit: number, timing: SliceTiming) {
@@ -153,7 +149,6 @@ export function createChangesStore(database: DirectoryLane) {
       };
       return list({ values, from, to }, beforeId, limit, timing);
     },
-    /** In batches, until none is left or the signal has aborted. */
     deleteBefore: (instantMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteOld, toTimestamp(instantMs), signal),
   };

@@ -1,13 +1,12 @@
 import { isRecord } from '../lib/json/json.ts';
 
-/** Items or members on both sides of a change up to which all are shown, changed or not. */
+/** Lists and records up to this size are recorded completely. */
 const SHOWN_MAX = 20;
 
-/** What a change made of a long list or record, on one side of it. */
+/** One side of the difference between two long lists or records. */
 export class Changed {
-  /** What the other side does not have. */
+  /** The items or members that the other side lacks. */
   readonly part: readonly unknown[] | Readonly<Record<string, unknown>>;
-  /** How many both sides have. */
   readonly unchanged: number;
 
   constructor(part: Changed['part'], unchanged: number) {
@@ -16,15 +15,12 @@ export class Changed {
   }
 }
 
-/**
- * A subject before and after a change, of plain JSON, with each long list and each long record in it as what the change made of
- * it: before what it took away, after what it added. So that is there whatever else such a list has.
- */
+/** Reduces long lists and records to their differences: removed items before the change, added items after it. */
 export function differenceOf(before: unknown, after: unknown): [unknown, unknown] {
   return isRecord(before) && isRecord(after) ? membersOf(before, after) : [before, after];
 }
 
-/** The members of a subject, all of them. */
+/** All members of a subject, with long values reduced. */
 function membersOf(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>) {
   const both = new Map(
     Object.keys(before)

@@ -1,15 +1,15 @@
 import { hideKeys } from '../providers/upstream/secrets.ts';
 
 const TEXT_CHARS_MAX = 1_000;
-/** Stands where something was left out because it is too large, or may be as good as a password. */
+/** Replaces omitted text, which was too long or may be secret. */
 export const CUT = '…';
 
-/** A longer word of letters before `://` is no scheme. */
+/** Longer words before `://` are not treated as schemes. */
 const SCHEME_CHARS_MAX = 40;
 const SCHEME_CHARACTER = /[a-z\d+.-]/i;
 const WEB_ADDRESS = /^(?:https?|wss?|ftp):/i;
 
-/** A text that the database can store, without keys that somebody may have written into it, and of addresses the origin alone. */
+/** Prepares text for the audit log: removes characters that the database cannot store, hides API keys, and reduces URLs to their origin. */
 export function toRecordedText(value: string): string {
   const stored = hidePaths(hideKeys(value.slice(0, TEXT_CHARS_MAX)))
     .replaceAll('\u0000', '')
@@ -17,7 +17,7 @@ export function toRecordedText(value: string): string {
   return value.length > TEXT_CHARS_MAX ? stored + CUT : stored;
 }
 
-/** A path may be as good as a password. What is an address is for the parser to say, and not for a pattern of its characters. */
+/** Reduces URLs to their origin, because a path may be a secret. The URL parser decides what is a URL, rather than a pattern. */
 function hidePaths(text: string): string {
   return text
     .split(/(\s)/)
@@ -28,12 +28,12 @@ function hidePaths(text: string): string {
     .join('');
 }
 
-/** Parsers know `https:\\host`, `https:/host` and `https:host` as addresses too. */
+/** URL parsers also accept `https:\\host`, `https:/host` and `https:host`. */
 function isWebAddress(text: string): boolean {
   return WEB_ADDRESS.test(text) && URL.canParse(text);
 }
 
-/** Where an address begins that ends with the word; `null` where there is none. */
+/** Index at which a URL that ends with the word begins; `null` if there is none. */
 function startOfAddress(word: string): number | null {
   if (isWebAddress(word)) return 0;
   for (let end = word.indexOf('://'); end !== -1; end = word.indexOf('://', end + 1)) {
@@ -44,7 +44,7 @@ function startOfAddress(word: string): number | null {
   return null;
 }
 
-/** The address without name, password, path, query and fragment; the scheme alone if it cannot be parsed. */
+/** The URL's scheme and host; only the scheme if it cannot be parsed. */
 function originOf(address: string): string {
   const scheme = `${address.slice(0, address.indexOf(':'))}://`;
   if (!URL.canParse(address)) return scheme + CUT;

@@ -5,8 +5,8 @@ import { createApiKey } from '../accounting/accounts/key-format.ts';
 import { createAdminToken } from '../people/admin-token.ts';
 import { toRecorded, toRecordedPair } from './recorded-value.ts';
 
-describe('what the change log keeps of a value', () => {
-  it('has no member whose name is that of a secret, at any depth', () => {
+describe('a value recorded in the audit log', () => {
+  it('contains no member with the name of a secret, at any depth', () => {
     const secrets = Object.fromEntries(
       [
         'key',
@@ -29,7 +29,7 @@ describe('what the change log keeps of a value', () => {
     });
   });
 
-  it('has what only looks like one', () => {
+  it('contains members whose names only resemble those of secrets', () => {
     const harmless = {
       keyId: 'key_1',
       prefix: 'sk-fg-Ab12…',
@@ -41,7 +41,7 @@ describe('what the change log keeps of a value', () => {
     assert.deepEqual(toRecorded(harmless), harmless);
   });
 
-  it('has no key or token that somebody wrote into a text, and of addresses the origin alone', () => {
+  it('contains no keys or tokens from texts, and only the origin of URLs', () => {
     const [key, token] = [createApiKey(randomFillSync), createAdminToken(randomFillSync)];
     assert.deepEqual(
       toRecorded({
@@ -71,7 +71,7 @@ describe('what the change log keeps of a value', () => {
     );
   });
 
-  it('has all of a list of networks, and of a long one that was changed what was added and what was taken away', () => {
+  it('contains complete lists of networks, and the added and removed items of long lists', () => {
     const networks = Array.from({ length: 100 }, (_, n) => `10.0.${n}.0/24`);
     assert.deepEqual(toRecorded({ networks }), { networks });
     const changed = [...networks.slice(1), '0.0.0.0/0'];
@@ -84,7 +84,7 @@ describe('what the change log keeps of a value', () => {
     assert.deepEqual(toRecordedPair(null, { networks }), [null, { networks }]);
   });
 
-  it('has of a long record that was changed the members that differ, and all members of the subject itself', () => {
+  it('contains all members of the subject, and the changed members of long records in it', () => {
     const limits = (count: number) =>
       Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`model-${n}`, { perMinute: n === 7 ? count : 5 }]));
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`member${n}`, n]));
@@ -94,7 +94,7 @@ describe('what the change log keeps of a value', () => {
     ]);
   });
 
-  it('lets no list keep another one out, and of what is too long has the widest networks and the number of the rest', () => {
+  it('divides space fairly between lists; a list that is too long keeps its widest networks and the number of the others', () => {
     const models = Array.from({ length: 100 }, (_, n) => `${n}`.padStart(200, 'm'));
     const modelLimits = Object.fromEntries(models.map((id) => [id, { perMinute: 5 }]));
     const networks = [...Array.from({ length: 99 }, (_, n) => `2001:db8:${n}:ffff:ffff:ffff:ffff:ff00/120`), '::/0'];
@@ -112,14 +112,14 @@ describe('what the change log keeps of a value', () => {
     assert.equal(after!.networks!.at(-1), `… 999 unchanged, ${200 - kept} more`);
   });
 
-  it('has each member, whatever its name', () => {
+  it('contains each member, whatever its name', () => {
     const odd = JSON.parse('{"limits":{"__proto__":{"perMinute":1},"constructor":{"perMinute":2}}}');
     assert.equal(JSON.stringify(toRecorded(odd)), JSON.stringify(odd));
     const [one, other] = [createApiKey(randomFillSync), createApiKey(randomFillSync)];
     assert.deepEqual(toRecorded({ [one]: 1, [other]: 2 }), { '[key]': 1, '[key]…': 2 });
   });
 
-  it('is bounded, whatever it is made of, and says where it was cut', () => {
+  it('is bounded and shows where it was truncated', () => {
     const vouchers = Array.from({ length: 500 }, (_, n) => ({ id: `vch_${n}`, value: '5' }));
     const cut = toRecorded({ batch: 'b', vouchers }) as { vouchers: unknown[] };
     assert.equal(cut.vouchers.length, 21);
@@ -135,7 +135,7 @@ describe('what the change log keeps of a value', () => {
     }
   });
 
-  it('can be stored, whatever characters it has', () => {
+  it('can be stored, whatever characters it contains', () => {
     assert.deepEqual(toRecorded({ name: 'a\u0000b\ud800' }), { name: 'ab\ufffd' });
     assert.equal(toRecorded(null), null);
   });

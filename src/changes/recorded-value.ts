@@ -2,27 +2,27 @@ import { isRecord } from '../lib/json/json.ts';
 import { Changed, differenceOf } from './recorded-difference.ts';
 import { CUT, toRecordedText } from './recorded-text.ts';
 
-/** What the change log keeps of a value: JSON without secrets, of a bounded size. */
+/** A value as recorded in the audit log: JSON without secrets and of bounded size. */
 export type Recorded = string | number | boolean | null | readonly Recorded[] | { readonly [name: string]: Recorded };
 type RecordedObject = { readonly [name: string]: Recorded };
 
-/** What a value may take in the log, about. */
+/** Approximate maximum size of a recorded value. */
 const SIZE_CHARS_MAX = 16_000;
-/** Items of a list; of one that has nothing but words and numbers, such as networks, as many as anything may have. */
+/** Maximum number of list items, and of items in lists of plain values, such as networks. */
 const ITEMS_MAX = 20;
 const PLAIN_ITEMS_MAX = 200;
 const DEPTH_MAX = 8;
 
-/** Responses and bodies have secrets in members of these names, alone or behind other words: `key`, `apiKey`, `x-api-key`, `codes`. */
+/** Names of members that contain secrets, alone or after other words: `key`, `apiKey`, `x-api-key`, `codes`. */
 const SECRET_NAME = /^(?:(?:.*[_-])?(?:key|token|secret|password)|link|code|credential|authorization|cookie|hash)s?$/i;
 const SECRET_LAST_WORD = /(?<=[a-z\d])(?:Key|Token|Secret|Link|Code|Password|Credential|Hash)s?$/;
 
-/** The value as the log keeps it; `null` if it is no object. */
+/** Converts a value for recording; `null` if it is not an object. */
 export function toRecorded(value: object | null): RecordedObject | null {
   return record(plain(value));
 }
 
-/** A subject before and after a change, as the log keeps them: long lists as what the change took away, and what it added. */
+/** Converts a subject before and after a change. Long lists are reduced to what was removed and added. */
 export function toRecordedPair(
   before: object | null,
   after: object | null,
@@ -39,22 +39,20 @@ function record(value: unknown): RecordedObject | null {
   return isRecord(value) ? (keep(value, 0, SIZE_CHARS_MAX).value as RecordedObject) : null;
 }
 
-/** What is kept of a value, and what it takes. */
 interface Kept {
   readonly value: Recorded;
   readonly size: number;
 }
 
-/** An item of a list, or a member of a record. */
+/** An item of a list or a member of a record. */
 interface Part {
-  /** `null`: an item. */
   readonly name: string | null;
   readonly value: unknown;
-  /** What it would take if all of it were kept, about. */
+  /** Approximate size if recorded completely. */
   readonly size: number;
 }
 
-/** @param room what a list or a record may take. */
+/** @param room the size available for a list or record. */
 function keep(value: unknown, depth: number, room: number): Kept {
   const { part, unchanged } = value instanceof Changed ? value : { part: value, unchanged: 0 };
   if (!Array.isArray(part) && !isRecord(part)) {
@@ -68,7 +66,7 @@ function keep(value: unknown, depth: number, room: number): Kept {
   const rest = [unchanged > 0 ? `${unchanged} unchanged` : '', absent > 0 ? `${absent} more` : '']
     .filter((each) => each !== '')
     .join(', ');
-  // In their own order, whatever the order in which they were given room.
+  // Restores the original order; space was allocated by size.
   const own = parts.flatMap((each) => (kept.has(each) ? [{ name: each.name, value: kept.get(each)! }] : []));
   const shown = Array.isArray(part)
     ? [...own.map((each) => each.value), ...(rest === '' ? [] : [`${CUT} ${rest}`])]
@@ -76,7 +74,7 @@ function keep(value: unknown, depth: number, room: number): Kept {
   return { value: shown, size: size + rest.length + 2 };
 }
 
-/** Names that differ in what is hidden or cut of them stay two. */
+/** Keeps names distinct that become equal by hiding or truncation. */
 function recordOf(members: readonly { readonly name: string | null; readonly value: Recorded }[]): RecordedObject {
   const kept = new Map<string, Recorded>();
   for (const { name, value } of members) {
@@ -101,8 +99,8 @@ function membersOf(value: Readonly<Record<string, unknown>>): Part[] {
 }
 
 /**
- * Gives the room to the smallest first, so that no long list keeps another one out of the row: words and numbers in half of it,
- * and the lists and records between them in what is left, each with its share of that. A wide network is a short text too.
+ * Allocates space to the smallest values first, so that one long list does not displace the others. Plain values get half of the space;
+ * lists and records share the rest equally. In a list of networks, wide networks are short texts and are kept first.
  */
 function keepParts(parts: readonly Part[], depth: number, room: number) {
   const kept = new Map<Part, Recorded>();
@@ -131,7 +129,7 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value instanceof Changed ? value.part : value).length;
 }
 
-/** Counts are none, whatever they are called, alone or as the limits of a model that is called so. */
+/** A numeric member is not secret, whatever its name (a token limit, for example). */
 function isSecret(name: string, value: unknown): boolean {
   return name !== 'errorCode' && (SECRET_NAME.test(name) || SECRET_LAST_WORD.test(name)) && hasText(value);
 }

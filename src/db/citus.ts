@@ -2,8 +2,8 @@ import type { Query, Queryable, Statement } from './database.ts';
 import type { JsonRows } from './json-rows.ts';
 
 /**
- * Partitions on servers with Citus (docs/decisions/0064-partitions-on-citus.md): the coordinator has the directory and the first partition as
- * plain tables, each further partition is a distributed schema, whole on one worker. Its statements go through the coordinator.
+ * Partitions on servers with Citus (docs/decisions/0064-partitions-on-citus.md). The coordinator has the directory and the first partition
+ * as plain tables. Each further partition is a distributed schema on one worker; its statements go through the coordinator.
  */
 
 const findExtension: Statement = {
@@ -11,7 +11,6 @@ const findExtension: Statement = {
   text: `select exists (select from pg_extension where extname = 'citus') as is_there`,
 };
 
-/** Whether a database has the extension. */
 export async function hasCitus(directory: Queryable): Promise<boolean> {
   const [found] = await directory.query<{ is_there: boolean }>(findExtension);
   return found!.is_there;
@@ -22,15 +21,15 @@ const findDistributed: Statement = {
   text: `select exists (select from pg_catalog.pg_dist_schema where schemaid = to_regnamespace($1::text)) as is_there`,
 };
 
-/** Whether a schema is one that Citus has moved to a worker. There must be the extension. */
+/** Whether Citus has moved a schema to a worker. Requires the extension. */
 export async function isDistributed(database: Queryable, schema: string): Promise<boolean> {
   const [found] = await database.query<{ is_there: boolean }>(findDistributed, [schema]);
   return found!.is_there;
 }
 
 /**
- * How long a transaction waits for a lock. The worker does not know what our connection to the coordinator has, so it is told in the
- * transaction, by a statement that has a row there. (`set local` is handed on only if it is a message of its own.)
+ * Sets the lock timeout of a transaction on the worker, which does not know the options of our connection to the coordinator. The statement
+ * must have a row on the worker. (Citus forwards `set local` only as a separate message.)
  */
 export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
   statement: {
@@ -41,9 +40,9 @@ export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
 });
 
 /**
- * Makes the commit of a transaction one of two phases: a transaction that writes plain tables of the coordinator and those of a worker commits
- * to one after the other otherwise, and a crash in between leaves one of them without the other. The statement is about a table that Citus
- * knows, on the coordinator, and changes nothing.
+ * Makes the commit of a transaction two-phase. Citus otherwise commits plain tables of the coordinator and tables of a worker one after the
+ * other, and a crash in between would lose one of them. The statement addresses a table on the coordinator that Citus knows, and changes
+ * nothing.
  */
 export const COMMIT_IN_TWO_PHASES = 'delete from citus_two_phase where id = 0';
 
@@ -52,24 +51,23 @@ const findTwoPhase: Statement = {
   text: `select exists (select from pg_catalog.pg_dist_partition where logicalrelid = to_regclass('citus_two_phase')) as is_there`,
 };
 
-/** Whether the schema of the directory has what a commit of two phases needs. There must be the extension. */
+/** Whether the directory's schema has the table that a two-phase commit requires. Requires the extension. */
 export async function hasTwoPhase(directory: Queryable): Promise<boolean> {
   const [found] = await directory.query<{ is_there: boolean }>(findTwoPhase);
   return found!.is_there;
 }
 
-/** Makes it. */
 export const CREATE_TWO_PHASE = `create table if not exists citus_two_phase (id integer primary key);
 select citus_add_local_table_to_metadata('citus_two_phase')
 where not exists (select from pg_dist_partition where logicalrelid = 'citus_two_phase'::regclass);`;
 
 /**
- * An insert of rows that come as a parameter. Citus would read them on the coordinator and copy them to the worker, in three messages. With a
- * condition that only the worker can look up, the statement goes there as it is. The table has one row.
+ * An insert of rows passed as a parameter. Citus would read the rows on the coordinator and copy them to the worker in three messages; a
+ * condition that only the worker can evaluate makes Citus forward the statement unchanged. That table has one row.
  *
- * @param text with a condition behind the rows, or none
- * @param rows of the text, if they come as JSON
- * @param table what the text calls them
+ * @param text the statement, with the given condition after the rows
+ * @param rows the rows in the text, if they are JSON
+ * @param table the name of the rows in the text
  */
 export function insertOfRows(
   name: string,
@@ -81,12 +79,12 @@ export function insertOfRows(
   return { name, text: text(''), onCitus: rows?.onCitus(onCitus, table) ?? onCitus };
 }
 
-/** Triggers of a distributed schema change tables of the same one, which are on the same worker. */
+/** Triggers in a distributed schema change only tables of the same schema, which are on the same worker. */
 export const ALLOW_TRIGGERS = 'set local citus.enable_unsafe_triggers to on;';
 
 /**
- * Moves the tables of a schema to a worker, with all that they have. In the transaction that made them. Rows of a table without a primary
- * key could not be deleted while the schema moves to another worker.
+ * Moves the tables of a schema and their rows to a worker, in the transaction that created them. A table without a primary key needs a
+ * replica identity, or its rows could not be deleted during a later move to another worker.
  */
 export const distribute = (schema: string): string => `do $identities$
 declare
@@ -102,8 +100,9 @@ $identities$;
 select citus_schema_distribute('${schema}');`;
 
 /**
- * What functions of a distributed schema have in addition, after it was made and after each step. On the worker they run in a session of
- * the coordinator, whose search_path is another one. And one that a statement calls may read no table that Citus knows: it reads what the worker has.
+ * Additional definitions of functions in a distributed schema, applied after it is created and after each migration. On the worker,
+ * functions run in a session of the coordinator with another search_path. A function called by a statement cannot read a table that Citus
+ * knows; it reads the worker's shard.
  */
 export const functionsOf = (
   schema: string,

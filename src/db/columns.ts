@@ -1,9 +1,8 @@
 import { type Parameter, PLAIN, type Query, type SqlValue, type Statement, toArrayItem } from './database.ts';
 
 /**
- * A parameter for each field, an array of a value for each row: what `unnest` makes rows of. A field without a value is
- * sent as an array without items, which `unnest` fills up with nulls: most calls have no value for most columns, and each
- * item costs time on both sides.
+ * Returns one array parameter per field with a value for each row, for `unnest`. A field without any value becomes an empty array, which
+ * `unnest` pads with nulls. Most calls have no value for most columns, and each item costs time on both sides.
  */
 export function fieldsOf<Field extends string>(
   rows: readonly { readonly [Name in Field]: SqlValue }[],
@@ -15,7 +14,7 @@ export function fieldsOf<Field extends string>(
     for (let i = 0; i < rows.length; i++) {
       const value: SqlValue = rows[i]![field];
       if (value === null && items === '') continue;
-      // The rows before the first one that has a value.
+      // Adds nulls for the rows before the first one with a value.
       items += items === '' ? NULL_AND_COMMA.repeat(i) : ',';
       items += typeof value === 'string' && PLAIN.test(value) ? value : toArrayItem(value);
     }
@@ -26,7 +25,6 @@ export function fieldsOf<Field extends string>(
 
 const NULL_AND_COMMA = `${toArrayItem(null)},`;
 
-/** As `fieldsOf`, of values that are made of rows. */
 export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => SqlValue)[]): string[] {
   return columns.flatMap((read) =>
     fieldsOf(
@@ -36,7 +34,6 @@ export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row:
   );
 }
 
-/** A statement that writes fields of rows, if there are any. */
 export function writeRows<Field extends string>(
   statement: Statement,
   rows: readonly { readonly [Name in Field]: SqlValue }[],
@@ -49,7 +46,7 @@ export function writeRows<Field extends string>(
 let keptSecond = Number.NaN;
 let keptSecondText = '';
 
-/** As `toISOString`, which shows in a profile: every call has three timestamps, and most of them are in the same second. */
+/** Like `toISOString`, but caches the second: formatting the three timestamps of each call shows in profiles. */
 export function toTimestamp(epochMs: number): string {
   const second = Math.floor(epochMs / 1_000);
   if (second !== keptSecond) {

@@ -16,14 +16,14 @@ function numbersOf(partitions: number, statementsMax = STATEMENT_CONNECTIONS_MAX
   };
 }
 
-describe('the connections to partitions', () => {
-  it('are those of a process to its only partition, which the directory has, too', () => {
+describe('connections to partitions', () => {
+  it('are those of one process if there is one partition, which shares them with the directory', () => {
     const { statements, batches, locks, lane } = shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
     assert.deepEqual([statements, batches, locks, ...LANE_NAMES.map(lane)], [10, 4, 2, 2, 4, 1, 1, 1]);
     assert.equal(shareOfDirectory(1, 3).batches, 3);
   });
 
-  it('are a part of these to each, so that all together are far fewer than that many times as many', () => {
+  it('are divided among several partitions, so that their sum grows far less than their number', () => {
     const table = [1, 2, 4, 8, 16].map((partitions) => ({ partitions, ...numbersOf(partitions) }));
     assert.deepEqual(table, [
       { partitions: 1, directory: 25, further: 25, all: 25, batches: 4 },
@@ -34,7 +34,7 @@ describe('the connections to partitions', () => {
     ]);
   });
 
-  it('leave one batch beside one that waits for a lock, however many partitions there are', () => {
+  it('leave one batch in addition to one that waits for a lock, for any number of partitions', () => {
     for (const partitions of [2, 16, 99]) {
       const { statements, batches, locks, lane } = shareOfPartition(partitions, STATEMENT_CONNECTIONS_MAX);
       assert.deepEqual([batches, locks, Math.min(statements, 2)], [2, 1, 2]);

@@ -1,16 +1,15 @@
 import type { LaneName } from './database.ts';
 import { LANES } from './lanes.ts';
 
-/** Batches of calls follow one another, so there are a few at a time: an admission, an end, a release. */
+/** Concurrent batches of calls. Batches of one kind follow each other, so few are needed: for admissions, ends and releases. */
 const BATCHES_MAX = 4;
-/** One that waits for a lock, for a tenth of a second at most, must not stop all others of its partition. */
+/** A batch that waits for a lock (for at most 100 ms) must not stop all others of its partition. */
 const BATCHES_MIN = 2;
-/** Transactions that may wait for a lock, each of the calls of one account, for as long as these may wait. */
+/** Concurrent transactions that may wait for a lock; each belongs to the calls of one account. */
 const LOCKS_MAX = 2;
-/** Single statements that calls wait for. */
 const STATEMENTS_MIN = 2;
 
-/** How many connections a process has at most to one schema of a server, by what they are for. */
+/** Maximum numbers of connections from a process to one schema, by purpose. */
 export interface ConnectionShare {
   readonly statements: number;
   readonly batches: number;
@@ -19,11 +18,11 @@ export interface ConnectionShare {
 }
 
 /**
- * The connections to one of several schemas. Calls are spread over partitions, so each gets a part of what one process has for the calls
- * of all. The directory has the statements and lanes of a process that has one partition: keys and people are looked for
- * there, however many partitions there are. It has the first partition, too.
+ * The share of the directory, which also contains the first partition. Calls are spread over partitions, so each partition gets a share of
+ * the connections for calls. The directory keeps all statements and connection pools, because keys and users are looked up there regardless
+ * of the number of partitions.
  *
- * @param statementsMax those of a process with one partition.
+ * @param statementsMax the maximum of a process with one partition.
  */
 export function shareOfDirectory(partitions: number, statementsMax: number): ConnectionShare {
   return {
@@ -34,7 +33,6 @@ export function shareOfDirectory(partitions: number, statementsMax: number): Con
   };
 }
 
-/** Those to a partition that is not the first one. */
 export function shareOfPartition(partitions: number, statementsMax: number): ConnectionShare {
   return {
     ...shareOfDirectory(partitions, statementsMax),

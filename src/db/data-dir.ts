@@ -6,18 +6,18 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import { isLocked, tryLock } from './directory-lock.ts';
 
 /**
- * One process owns a data directory: the one that holds the lock of `gateway.lock` in it. `gateway.json` names the owner for
- * messages, and tells the command line where the running gateway listens; it decides nothing, because the process that it
- * names may be gone, or belong to another container.
+ * A data directory belongs to the process that holds the lock on its `gateway.lock`. `gateway.json` names the owner for messages, and tells
+ * the command line where the running gateway listens. It does not establish ownership, because the named process may have ended or run in
+ * another container.
  */
 export interface DataDirOwner {
   readonly pid: number;
-  /** The machine or container that the pid belongs to. */
+  /** The machine or container of the pid. */
   readonly host: string;
-  /** Where the gateway listens, and the credential for this machine's command line; set once it listens. */
+  /** The address of the gateway, and the credential for the local command line; set once it listens. */
   readonly url?: string;
   readonly adminToken?: string;
-  /** Its local server, with the password. */
+  /** The address of its local server, including the password. */
   readonly databaseUrl?: string;
 }
 
@@ -28,47 +28,42 @@ interface DataDirLock {
 }
 
 export interface AcquireOptions {
-  /** Called once, if another process has to let go of the directory first. */
   readonly onWaiting?: ((message: string) => void) | undefined;
-  /** How long another process may take for that: one that was just killed, or that is about to end. */
+  /** How long to wait for another process that was just killed or is about to end. */
   readonly patienceMs?: number | undefined;
-  /** Ends the waiting, with its reason. */
   readonly stopped?: AbortSignal | undefined;
-  /** Does not wait for a gateway that serves: the caller asks that one instead. */
+  /** Does not wait for a running gateway; the caller sends its request to that gateway instead. */
   readonly unlessServed?: boolean | undefined;
 }
 
-/** Another process has the directory open. */
 export class DataDirInUseError extends ForeseenError {
-  /** `null` if it has not said yet who it is. */
+  /** `null` if the owner has not written its file yet. */
   readonly owner: DataDirOwner | null;
   constructor(dataDir: string, owner: DataDirOwner | null) {
     super(
       `The data directory ${dataDir} is in use by ${describeOwner(owner)}. ` +
-        'A local database has one owner at a time: stop that process, choose another directory with ' +
+        'A local database can be used by one process at a time. Stop that process, choose another directory with ' +
         'FAREGATE_DATA_DIR, or use PostgreSQL with DATABASE_URL.',
     );
     this.owner = owner;
   }
 }
 
-/** The file system of the directory has no locks. */
 export class NoLockError extends ForeseenError {
   constructor(dataDir: string, cause: unknown) {
     super(
-      `The data directory ${dataDir} cannot be locked (${cause instanceof Error ? cause.message : String(cause)}). It has to be ` +
-        'on a local disk that this process may write to: choose another one with FAREGATE_DATA_DIR, or use PostgreSQL with ' +
+      `The data directory ${dataDir} cannot be locked (${cause instanceof Error ? cause.message : String(cause)}). It must be ` +
+        'on a local disk that this process can write to. Choose another one with FAREGATE_DATA_DIR, or use PostgreSQL with ' +
         'DATABASE_URL.',
       { cause },
     );
   }
 }
 
-/** There is no database in the directory. */
 export class NoDatabaseError extends ForeseenError {
   constructor(dataDir: string) {
     super(
-      `There is no database in ${dataDir}; create one with "faregate db migrate", or start the gateway, which creates it: ` +
+      `There is no database in ${dataDir}. Create one with "faregate db migrate", or start the gateway, which creates it: ` +
         'faregate serve',
     );
   }
@@ -79,12 +74,7 @@ const LOCK_FILE = 'gateway.lock';
 const PATIENCE_MS = 10_000;
 const POLL_MS = 100;
 
-/**
- * Waits until the directory is free, and takes it.
- *
- * @throws DataDirInUseError if it is not free in time, or served.
- * @throws NoLockError
- */
+/** Waits for the directory and locks it. @throws NoLockError, DataDirInUseError if it is not free in time or a gateway runs on it. */
 export async function acquireDataDir(dataDir: string, options: AcquireOptions = {}): Promise<DataDirLock> {
   const { onWaiting, patienceMs = PATIENCE_MS, stopped, unlessServed = false } = options;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
@@ -95,7 +85,7 @@ export async function acquireDataDir(dataDir: string, options: AcquireOptions = 
     if (isServed || waitedMs >= patienceMs) throw new DataDirInUseError(dataDir, owner);
     if (waitedMs === 0) {
       onWaiting?.(
-        `Waiting up to ${patienceMs / 1000} seconds for ${describeOwner(owner)} to let go of the data directory ${dataDir}.`,
+        `Waiting up to ${patienceMs / 1000} seconds for ${describeOwner(owner)} to release the data directory ${dataDir}.`,
       );
     }
     await sleep(Math.min(POLL_MS, patienceMs - waitedMs));
@@ -123,12 +113,12 @@ function tryToAcquire(dataDir: string): DataDirLock | null {
   };
 }
 
-/** Adds to the owner file where the gateway and its local server listen. Only the owner calls this. */
+/** Adds the addresses of the gateway and its local server to the owner file. Only the owner calls this. */
 export function announceGateway(dataDir: string, gateway: Announced): void {
   writeOwnerFile(dataDir, gateway);
 }
 
-/** What is known of the process that owns the directory now; `null` if none does. */
+/** The present owner of the directory; `null` if there is none. */
 export function readDataDirOwner(dataDir: string): DataDirOwner | null {
   return withLockFile(dataDir, isLocked) ? readOwnerFile(dataDir) : null;
 }
@@ -141,7 +131,9 @@ function withLockFile<Result>(dataDir: string, work: (file: string) => Result): 
   }
 }
 
-/** Written under another name first: no process ever reads half of it. A power cut may take it, and ends its process too. */
+/**
+ * Writes to a temporary file first, so that no process reads a partial file. It need not survive a power cut, which ends its process too.
+ */
 function writeOwnerFile(dataDir: string, gateway: Partial<Announced>): void {
   const file = join(dataDir, OWNER_FILE);
   const owner: DataDirOwner = { pid: process.pid, host: hostname(), ...gateway };

@@ -1,20 +1,16 @@
-/**
- * Which instant it is, and which billing day: the database's clock says so, so that nodes whose clocks differ decide alike and
- * none pushes a window or a day ahead for the others.
- */
+// The database's clock decides instants and billing days, so that nodes with different clocks decide alike.
 
-/** SQL: the database's clock, or the instant of a parameter if that is not null. Constant within a statement. */
+/** SQL: the database's clock, or the parameter if it is not null. Constant within a statement. */
 export const nowSql = (parameter: string): string => `coalesce(${parameter}::timestamptz, (select clock_timestamp()))`;
 
-/** SQL: a column of `TimedRow`. A number, because drivers parse it in a tenth of the time of a timestamp. */
+/** SQL: the column of `TimedRow`. A number, which drivers parse ten times as fast as a timestamp. */
 export const NOW_COLUMN = `date_part('epoch', clock_timestamp()) as now_s`;
 
-/** A row that says when it was read. */
 export interface TimedRow {
   readonly now_s: number;
 }
 
-/** The instant at which the last row was read; 0 if there is none, and so nothing to decide. */
+/** When the last row was read; 0 if there are no rows. */
 export function nowMsOf(rows: readonly TimedRow[]): number {
   return Math.floor((rows.at(-1)?.now_s ?? 0) * 1_000);
 }

@@ -7,52 +7,48 @@ import { isTableThere } from './migrate.ts';
 import { type PartitionRow, readPartitions, readSchemaOf } from './partitions-store.ts';
 
 export interface DatabaseLocation {
-  /** A postgres:// address, or empty for the local server of `dataDir` (`local/local-server.ts`). */
+  /** A postgres:// URL, or empty for the local server of `dataDir` (`local/local-server.ts`). */
   readonly url: string;
   readonly dataDir: string;
-  /** The directory with the programs of PostgreSQL for the local server; absent: those that are installed with Faregate. */
+  /** The directory of the local server's PostgreSQL programs; absent: those installed with Faregate. */
   readonly binaries?: string | undefined;
 }
 
 export interface OpenOptions {
-  /** Makes no local database where there is none. A server's database is never made here. */
+  /** Fails if the local database does not exist. A database on a server is never created here. */
   readonly mustExist?: boolean;
-  /** Called once, if another process has to release the local database first. */
   readonly onWaiting?: (message: string) => void;
-  /** Connections to a server for single statements that calls wait for; absent: what one process has. */
+  /** Connections to a server for single statements of calls; absent: the default of one process. */
   readonly statementConnections?: number | undefined;
-  /** How many partitions there will be, if that is more than there are: connections are shared out among as many. */
+  /** The planned number of partitions, if it exceeds the present one; connections are divided among them. */
   readonly partitions?: number | undefined;
-  /** Ends the waiting for that process. */
   readonly stopped?: AbortSignal | undefined;
-  /** Does not wait for a gateway that serves the local database. */
   readonly unlessServed?: boolean;
 }
 
 /**
- * The directory and its partitions (`homes.ts`), each of which is a schema with connections of its own. A statement of one sees no table of
- * another one.
+ * The directory and its partitions (`homes.ts`). Each is a schema with its own connections; statements in one see no tables of the others.
  */
 export interface Databases {
-  /** `close` of it closes all of them. */
+  /** Its `close` closes all of them. */
   readonly directory: Database;
-  /** By number. The first one is in the schema of the directory, and the same database. */
+  /** By number. The first one shares the schema and the `Database` of the directory. */
   readonly partitions: readonly Database[];
-  /** Opens the schema of one more partition, which is the last one from now on. */
+  /** Opens the schema of an additional partition, which becomes the last one. */
   openNext(schema: string): Database;
-  /** The address of the local server; `null` with another one. */
+  /** The URL of the local server; `null` for another server. */
   readonly localUrl: string | null;
-  /** What all connections do; those of partitions behind the first one are named after them. */
+  /** Figures of all connection pools; those of further partitions have the partition in their name. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
 }
 
 /**
- * Opens the database that the configuration names, and as many partitions as its directory knows. It looks neither at the schemas of
- * these nor whether they are there (`partitions.ts`).
+ * Opens the configured database and the partitions listed in its directory. Does not check whether their schemas exist or are current
+ * (`partitions.ts`).
  *
  * @throws NoDatabaseError if a local database must exist and does not.
- * @throws DataDirInUseError if another process keeps a local database.
+ * @throws DataDirInUseError if another process uses the local database.
  * @throws if the server cannot be reached.
  */
 export async function openDatabases(
@@ -103,7 +99,7 @@ async function openPostgresDatabases(url: string, logger: Logger, options: OpenO
   );
 }
 
-/** Without a row: a database without a schema, or of a version that had one partition, the first one. */
+/** Empty for a database without a schema, or of a version that had only the first partition. */
 async function knownPartitions(directory: Database): Promise<readonly PartitionRow[]> {
   return (await isTableThere(directory, 'partitions')) ? readPartitions(directory) : [];
 }
@@ -148,7 +144,7 @@ function assemble(
 const namedFigures = (partition: Database, at: number): ConnectionFigures[] =>
   partition.figures().map((figures) => ({ ...figures, name: `${figures.name} of partition ${at + 1}` }));
 
-/** The place of a database for messages, such as "local, in ./data"; without user and password. */
+/** The location of a database for messages, such as "local, in ./data"; without user and password. */
 export async function describeDatabase(location: DatabaseLocation): Promise<string> {
   if (location.url === '') return `local, in ${location.dataDir}`;
   const { describePostgres } = await import('./postgres.ts');

@@ -3,46 +3,41 @@ import type { Database, Queryable, Statement } from './database.ts';
 import { AdvisedError } from './errors.ts';
 import { isTableThere } from './migrate.ts';
 
-/**
- * A database is the demo's or it is not, from its first start on: nobody has paid for the balances of the demo, so no other
- * configuration may serve them, and the demo serves no balances that somebody has paid for.
- */
+// A database belongs to the demo or not from its first start on, because nobody has paid for the balances of the demo.
 
-/** Which kind of gateway is about to serve a database. */
 export interface ServedAs {
   readonly isDemo: boolean;
-  /** The account in `demo.json` of the data directory; `null` if there is none. */
   readonly demoAccountId: string | null;
 }
 
-/** The database is the demo's and the configuration is not, or the reverse; the message says what to do. */
+/** The database belongs to the demo and the configuration does not, or the reverse. The message tells the user what to do. */
 export class DemoMarkError extends AdvisedError {}
 
 const NAME_ANOTHER =
-  'For this configuration name another data directory (database.dataDir, --data-dir or FAREGATE_DATA_DIR) or another database ' +
+  'For this configuration, specify another data directory (database.dataDir, --data-dir or FAREGATE_DATA_DIR) or another database ' +
   '(DATABASE_URL).';
 
 const IS_DEMO = {
   reason: 'This database is marked as demo: nobody has paid for its balances, so only the demo serves it.',
-  advice: `${NAME_ANOTHER} The demo starts if no configuration is named and there is no ./faregate.yaml.`,
+  advice: `${NAME_ANOTHER} The demo starts if no configuration is specified and ./faregate.yaml does not exist.`,
 };
 
 const IS_UNMARKED_DEMO = {
   reason:
-    'The demo of a version that marked nothing made this database, and nobody has paid for its balances: demo.json in the data ' +
-    'directory names an account of it.',
-  advice: `${UPGRADE_FIRST} Or name another data directory.`,
+    'This database was created by the demo of an earlier version that set no mark, and nobody has paid for its balances: demo.json in the data ' +
+    'directory names one of its accounts.',
+  advice: `${UPGRADE_FIRST} Or specify another data directory.`,
 };
 
 const IS_NOT_DEMO = {
-  reason: 'This database is not of the demo: it has accounts that the demo did not make.',
+  reason: 'This database does not belong to the demo: it has accounts that the demo did not create.',
   advice:
-    'Name the configuration that it belongs to with --config or FAREGATE_CONFIG. For the demo name another data directory with ' +
+    'Specify its configuration with --config or FAREGATE_CONFIG. For the demo, specify another data directory with ' +
     '--data-dir or FAREGATE_DATA_DIR, and set no DATABASE_URL.',
 };
 
 const IS_SERVED_OTHERWISE = {
-  reason: 'This database is not of the demo: a gateway with a configuration of its own has served it.',
+  reason: 'This database does not belong to the demo: a gateway with another configuration has used it.',
   advice: IS_NOT_DEMO.advice,
 };
 
@@ -63,22 +58,14 @@ const setMark: Statement = {
   text: 'update database_identity set is_demo = $1::boolean where is_demo is null',
 };
 
-/**
- * Reads whether a database may be served as that, and changes nothing, also if it has no tables yet.
- *
- * @throws DemoMarkError
- */
+/** Checks whether a database may be used for this purpose; it may if it has no tables yet. Changes nothing. @throws DemoMarkError */
 export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
   if (!(await isTableThere(database, 'database_identity'))) return;
   const [mark] = await database.query<{ is_demo: boolean | null }>(selectMark);
   await requireSame(database, mark!.is_demo, served);
 }
 
-/**
- * Marks a database that has no mark yet. Nodes that start at the same time are decided one after the other.
- *
- * @throws DemoMarkError
- */
+/** Marks a database without a mark; a lock serializes nodes that start at the same time. @throws DemoMarkError */
 export function setDemoMark(database: Database, served: ServedAs): Promise<void> {
   return database.transaction(async (transaction) => {
     const [mark] = await transaction.query<{ is_demo: boolean | null }>(lockMark);
@@ -96,7 +83,7 @@ async function requireSame(database: Queryable, isDemo: boolean | null, served: 
   }
   const parameters = [served.demoAccountId];
   const [found] = await database.query<{ has_accounts: boolean; has_demo_account: boolean }>(findAccounts, parameters);
-  // The mark is set before the demo makes its account.
+  // The mark is set before the demo creates its account.
   if (found!.has_demo_account) throw new DemoMarkError(IS_UNMARKED_DEMO);
   if (served.isDemo && found!.has_accounts) throw new DemoMarkError(IS_NOT_DEMO);
 }

@@ -2,18 +2,18 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * A lock of the operating system that dies with its holder, whatever ends it, and that holds between containers of one
- * machine, which do not see each other's processes. Node has no call for such a lock; SQLite's exclusive transaction is one
- * (a record lock of POSIX; `LockFileEx` on Windows), on a file that stays empty.
+ * An operating system lock that ends with its process, however the process ends, and that works between containers of one machine, which do
+ * not see each other's processes. Node has no function for file locks. SQLite's exclusive transaction takes one (a POSIX record lock;
+ * `LockFileEx` on Windows) on a file that stays empty.
  *
- * A process loses its record locks on a file where it closes any descriptor of it. SQLite minds that for its own; nothing
- * else in this process may open the file.
+ * A process loses its record locks on a file when it closes any descriptor of it. SQLite takes care of its own descriptors; no other code
+ * in this process may open the file.
  */
 
-/** An object that nothing refers to is closed, and its lock is gone. */
+/** Keeps references: a garbage-collected object would be closed and lose its lock. */
 const held = new Set<DatabaseSync>();
 
-/** Returns how to release the lock, or `null` if somebody else, in this process or another one, has it. */
+/** Returns a function that releases the lock; `null` if this or another process holds it. */
 export function tryLock(file: string): (() => void) | null {
   makePrivate(file);
   const database = new DatabaseSync(file);
@@ -30,7 +30,7 @@ export function tryLock(file: string): (() => void) | null {
   };
 }
 
-/** Whether somebody has the lock. Several may ask at once without being taken for a holder. */
+/** Whether the lock is held. Concurrent callers of this function do not mistake each other for holders. */
 export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { readOnly: true });
@@ -45,7 +45,7 @@ export function isLocked(file: string): boolean {
   }
 }
 
-/** Makes the file with the rights that SQLite would not give it, if it is not there. Opens none that is. */
+/** Creates the file, if missing, with permissions that SQLite would not set. Does not open an existing file. */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));

@@ -1,9 +1,9 @@
 import type { Parameter, Queryable, Statement } from './database.ts';
 
-/** Rows that a statement of housekeeping deletes at a time. */
+/** Rows that a housekeeping statement deletes at a time. */
 export const DELETED_ROWS_MAX = 1000;
 
-/** Deletes some rows whose time is over. Plan: the index of the table by `expires_at`. */
+/** Deletes a batch of expired rows. Uses the table's index on `expires_at`. */
 export const expiredRows = (name: string, table: string, key: string): Statement => ({
   name,
   text: `delete from ${table} where ${key} in (
@@ -13,7 +13,7 @@ export const expiredRows = (name: string, table: string, key: string): Statement
 returning 1 as gone`,
 });
 
-/** Repeats a statement that deletes up to `DELETED_ROWS_MAX` rows and returns each, until none is left or the signal has aborted. */
+/** Repeats a statement that deletes and returns up to `DELETED_ROWS_MAX` rows, until none is left or the signal is aborted. */
 export async function deleteInBatches(
   database: Queryable,
   statement: Statement,

@@ -4,43 +4,42 @@ import { type Statement, type StoredRow, toArray } from './database.ts';
 import type { DirectoryQueryable } from './home-lanes.ts';
 import type { Selection } from './table.ts';
 
-/** What a list is filtered by: the value of each column, and the time; `null` filters nothing. */
+/** Filter of a list by column values and time; `null` does not filter. */
 export interface ListFilter<Column extends string> {
   readonly values: { readonly [Name in Column]: string | null };
-  /** Rows that have one of these values in the column `anyOf`; absent or `null`: all rows. */
+  /** Restricts the column `anyOf` to these values; absent or `null`: no restriction. */
   readonly anyOf?: readonly string[] | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
 }
 
 interface FilteredListOptions<Row extends object, Column extends string> {
-  /** Named by the code, never by a request. */
+  /** A constant of the code, never part of a request. */
   readonly table: string;
   readonly columns: Selection<Row>;
-  /** Of ids, which sort by time. */
   readonly idPrefix: string;
   readonly at: string;
-  /** Columns with an index that has the id behind them, the one that leads to the fewest rows first. */
+  /** Columns with an index on (column, id), the most selective one first. */
   readonly leads: readonly Column[];
-  /** Columns without one: they are looked for in the rows that others lead to. */
+  /** Columns without an index; they filter the rows that a lead selects. */
   readonly others?: readonly Column[];
-  /** The lead of which a filter may name several values. */
+  /** The lead for which a filter may give several values. */
   readonly anyOf?: Column;
 }
 
-/** An id is made some milliseconds before its instant is read. A clock that is set in between may make it more. */
+/** An id is created some milliseconds before its timestamp is read; the slack also covers a clock that is set in between. */
 const ID_SLACK_MS = 600_000;
-/** Parameters of each statement before the values of columns: rows, limit, ids, instants, lead. */
+/** Number of parameters before those of columns: rows, limit, ids, instants, lead. */
 const FIXED = 8;
 
-/** Rows without an item end a slice. */
+/** A batch without matches has one row without an item. */
 export interface SliceRow extends StoredRow {
   readonly id: string | null;
   readonly last_id: string | null;
   readonly rows_read: number;
 }
 
-/** The rows with items of a slice of so many rows, and behind which id the next one goes on. */
+/** The matching rows of a batch, and the id after which the next batch starts. */
 export function sliceOfRows(found: readonly SliceRow[], rows: number, wanted: number) {
   const items = found.filter((row): row is SliceRow & { readonly id: string } => row.id !== null);
   const { last_id: lastId, rows_read: rowsRead } = found[0]!;
@@ -56,9 +55,8 @@ type FilteredList<Row, Column extends string> = (
 ) => Promise<LookedThrough<Row>>;
 
 /**
- * Lists a table whose ids sort by time, newest first. The first column that a filter has of those with an index leads to a part of the
- * table, which is looked through a slice at a time; the rest of the filter is looked for in that part. So a rare value makes more
- * slices, and none of them slow.
+ * Lists a table whose ids sort by time, newest first. The first filtered column that has an index selects a range of the table, which is
+ * scanned in batches; the other filters apply to these rows. A rare value therefore takes more batches, but none of them is slow.
  */
 export function createFilteredList<Row extends object, Column extends string>(
   database: DirectoryQueryable,
@@ -95,8 +93,9 @@ export function createFilteredList<Row extends object, Column extends string>(
 }
 
 /**
- * A slice. Plan: the index of the lead, or without one the primary key, backwards. The lead is a range and comes first in the order, so
- * that no plan walks the rows of all others until it has found enough. Of several values the newest rows of each are read.
+ * The statement of a batch. Uses the index of the lead in descending order, or the primary key without a lead. The lead is written as a
+ * range and comes first in the order, so that no plan scans other values' rows until it has found enough. For several values it reads the
+ * newest rows of each.
  */
 function sliceOf<Row extends object, Column extends string>(
   { table, columns, at, leads, others = [], anyOf }: FilteredListOptions<Row, Column>,

@@ -10,9 +10,9 @@ import type {
 import type { Home } from './homes.ts';
 
 /**
- * Connections of which it is known whose statements they run (docs/decisions/0060-homes-of-tables.md). The types are those of
- * `database.ts` with a mark that exists for the compiler alone: a store that is given the connections of the other home does not
- * compile. What has no mark may be both, as the one database of a test.
+ * Connections typed by the home of their tables (docs/decisions/0060-homes-of-tables.md). The types are those of `database.ts` with a mark
+ * that exists only for the compiler: passing a store connections of the other home does not compile. A value without a mark, such as a
+ * test's single database, is accepted as either.
  */
 declare const HOME: unique symbol;
 
@@ -22,10 +22,10 @@ interface OfHome<Which extends Home> {
 
 export type QueryableOf<Which extends Home> = Queryable & OfHome<Which>;
 
-/** A transaction of the directory and a partition: its statements may be of either. */
+/** A transaction over the directory and a partition; its statements may address either. */
 export type TransactionOverBoth = Queryable;
 
-/** That of a lane of a partition; a lane of the directory knows no partition. */
+/** The directory's connections do not know a partition. */
 type WithDirectory<Which extends Home> = Which extends 'partition' ? TransactionOverBoth : QueryableOf<Which>;
 
 export interface LaneOf<Which extends Home> extends Lane, OfHome<Which> {
@@ -51,26 +51,24 @@ export type PartitionSnapshots = SnapshotQueryable & OfHome<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
 
-/** Something of each home. */
 interface OfBothHomes<OfDirectory, OfPartition> {
   readonly directory: OfDirectory;
   readonly partition: OfPartition;
 }
 
-/** Something of the directory and of all partitions, by number. */
 interface Partitioned<OfDirectory, OfPartition> {
   readonly directory: OfDirectory;
   readonly partitions: readonly OfPartition[];
 }
 
 /**
- * The handles of both homes. They are one while all accounts are in the first partition, in the schema of the directory; nothing may rely on
- * that: a transaction of one sees and locks nothing of the other.
+ * Handles of both homes. They are the same while all accounts are in the first partition, which shares the directory's schema. Code must
+ * not rely on this: a transaction of one home neither sees nor locks anything of the other.
  */
 export type HomeDatabases = OfBothHomes<DirectoryDatabase, PartitionDatabase>;
 
 export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatabase>;
 
-/** Also readers of tables; of transactions the first partition has that of the directory. */
+/** Includes table readers. In transactions, the first partition shares the directory's. */
 export type HomeQueryables = OfBothHomes<DirectoryQueryable, PartitionQueryable>;
 export type PartitionedQueryables = Partitioned<DirectoryQueryable, PartitionQueryable>;

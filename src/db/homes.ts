@@ -1,22 +1,19 @@
 /**
- * Where each table lives (docs/decisions/0060-homes-of-tables.md). The `directory` is there once: what has to be known before it is
- * known which account is meant, and what belongs to no account. A `partition` has all that calls of its accounts read and change.
- * Accounts may be spread over partitions. The first one is in the schema of the directory, each further one in a schema of its own
- * (`partitions.ts`).
+ * Where each table lives (docs/decisions/0060-homes-of-tables.md). The `directory` exists once; it contains what is needed before the
+ * account is known, and what belongs to no account. A `partition` contains what calls of its accounts read and change. The first partition
+ * shares the directory's schema; each further one has its own schema (`partitions.ts`).
  *
- * No statement names tables of both homes, and no foreign key goes from one to the other: `npm run check` and
- * `test/db/homes.test.ts` hold that.
+ * No statement addresses tables of both homes, and no foreign key crosses them; `npm run check` and `test/db/homes.test.ts` verify this.
  */
 export type Home = 'directory' | 'partition';
 
 export const HOMES = {
-  /** The directory says which accounts there are, so that names and e-mail addresses are looked for in one place. */
+  /** In the directory, so that names and e-mail addresses can be searched in one place. */
   accounts: 'directory',
-  /** By their keys, whichever account they have made. */
+  /** Looked up by idempotency key, before an account exists. */
   account_requests: 'directory',
-  /** Only the hash of a key is known of a request: it leads to the account. */
+  /** A request contains only a key, whose hash leads to the account. */
   api_keys: 'directory',
-  /** Which limits belong to no key is asked of keys. */
   users: 'directory',
   memberships: 'directory',
   sessions: 'directory',
@@ -24,43 +21,42 @@ export const HOMES = {
   user_identities: 'directory',
   oidc_flows: 'directory',
   admin_tokens: 'directory',
-  /** Of accounts, and of all else that can be changed; read in one order. */
+  /** All changes are read in one order, whichever account they concern. */
   changes: 'directory',
-  /** Most are of requests whose account is not known. */
+  /** Most refused requests have no known account. */
   refusals: 'directory',
   voucher_batches: 'directory',
   vouchers: 'directory',
-  /** A code is redeemed once, by whichever account. What it gave is in the partition of that account. */
+  /** A code can be redeemed by one account only. Its value is granted in that account's partition. */
   voucher_redemptions: 'directory',
   webhook_endpoints: 'directory',
-  /** Made with their deliveries, whose receivers are endpoints and people. */
+  /** Created together with deliveries, whose receivers are endpoints and users. */
   notices: 'directory',
   notice_deliveries: 'directory',
-  /** Operators get what is about any account, in one order. */
+  /** Operators receive notices of all accounts in one order. */
   notice_receivers: 'directory',
-  /** A walk over all keys, as the next one. */
+  /** Progress of a scan over all keys, like the next table. */
   key_expiry_progress: 'directory',
   ended_keys_progress: 'directory',
-  /** One address may get notices of several accounts. */
+  /** An address may receive notices of several accounts. */
   send_rates: 'directory',
   route_drains: 'directory',
   nodes: 'directory',
   database_identity: 'directory',
-  /** Which partitions there are, and where. */
   partitions: 'directory',
-  /** Each partition behind the first one has a table of that name, too, of its own steps. */
+  /** Further partitions have their own table of this name. */
   schema_migrations: 'directory',
 
   balances: 'partition',
   ledger_entries: 'partition',
-  /** With its months, which are tables too. */
+  /** Includes a table per month. */
   calls: 'partition',
   /**
-   * A record and its price list are written by one transaction, so that no record lacks its prices, and the end of a call needs no
-   * other home. Ids are made of the content: what two partitions have under one id is the same list.
+   * Written in the same transaction as the record, so that no record lacks its prices and the end of a call needs no other home. Ids are
+   * hashes of the content, so equal ids in two partitions mean the same list.
    */
   price_lists: 'partition',
-  /** Written by the transaction that drops the records of a month. */
+  /** Written by the transaction that drops a month's records. */
   dropped_months: 'partition',
   dropped_calls: 'partition',
   dropped_uses: 'partition',
@@ -68,25 +64,25 @@ export const HOMES = {
   subscriptions: 'partition',
   subscription_requests: 'partition',
   plan_periods: 'partition',
-  /** Decided with what the redemption would have given, under the lock of its account. */
+  /** Decided together with what a redemption grants, under the lock of its account. */
   plan_slots: 'partition',
   key_limits: 'partition',
-  /** Written behind calls, for many keys at a time. */
+  /** Written after calls, for many keys at a time. */
   key_uses: 'partition',
   rate_limits: 'partition',
   reservations: 'partition',
   stored_responses: 'partition',
   continuation_keys: 'partition',
-  /** Written by the transactions that end calls, as `account_changes`. */
+  /** Written by the transactions that settle calls, like `account_changes`. */
   usage_queue: 'partition',
   usage_backfill: 'partition',
   usage_rollups: 'partition',
-  /** Each partition has the sums over its own accounts; whoever asks for all adds them up. */
+  /** Each partition has the sums of its own accounts; readers add them up. */
   usage_totals: 'partition',
-  /** Made from call records, as the sums of usage. */
+  /** Computed from call records, like the usage sums. */
   route_hours: 'partition',
   account_changes: 'partition',
-  /** What was said of a balance and of a plan, decided under the changes of these. */
+  /** Notified levels, decided together with changes of balances and plans. */
   notice_states: 'partition',
 } as const satisfies Readonly<Record<string, Home>>;
 

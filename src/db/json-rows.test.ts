@@ -37,13 +37,13 @@ describe('rows in one parameter', { timeout: 60_000 }, () => {
   });
   after(() => stored?.remove());
 
-  /** As values are stored: half a surrogate pair is no character. */
+  /** Expected values as stored: an unpaired surrogate is not a character. */
   const expected = ({ text, big, int, flag, at, json, list, member }: Row) => ({
     t: text?.toWellFormed() ?? null,
     ...{ b: big, i: int, f: flag, a: at === null ? null : new Date(at), j: json, l: list, m: member?.count || null },
   });
 
-  it('come out as they went in, by either protocol, and in the form for Citus', async () => {
+  it('are read as they were written, with both protocols and in the form for Citus', async () => {
     const orNull = <Value>(of: fc.Arbitrary<Value>) => fc.option(of, { nil: null });
     const row = fc.record<Row>({
       text: orNull(fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''))),
@@ -71,13 +71,13 @@ describe('rows in one parameter', { timeout: 60_000 }, () => {
     );
   });
 
-  it('are refused as data if a text has a zero byte', async () => {
+  it('are refused as a data error if a text contains a zero byte', async () => {
     const none = { big: null, int: null, flag: null, at: null, json: null, list: null, member: null };
     const parameters = [ROWS.parameter([{ ...none, text: 'a\0b' }])];
     await assert.rejects(stored.database.query(SELECT, parameters), { code: '22P05' });
   });
 
-  it('make no statement if there are none', () => {
+  it('produce no statement if there are none', () => {
     assert.deepEqual(ROWS.write(SELECT, []), []);
   });
 });

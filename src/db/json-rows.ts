@@ -1,51 +1,49 @@
 import { type Parameter, PLAIN, type Query, type SqlValue, type Statement } from './database.ts';
 
-/** A column that is written, and where a row has its value. */
+/** A written column and the source of its value in a row. */
 export interface WrittenColumn {
   readonly name: string;
-  /** SQL. */
   readonly type: string;
-  /** The member of the row that has the field, and is `null` where there is none; `null`: the row itself. */
+  /** The member of the row that contains the field (the value is `null` if it is absent); `null`: the row itself. */
   readonly within: string | null;
   readonly field: string;
-  /** Makes the value of the field, of a column of JSON as text; `null`: it is the field. */
+  /** Converts the field's value, for JSON columns to text; `null`: unchanged. */
   readonly write: ((field: never) => SqlValue) | null;
-  /** A field that is left out, as `null` is. */
+  /** A value that is omitted, like `null`. */
   readonly without?: SqlValue | undefined;
 }
 
 /**
- * Rows as one parameter of a statement, JSON of which `json_to_recordset` makes rows. An array for each column (`unnest`) costs the server several
- * times as much while a batch has few calls, since it sets up a function for each of 50 columns (docs/measurements.md, "Rows in a parameter").
+ * Passes rows as one JSON parameter, expanded by `json_to_recordset`. One array per column (`unnest`) costs the server several times as
+ * much for small batches, because it sets up a function for each of 50 columns (docs/measurements.md, "Rows in a parameter").
  */
 export class JsonRows<Row> {
   readonly #columns: readonly (WrittenColumn & { readonly key: string; readonly isJson: boolean })[];
-  /** SQL: with their types. */
   readonly columns: string;
   readonly #members: string;
 
   constructor(columns: readonly WrittenColumn[]) {
-    // What stands before a value.
+    // `key` is the text before a value.
     this.#columns = columns.map((column) => ({ ...column, key: `"${column.name}":`, isJson: column.type === 'jsonb' }));
     this.columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
     this.#members = columns.map(({ name, type }) => `${immutableValue(name, type)} as ${name}`).join(', ');
   }
 
-  /** SQL: the rows of the first parameter, as a table of this name. */
+  /** SQL: the rows of the first parameter, as a table with this name. */
   as(table: string): string {
     return `json_to_recordset($1::json) as ${table} (${this.columns})`;
   }
 
   /**
-   * What a statement of these rows is on Citus, if it is to be handed on to a worker as it is. Of an insert with functions that are not immutable, as
-   * `json_to_recordset` and the parsing of instants, it makes a text that no server understands.
+   * Converts a statement for Citus so that it is forwarded to a worker unchanged. For an insert with functions that are not immutable, such
+   * as `json_to_recordset` and parsing instants, Citus generates SQL that no server accepts.
    */
   onCitus(text: string, table: string): string {
     const rows = `(select ${this.#members} from jsonb_array_elements($1::jsonb) as r) as ${table}`;
     return text.replace(this.as(table), rows);
   }
 
-  /** The parameter. What is `null` is left out: most calls have no value for most columns. */
+  /** The parameter. Omits `null` values, because most calls have no value for most columns. */
   parameter(rows: readonly Row[]): string {
     const columns = this.#columns;
     let text = '[';
@@ -69,7 +67,7 @@ export class JsonRows<Row> {
     return `${text}]`;
   }
 
-  /** A statement that writes rows, if there are any. `further`: its parameters behind the rows. */
+  /** Returns a statement that writes rows, or none if there are no rows. `further`: parameters after the rows. */
   write(statement: Statement, rows: readonly Row[], further: readonly Parameter[] = []): Query[] {
     return rows.length === 0 ? [] : [{ statement, parameters: [this.parameter(rows), ...further] }];
   }
@@ -77,7 +75,7 @@ export class JsonRows<Row> {
 
 type Member = Readonly<Record<string, unknown>>;
 
-/** SQL: a member of the JSON object `r` as a value of a type. Instants are as `toTimestamp` writes them. */
+/** SQL: a member of the JSON object `r` as a typed value, using immutable functions. Instants must have the format of `toTimestamp`. */
 function immutableValue(name: string, type: string): string {
   if (type === 'jsonb') return `r->'${name}'`;
   const text = `r->>'${name}'`;

@@ -10,10 +10,9 @@ interface MigrationState {
   readonly appliedAt: Date | null;
 }
 
-/** The schema of a database is not the one that this program works with; the message says what to run. */
+/** The schema does not match this program. The message names the command to run. */
 export class SchemaError extends AdvisedError {}
 
-/** Which steps a schema has. */
 export const CREATE_RECORD = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,
@@ -26,16 +25,15 @@ const listApplied = {
 };
 
 export interface MigrateOptions extends MigrationWaits {
-  /** By default those of this program. */
   readonly migrations?: readonly Migration[];
 }
 
 /**
- * Applies what is missing to the directory and the first partition, which is in its schema: in order, all or nothing, under a lock. Returns
- * what it applied. A step that begins with the comment `-- exclusive` waits until no node runs: those of the version before do not know the
- * tables that it makes.
+ * Applies missing migrations to the directory and the first partition, which share a schema: in order, all or nothing, under a lock.
+ * Returns the applied ones. A migration that begins with the comment `-- exclusive` waits until no node runs, because nodes of the previous
+ * version do not know its tables.
  *
- * @throws SchemaError if the database is older than the baseline, or newer than this program: it is left as it is.
+ * @throws SchemaError if the database is older than the baseline or newer than this program; it is not changed.
  * @throws NodesRunningError, LocksHeldError as `untilApplied`.
  */
 export function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
@@ -46,11 +44,11 @@ export function migrate(database: Database, options: MigrateOptions = {}): Promi
 const MIGRATOR_LOCK_MS = 5_000;
 const TABLE_LOCK_MS = 200;
 
-/** A script that is all or nothing, and that one process runs at a time, whatever the schema. */
+/** A script that runs in one transaction and in one process at a time, for any schema. */
 export function underMigrationLock(statements: readonly string[]): string {
   return [
     'begin;',
-    // Another node that migrates is waited for longer: nobody else is kept waiting by that.
+    // Waiting longer for another migrating node delays nobody else.
     `set local lock_timeout = '${MIGRATOR_LOCK_MS}ms';`,
     `select pg_advisory_xact_lock(${MIGRATION_LOCK});`,
     `set local lock_timeout = '${TABLE_LOCK_MS}ms';`,
@@ -67,7 +65,7 @@ async function applyPending(database: Database, migrations: readonly Migration[]
   return pending;
 }
 
-/** A step in a schema, which has `sql` of it. It is recorded first, and fails at once if another process was quicker (`untilApplied`). */
+/** The SQL of a migration in a schema. Recording it first makes it fail at once if another process was faster (`untilApplied`). */
 export const stepOf = ({ version, name }: Migration, sql: string): string =>
   [
     `insert into schema_migrations (version, name) values (${version}, '${name}');`,
@@ -75,7 +73,7 @@ export const stepOf = ({ version, name }: Migration, sql: string): string =>
     `${sql}\n;`,
   ].join('\n');
 
-/** Its message names the nodes, whose table the baseline has. */
+/** The error message contains the running nodes. */
 const REFUSE_WHILE_NODES_RUN = `do $refuse$ declare running text := (
   select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
   from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds'
@@ -88,11 +86,7 @@ export function pendingMigrations(known: readonly Migration[], applied: Readonly
   return known.filter(({ version }) => !applied.has(version));
 }
 
-/**
- * Every known migration and when it was applied.
- *
- * @throws SchemaError as `appliedVersions`.
- */
+/** Every known migration and when it was applied. @throws SchemaError as `appliedVersions`. */
 export async function migrationState(database: Queryable): Promise<MigrationState[]> {
   const known = readMigrations();
   const applied = await appliedVersions(database, known);
@@ -100,11 +94,10 @@ export async function migrationState(database: Queryable): Promise<MigrationStat
 }
 
 /**
- * What was applied, and when; steps before the baseline too, where the database was made by them.
+ * Applied migrations with their time, including those before the baseline.
  *
- * @param name of what has the schema, for errors.
- * @throws SchemaError if the database has steps that this program does not know, because it belongs to a newer one, or lacks the
- * baseline, because it is older than this program reads.
+ * @param name the database or schema, for errors.
+ * @throws SchemaError if a newer program has applied unknown migrations, or if the baseline is missing because the database is too old.
  */
 export async function appliedVersions(
   database: Queryable,
@@ -117,7 +110,7 @@ export async function appliedVersions(
   const baseline = known[0]!.version;
   if (applied.size > 0 && !applied.has(baseline)) {
     throw new SchemaError({
-      reason: `${name} is at schema version ${version}, and this program reads none before ${baseline}.`,
+      reason: `${name} is at schema version ${version}, but this program reads only version ${baseline} and later.`,
       advice: UPGRADE_FIRST,
     });
   }
@@ -128,25 +121,17 @@ function requireKnown(version: number, known: readonly Migration[], name: string
   const newest = known.at(-1)!.version;
   if (version <= newest) return;
   throw new SchemaError({
-    reason: `${name} is at schema version ${version}, but this program knows only ${newest}.`,
-    advice: 'Use a newer Faregate.',
+    reason: `${name} is at schema version ${version}, but this program supports only ${newest}.`,
+    advice: 'Use a newer version of Faregate.',
   });
 }
 
-/**
- * Makes sure, without changing anything, that this program can bring the schema up to date, or make it.
- *
- * @throws SchemaError as `migrate`.
- */
+/** Checks, without changes, that this program can create or update the schema. @throws SchemaError as `migrate`. */
 export async function requireReadableSchema(database: Queryable): Promise<void> {
   await appliedVersions(database, readMigrations());
 }
 
-/**
- * Makes sure, without changing anything, that the schema is the one of this program.
- *
- * @throws SchemaError if it is older, newer, or not there at all.
- */
+/** Checks, without changes, that the schema is current. @throws SchemaError if it is older, newer, or missing. */
 export async function requireCurrentSchema(database: Queryable): Promise<void> {
   const states = await migrationState(database);
   const needed = states.at(-1)?.version ?? 0;
@@ -154,10 +139,10 @@ export async function requireCurrentSchema(database: Queryable): Promise<void> {
   if (states.every(({ appliedAt }) => appliedAt !== null)) return;
   throw new SchemaError(
     applied === 0
-      ? { reason: 'The database has no tables of Faregate yet;', advice: 'create them: faregate db migrate' }
+      ? { reason: 'The database has no Faregate tables yet;', advice: 'create them: faregate db migrate' }
       : {
           reason: `The database is at schema version ${applied}, but this program needs ${needed};`,
-          advice: 'bring it up to date: faregate db migrate',
+          advice: 'migrate it: faregate db migrate',
         },
   );
 }

@@ -3,24 +3,23 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Queryable, Statement } from './database.ts';
 import { isDuplicateSchema, isLockTimeout, isUniqueViolation, StatementError, sqlState } from './errors.ts';
 
-/** What a migration waits for: nodes of an earlier version, and locks that others hold. */
+/** Waiting of a migration for nodes of an earlier version and for locks of others. */
 
-/** Arbitrary, but the same for every node: the node that has it migrates; the others wait and then find nothing to do. */
+/** An arbitrary lock key shared by all nodes. The node that gets it migrates; the others wait and then find nothing to do. */
 export const MIGRATION_LOCK = 7_212_202_610;
 
-/** The state with which a step says that nodes run. Class 55 is PostgreSQL's own for objects that are not in the state that a statement needs. */
+/** The SQLSTATE with which a migration reports running nodes. Class 55 is PostgreSQL's "object not in prerequisite state". */
 export const NODES_RUNNING = '55F01';
 
-/** What may be waited for, and for how long; for tests. */
+/** Limits of the waiting; configurable for tests. */
 export interface MigrationWaits {
-  /** Called if something has to be waited for, and again if it is something else or half a minute later. */
+  /** Called when something has to be waited for, and again when that changes or after half a minute. */
   readonly onWaiting?: (message: string) => void;
   /** For nodes of an earlier version to stop. */
   readonly patienceMs?: number;
   /** For others to release locks. */
   readonly lockPatienceMs?: number;
   readonly pollMs?: number;
-  /** Ends the waiting, with its reason. */
   readonly stopped?: AbortSignal | undefined;
 }
 
@@ -33,12 +32,12 @@ const POLL_MAX_MS = 5_000;
 const REMIND_MS = 30_000;
 
 /**
- * Tries until what is in the way is gone. A lock that somebody else holds is waited for a moment only, and asked for again later: whoever
- * wants a table after us has to wait for us, even to read it.
+ * Retries until nothing is in the way. It waits for a lock only briefly and requests it again later, because everybody who wants the table
+ * afterwards queues behind a waiting request, even for reading.
  *
- * @param database where locks are held.
- * @throws NodesRunningError if they have not stopped in time.
- * @throws LocksHeldError where others have not released their locks in time.
+ * @param database where the locks are held.
+ * @throws NodesRunningError if nodes have not stopped in time.
+ * @throws LocksHeldError if locks have not been released in time.
  */
 export async function untilApplied<Result>(
   database: Queryable,
@@ -59,14 +58,11 @@ export async function untilApplied<Result>(
     } catch (error) {
       if (sqlState(error) === NODES_RUNNING) {
         const nodes = error instanceof StatementError ? error.reason : '';
-        say(`The database is about to change for a new version. Waiting for ${nodes} to stop.`, waitedMs);
+        say(`The database is about to be migrated. Waiting for ${nodes} to stop.`, waitedMs);
         if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
       } else if (isLockTimeout(error)) {
         const holders = await lockHolders(database);
-        say(
-          `The database is about to change for a new version. Waiting for locks that others hold: ${holders}.`,
-          waitedMs,
-        );
+        say(`The database is about to be migrated. Waiting for locks held by others: ${holders}.`, waitedMs);
         if (waitedMs >= lockPatienceMs) throw new LocksHeldError(holders);
         pauseMs = Math.min(pauseMs * 2, Math.max(pollMs, POLL_MAX_MS));
       } else throw error;
@@ -76,7 +72,7 @@ export async function untilApplied<Result>(
   }
 }
 
-/** Another process may have been quicker, between what was read and the lock: then there is nothing left to do. */
+/** Runs it again if another process was faster between the read and the lock; then nothing is left to do. */
 async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
   try {
     return await attempt();
@@ -86,17 +82,17 @@ async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/** Somebody holds locks on tables that are about to change, and has not released them. */
+/** Somebody holds locks on tables to be changed and has not released them. */
 class LocksHeldError extends ForeseenError {
   constructor(holders: string) {
     super(
-      `The database cannot be changed for this version while others hold locks on its tables: ${holders}. End their ` +
+      `The database cannot be migrated while others hold locks on its tables: ${holders}. End their ` +
         'transactions, then start this version again.',
     );
   }
 }
 
-/** Those that hold locks on tables of the gateway, or that migrate; those whose transactions began first. */
+/** Sessions that hold locks on tables of the gateway or are migrating, oldest transaction first. */
 const listLockHolders: Statement = {
   name: 'migrate.list-lock-holders',
   text: `select l.pid, max(a.application_name) as program, max(a.state) as state, max(a.xact_start) as since,
@@ -120,7 +116,7 @@ interface HolderRow {
 
 async function lockHolders(database: Queryable): Promise<string> {
   const rows = await database.query<HolderRow>(listLockHolders);
-  if (rows.length === 0) return 'they are gone by now';
+  if (rows.length === 0) return 'none any more';
   return rows
     .map(({ pid, program, state, since, tables }) => {
       const known = [program, state, since === null ? null : `since ${since.toISOString()}`].filter(Boolean);
@@ -129,12 +125,12 @@ async function lockHolders(database: Queryable): Promise<string> {
     .join('; ');
 }
 
-/** Nodes of an earlier version run, and would fail on the tables of this one. */
+/** Nodes of an earlier version are running and would fail with the new tables. */
 class NodesRunningError extends ForeseenError {
   constructor(nodes: string) {
     super(
-      `The database cannot be changed for this version while nodes of an earlier one run: ${nodes}. Stop them first, then ` +
-        'start this version again; a rolling update has to stop all old nodes before it starts new ones.',
+      `The database cannot be migrated while nodes of an earlier version are running: ${nodes}. Stop them first, then ` +
+        'start this version again. It does not support rolling updates: stop all old nodes before you start new ones.',
     );
   }
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { linesByHome } from './migrations.ts';
 
-describe('a step of the schema', () => {
-  it('says of its lines which home they are for', () => {
+describe('a migration', () => {
+  it('declares the home of its lines', () => {
     const sql = [
       '-- exclusive: first.',
       '-- home: directory',

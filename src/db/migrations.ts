@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Home } from './homes.ts';
 
-/** One step of the schema, from a file such as `0044_baseline.sql`. Steps only go forward. */
+/** A migration from a file such as `0044_baseline.sql`. There are no down migrations. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** All of it is for the schema of the directory, which has the first partition. The others have what is theirs (`linesByHome`). */
+  /** For the directory's schema, which includes the first partition. Other partitions get their own lines (`linesByHome`). */
   readonly sql: string;
 }
 
 const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url);
 
-/** In order. The first one is the baseline: it makes the whole schema as of its version, and the others come after it. */
+/** In order. The first one is the baseline, which creates the whole schema of its version. */
 export function readMigrations(): Migration[] {
   return readdirSync(MIGRATIONS_DIR)
     .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
@@ -23,17 +23,13 @@ export function readMigrations(): Migration[] {
     }));
 }
 
-/** The version of the schema that this program works with. */
 export function schemaVersion(): number {
   return readMigrations().at(-1)!.version;
 }
 
 const HOME_OF_NEXT_LINES = /^-- home: (directory|partition)$/;
 
-/**
- * The lines of a step by the home that the last line such as `-- home: partition` before them says; `before` are those that come before
- * the first such line.
- */
+/** The lines of a migration by the home declared before them (`-- home: partition`). `before`: lines before the first declaration. */
 export function linesByHome(sql: string): Readonly<Record<Home | 'before', string>> {
   const lines: Record<Home | 'before', string[]> = { before: [], directory: [], partition: [] };
   let home: Home | 'before' = 'before';

@@ -4,8 +4,8 @@ import { type SliceRow, sliceOfRows } from './filtered-list.ts';
 import type { DirectoryQueryable } from './home-lanes.ts';
 
 /**
- * Ids of rows, newest first, because ids sort by time: all of them, or those that have the text in one of their names, such as an
- * e-mail address, in any case, or as their id. It looks through the table a slice at a time, for as long as `timing` allows.
+ * Returns ids, newest first (ids sort by time): all of them, or those whose names contain the text in any case, or whose id equals it.
+ * Scans the table in batches for as long as `timing` allows.
  */
 type NameSearch = (
   text: string | undefined,
@@ -14,13 +14,13 @@ type NameSearch = (
   timing: SliceTiming,
 ) => Promise<LookedThrough<string>>;
 
-/** A search of a table with the column `id` and those of names. They are named by the code, never by a request. */
+/** Searches a table by its name columns. Table and columns are constants of the code, never part of a request. */
 export function createNameSearch(
   database: DirectoryQueryable,
   table: string,
   names: readonly string[] = ['name', 'email'],
 ): NameSearch {
-  // Two statements, because no text comes behind every id in every collation.
+  // Two statements, because no text sorts after every id in every collation.
   const sliceFirst = sliceOf(table, names, 'slice-first', '$1::text is null');
   const sliceNext = sliceOf(table, names, 'slice-next', 'id < $1::text');
   return (text, beforeId, limit, timing) =>
@@ -32,7 +32,6 @@ export function createNameSearch(
     });
 }
 
-/** Plan: primary key, backwards. */
 function sliceOf(table: string, names: readonly string[], name: string, isBefore: string): Statement {
   return {
     name: `${table}.${name}`,

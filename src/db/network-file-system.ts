@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import type { Logger } from '../lib/logger.ts';
 
-/** The types that Linux reports in `statfs`, of file systems that other machines may reach, or that another program makes. */
+/** Linux `statfs` types of file systems that are on the network or implemented by another program. */
 const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -15,23 +15,20 @@ const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x47504653, 'GPFS'],
   [0x01161970, 'GFS2'],
   [0x7461636f, 'OCFS2'],
-  [0x786f4256, 'a shared folder of VirtualBox'],
+  [0x786f4256, 'a VirtualBox shared folder'],
 ]);
 
-/** The name of the network's file system that a directory is on; `null` if it is on none that is known. */
+/** The name of a directory's network file system; `null` if it is on no known one. */
 export function networkFileSystem(
   directory: string,
   typeOf: (directory: string) => number = (path) => statfsSync(path).type,
 ): string | null {
-  // Elsewhere the numbers mean something else.
+  // The numbers have other meanings on other systems.
   if (process.platform !== 'linux') return null;
   return NETWORK_TYPES.get(typeOf(directory) >>> 0) ?? null;
 }
 
-/**
- * Warns where the data directory is on a file system of the network. Whether its locks reach other machines, and whether a
- * sync waits for a disk, depends on how it is set up; neither can be found out from here.
- */
+/** Warns about network file systems: whether locks work between machines and syncs reach a disk depends on their configuration. */
 export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?: (directory: string) => number): void {
   const fileSystem = networkFileSystem(dataDir, typeOf);
   if (fileSystem !== null)
@@ -39,5 +36,5 @@ export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?
 }
 
 export const NETWORK_RISK =
-  'the lock that keeps a second gateway out may not hold between machines, and what is acknowledged may not survive a power ' +
+  'its lock may not keep out gateways on other machines, and acknowledged writes may not survive a power ' +
   'cut; use a local disk, or PostgreSQL with DATABASE_URL';

@@ -6,28 +6,26 @@ import { Connection } from './postgres-connections.ts';
 import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /**
- * One connection that listens for notifications. A dead one delivers nothing and looks like an idle one, and the system may
- * take minutes to notice. So the connection notifies itself:
+ * A connection that listens for notifications. A dead connection looks like an idle one, and the system may take minutes to notice, so the
+ * connection sends itself heartbeats:
  *
- *     connected ──heartbeat came back──▶ connected
- *         │  └──none for `silenceMaxMs`, or the connection ended──▶ down ──▶ connecting, again and again ──▶ connected
+ *     connected ──heartbeat received──▶ connected
+ *         │  └──none for `silenceMaxMs`, or the connection ended──▶ down ──▶ connecting, repeatedly ──▶ connected
  *         └──closed
  *
- * Notifications come in the order in which their transactions committed. So a heartbeat that has come back proves that
- * everything has arrived that was committed before it was sent.
+ * Notifications arrive in commit order. A received heartbeat therefore proves that everything committed before it was sent has arrived.
  */
 export interface NotificationTiming {
   readonly beatMs: number;
-  /** A heartbeat that was sent longer ago proves nothing any more. */
+  /** A heartbeat sent longer ago proves nothing. */
   readonly silenceMaxMs: number;
-  /** How long connecting may take, and each of its statements. */
   readonly connectMaxMs: number;
   readonly reconnectMs: number;
-  /** Never goes back. */
+  /** Monotonic. */
   readonly nowMs: () => number;
 }
 
-/** A key that was revoked is refused within five seconds; a heartbeat may be two and a half late. */
+/** A revoked key is refused within five seconds; a heartbeat may be 2.5 s late. */
 export const NOTIFICATION_TIMING: NotificationTiming = {
   beatMs: 1_500,
   silenceMaxMs: 4_000,
@@ -41,34 +39,32 @@ interface ListenOptions {
   readonly logger: Logger;
   readonly channel: string;
   readonly onPayload: (payload: string) => void;
-  /** Runs when the connection is there again: notifications may be lost. */
   readonly onReconnect: () => void;
   readonly timing?: Partial<NotificationTiming> | undefined;
 }
 
-/** A heartbeat is a transaction that changes nothing: no commit of it has to wait for the server's disk. */
+/** Heartbeats change nothing, so their commits need not wait for the server's disk. */
 const SETTINGS = ['-c', 'synchronous_commit=off'];
 
-interface Line {
+interface Listener {
   readonly client: Connection;
-  /** Where its heartbeats come back; no other connection listens there. */
+  /** The channel of its heartbeats, on which no other connection listens. */
   readonly beatChannel: string;
-  /** When the last heartbeat that came back was sent. */
   provenAtMs: number;
-  isBeatUnderWay: boolean;
+  isHeartbeatPending: boolean;
 }
 
-/** Listens on a channel; when the connection is lost, opening it is tried until it succeeds. @throws if it cannot be opened. */
+/** Listens on a channel and reconnects until it succeeds. @throws if the first connection fails. */
 export async function listen(options: ListenOptions): Promise<Subscription> {
   const { connection, logger, channel, onPayload, onReconnect } = options;
   const { beatMs, silenceMaxMs, connectMaxMs, reconnectMs, nowMs } = { ...NOTIFICATION_TIMING, ...options.timing };
-  let line: Line | null = null;
+  let listener: Listener | null = null;
   let isClosed = false;
   let retry: NodeJS.Timeout | undefined;
 
-  const isProven = ({ provenAtMs }: Line): boolean => nowMs() - provenAtMs < silenceMaxMs;
+  const isProven = ({ provenAtMs }: Listener): boolean => nowMs() - provenAtMs < silenceMaxMs;
 
-  /** `onListening` runs in the same turn in which notifications begin to count. */
+  /** `onListening` runs in the same tick in which notifications begin to count. */
   async function connect(onListening: () => void): Promise<void> {
     const client = new Connection({
       ...withOptions(connection, SETTINGS),
@@ -78,13 +74,13 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
     let lost: unknown = null;
     const onLost = (error?: unknown): void => {
       lost ??= error ?? new Error('the server ended the connection');
-      if (line?.client === client) drop(lost);
+      if (listener?.client === client) drop(lost);
     };
     client.on('error', onLost);
     client.on('end', () => onLost());
     client.on('notification', (message) => {
-      if (line?.client !== client) return;
-      if (message.channel === line.beatChannel) line.provenAtMs = Number(message.payload);
+      if (listener?.client !== client) return;
+      if (message.channel === listener.beatChannel) listener.provenAtMs = Number(message.payload);
       else if (message.channel === channel) onPayload(message.payload ?? '');
     });
     try {
@@ -92,12 +88,12 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
       const provenAtMs = nowMs();
       const beatChannel = await listenOn(client, channel);
       if (lost !== null) throw toStatementError('notifications.connect', lost);
-      const next: Line = { client, beatChannel, provenAtMs, isBeatUnderWay: false };
+      const next: Listener = { client, beatChannel, provenAtMs, isHeartbeatPending: false };
       if (isClosed) {
         await client.end();
         return;
       }
-      line = next;
+      listener = next;
       onListening();
     } catch (error) {
       client.destroy();
@@ -106,29 +102,29 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   }
 
   function beat(): void {
-    if (line === null) return;
-    if (!isProven(line)) {
+    if (listener === null) return;
+    if (!isProven(listener)) {
       drop(new Error(`no heartbeat came back for ${silenceMaxMs} ms`));
       return;
     }
-    if (line.isBeatUnderWay) return;
-    const beating = line;
-    beating.isBeatUnderWay = true;
-    // If it fails, none comes back.
+    if (listener.isHeartbeatPending) return;
+    const beating = listener;
+    beating.isHeartbeatPending = true;
+    // If it fails, no heartbeat arrives.
     beating.client
       .query(`notify ${pg.escapeIdentifier(beating.beatChannel)}, '${nowMs()}'`)
       .catch(() => undefined)
       .finally(() => {
-        beating.isBeatUnderWay = false;
+        beating.isHeartbeatPending = false;
       });
   }
 
   function drop(error: unknown): void {
-    line?.client.destroy();
-    line = null;
+    listener?.client.destroy();
+    listener = null;
     if (isClosed) return;
     const err = toStatementError('notifications.listen', error);
-    logger.warn({ err, channel }, 'notifications do not arrive; what depends on them is read from the database');
+    logger.warn({ err, channel }, 'notifications are interrupted; affected data is read from the database');
     reconnectLater();
   }
 
@@ -136,7 +132,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
     if (isClosed) return;
     retry = setTimeout(() => {
       const onListening = (): void => {
-        logger.info({ channel }, 'notifications arrive again');
+        logger.info({ channel }, 'notifications restored');
         onReconnect();
       };
       connect(onListening).catch(reconnectLater);
@@ -149,20 +145,20 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   beats.unref();
   return {
     get isConnected() {
-      return line !== null && isProven(line);
+      return listener !== null && isProven(listener);
     },
     async close() {
       isClosed = true;
       clearInterval(beats);
       clearTimeout(retry);
-      const last = line;
-      line = null;
+      const last = listener;
+      listener = null;
       await last?.client.end();
     },
   };
 }
 
-/** Listens on the channel, and on one of this connection alone, whose name it returns. */
+/** Listens on the channel and on a channel of this connection only, whose name it returns. */
 async function listenOn(client: Connection, channel: string): Promise<string> {
   const [found] = await client.ask('notifications.pid', 'select pg_backend_pid() as pid');
   const [row] = found!;

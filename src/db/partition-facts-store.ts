@@ -2,12 +2,8 @@ import type { Queryable, Statement } from './database.ts';
 import { countColumn, intColumn, orNull, type RowOf, selection } from './table.ts';
 
 const FACTS = selection({
-  /** The newest step of its schema. */
   version: orNull(intColumn('(select max(version) from schema_migrations) as version')),
-  /**
-   * What its tables and their indexes take: of the first partition also those of the directory. `null` if its tables are elsewhere, as those
-   * that Citus has moved to a worker.
-   */
+  /** Size of tables and indexes, for the first partition including the directory's; `null` if they are on a Citus worker. */
   sizeBytes: orNull(
     countColumn(`case when current_schema() !~ '^faregate_[0-9]+$' or to_regclass('pg_catalog.pg_dist_schema') is null then (
   select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint from pg_class
@@ -18,7 +14,6 @@ const FACTS = selection({
 
 const readFacts: Statement = { name: 'partitions.read-facts', text: `select ${FACTS.list}` };
 
-/** What a partition says of itself. */
 export async function readPartitionFacts(partition: Queryable): Promise<RowOf<typeof FACTS>> {
   return FACTS.first(await partition.query(readFacts))!;
 }

@@ -1,8 +1,5 @@
-/** Further from each other than the keys of all locks. */
+/** Larger than the distance between any two lock keys. */
 const APART = 1_000;
 
-/**
- * The key of an advisory lock that each partition has one of: such locks are of a whole database, whichever schema their session is in.
- * That of the first partition is the one of versions that had no others.
- */
+/** The key of an advisory lock per partition; advisory locks span all schemas. The first partition has the key of earlier versions. */
 export const lockOfPartition = (key: number, partition: number): number => key + APART * partition;

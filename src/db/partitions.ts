@@ -24,14 +24,10 @@ import { untilApplied } from './migration-waits.ts';
 import { linesByHome, type Migration, readMigrations } from './migrations.ts';
 import { type PartitionRow, readPartitions, readSchemaOf, registration } from './partitions-store.ts';
 
-/**
- * The schemas of partitions: made, and brought to the version of the program, each by a transaction of its own
- * (docs/decisions/0063-partitions-are-schemas.md).
- */
+/** Creates and migrates the schemas of partitions, each in its own transaction (docs/decisions/0063-partitions-are-schemas.md). */
 
-/** A step that was applied. */
 interface AppliedStep {
-  /** Whose schema has it: that of the first partition is the directory's. */
+  /** The partition whose schema was migrated; the first one shares the directory's. */
   readonly partition: number;
   readonly version: number;
   readonly name: string;
@@ -40,16 +36,16 @@ interface AppliedStep {
 type Opened = Pick<Databases, 'directory' | 'partitions'>;
 type Openable = Pick<Databases, 'directory' | 'partitions' | 'openNext'>;
 
-/** As many as the names of schemas have digits for. */
+/** Limited by the digits in schema names. */
 const PARTITIONS_MAX = 100;
 
 /**
- * Brings the directory to the version of this program as `migrate` does, then each partition, in order; one that another process has added
- * meanwhile is opened. What is done stays done if a later one fails, and the next time goes on there.
- * On Citus the directory gets what transactions over it and a partition need, also where the extension came later.
+ * Migrates the directory like `migrate`, then each partition in order, including partitions added by other processes meanwhile. Completed
+ * migrations remain if a later one fails, and the next run continues there. On Citus it also creates what transactions over the directory
+ * and a partition need, even if the extension was installed later.
  *
- * @throws SchemaError as `migrate`; and, with its number, if a partition is not there, is of another database, newer than this
- * program, or cannot be brought up to date.
+ * @throws SchemaError as `migrate`; also, with the partition's number, if a partition is missing, belongs to another database, is newer
+ * than this program, or cannot be migrated.
  */
 export async function migrateAll(databases: Openable, options: MigrateOptions = {}): Promise<AppliedStep[]> {
   const { directory, partitions, openNext } = databases;
@@ -67,11 +63,7 @@ async function makeTwoPhase(directory: Database): Promise<void> {
   await directory.script(underMigrationLock([CREATE_TWO_PHASE]));
 }
 
-/**
- * Partitions of an earlier version, by number. Changes nothing. The directory must be of this version.
- *
- * @throws SchemaError as `migrateAll`, for what it would not mend.
- */
+/** Partitions that need migrations; changes nothing. The directory must be current. @throws SchemaError for what a migration cannot repair. */
 export async function partitionsBehind({ directory, partitions }: Opened): Promise<number[]> {
   const behind: number[] = [];
   for (const row of (await readPartitions(directory)).slice(1)) {
@@ -82,29 +74,20 @@ export async function partitionsBehind({ directory, partitions }: Opened): Promi
   return behind;
 }
 
-/**
- * The directory must be of this version.
- *
- * @throws SchemaError unless all partitions are there, and of this version, too.
- */
+/** The directory must be current. @throws SchemaError unless all partitions exist and are current. */
 export async function requireCurrentPartitions(databases: Opened): Promise<void> {
   const [behind] = await partitionsBehind(databases);
   if (behind === undefined) return;
   throw new SchemaError({
-    reason: `Partition ${behind} of the database is of an earlier version;`,
-    advice: 'bring it up to date: faregate db migrate',
+    reason: `Partition ${behind} of the database has an earlier schema version;`,
+    advice: 'migrate it: faregate db migrate',
   });
 }
 
 const inPartition = (partition: number, steps: readonly Migration[]): AppliedStep[] =>
   steps.map(({ version, name }) => ({ partition, version, name }));
 
-/**
- * Makes one more partition, without accounts. Other processes may do so at the same time. The directory must be of this version.
- *
- * @returns its number
- * @throws SchemaError if it cannot be made.
- */
+/** Creates a partition without accounts and returns its number. Safe for concurrent processes. @throws SchemaError if that fails. */
 export async function addPartition(databases: Openable, options: MigrateOptions = {}): Promise<number> {
   for (;;) {
     const number = await openAll(databases);
@@ -113,9 +96,9 @@ export async function addPartition(databases: Openable, options: MigrateOptions 
 }
 
 /**
- * Makes partitions until there are so many. Those that other processes make meanwhile are opened and count. None is ever removed.
+ * Creates partitions up to a count. Partitions created by other processes meanwhile are opened and counted. Partitions are never removed.
  *
- * @returns the numbers of those that this process has made
+ * @returns the numbers of those created by this process
  * @throws SchemaError as `addPartition`.
  */
 export async function makePartitions(
@@ -131,14 +114,14 @@ export async function makePartitions(
   }
 }
 
-/** Opens partitions that others have added since this process has opened the rest; returns how many there are. */
+/** Opens partitions that others have added; returns the number of all partitions. */
 async function openAll({ directory, partitions, openNext }: Openable): Promise<number> {
   const known = await readPartitions(directory);
   for (const { schema } of known.slice(partitions.length)) openNext(schema!);
   return known.length;
 }
 
-/** Makes a partition in one transaction, and opens it. Returns false if another process was quicker. */
+/** Creates a partition in one transaction and opens it. Returns false if another process was faster. */
 async function make(
   { directory, partitions, openNext }: Openable,
   number: number,
@@ -149,7 +132,7 @@ async function make(
   const schema = schemaOf(number);
   const isOnCitus = await hasCitus(directory);
   const script = underMigrationLock([
-    // Plain statements, because Citus makes no tables from within a block.
+    // Plain statements, because Citus creates no tables from within a block.
     `create schema ${schema};\nset local search_path to ${schema};`,
     CREATE_RECORD,
     ...migrations.map(stepOfPartition),
@@ -164,15 +147,15 @@ async function make(
   };
   const isMade = await untilApplied(directory, options, attempt).catch((error: unknown) => {
     const advice = isDuplicateSchema(error)
-      ? 'Look at what that schema has. If nothing of it is needed, drop it, and start again.'
-      : 'Mend that, then start again.';
-    throw explained(error, `${nameOf({ number, schema })} could not be made`, advice);
+      ? 'Check what that schema contains. If it is not needed, drop it and try again.'
+      : 'Fix the cause and try again.';
+    throw explained(error, `${nameOf({ number, schema })} could not be created`, advice);
   });
   if (isMade && partitions[number] === undefined) openNext(schema);
   return isMade;
 }
 
-/** A statement that failed, with what it was for. */
+/** Adds the purpose of a failed statement to its error. */
 const explained = (error: unknown, what: string, advice: string): unknown =>
   error instanceof StatementError
     ? new SchemaError({ reason: `${what}: ${error.reason}.`, advice }, { cause: error })
@@ -180,20 +163,19 @@ const explained = (error: unknown, what: string, advice: string): unknown =>
 
 const asManyAsCanBe = (): SchemaError =>
   new SchemaError({
-    reason: `The database has ${PARTITIONS_MAX} partitions, which is the most that there can be.`,
-    advice: 'A larger server, or Citus, lets them take more.',
+    reason: `The database has ${PARTITIONS_MAX} partitions, which is the maximum.`,
+    advice: 'Use a larger server or Citus to increase their capacity.',
   });
 
-/** This process has not opened a partition, because it was added since it has opened the others. */
+/** The error for a partition that was added after this process opened the others. */
 export const addedMeanwhile = (number: number): SchemaError =>
   new SchemaError({
-    reason: `The database has a partition ${number} that was added when this program had opened the others;`,
-    advice: 'start it again.',
+    reason: `The database has a partition ${number} that was added after this program opened the others;`,
+    advice: 'restart the program.',
   });
 
 const schemaOf = (number: number): string => `faregate_${String(number).padStart(2, '0')}`;
 
-/** Returns what it applied. */
 async function bringUp(
   partition: Database,
   row: PartitionRow,
@@ -212,12 +194,12 @@ async function bringUp(
   };
   return untilApplied(partition, waits, attempt).catch((error: unknown) => {
     const advice =
-      'The directory and the partitions before it are up to date. Mend that, then go on: faregate db migrate';
-    throw explained(error, `${nameOf(row)} could not be brought up to date, and is as it was`, advice);
+      'The directory and earlier partitions are up to date. Fix the cause, then continue: faregate db migrate';
+    throw explained(error, `${nameOf(row)} could not be migrated and is unchanged`, advice);
   });
 }
 
-/** The steps that a partition lacks. @throws SchemaError if its schema is not as it must be. */
+/** The missing migrations of a partition. @throws SchemaError if its schema is not as expected. */
 async function pendingOf(
   partition: Database,
   row: PartitionRow,
@@ -226,7 +208,7 @@ async function pendingOf(
   await requireOwn(partition, row);
   const applied = await appliedVersions(partition, migrations, nameOf(row));
   if (applied.size === 0) {
-    throw new SchemaError({ reason: `${nameOf(row)} is damaged: it does not say its version.`, advice: RESTORE });
+    throw new SchemaError({ reason: `${nameOf(row)} is damaged: it contains no schema version.`, advice: RESTORE });
   }
   return pendingMigrations(migrations, applied);
 }
@@ -234,9 +216,9 @@ async function pendingOf(
 const nameOf = ({ number, schema }: Pick<PartitionRow, 'number' | 'schema'>): string =>
   `Partition ${number} (schema ${schema})`;
 
-const RESTORE = 'Restore it together with the rest of the database. Accounts may have their money there.';
+const RESTORE = 'Restore it together with the rest of the database. It may contain account balances.';
 
-/** @throws SchemaError unless the schema of a partition is there, and is its own. */
+/** @throws SchemaError unless the partition's schema exists and belongs to it. */
 async function requireOwn(partition: Database, row: PartitionRow): Promise<void> {
   const { schema, mark } = await readSchemaOf(partition);
   if (schema === null) {
@@ -248,13 +230,12 @@ async function requireOwn(partition: Database, row: PartitionRow): Promise<void>
   if (schema !== row.schema) {
     throw new SchemaError({
       reason: `${nameOf(row)} cannot be reached: its connections are in the schema ${schema}.`,
-      advice:
-        'What stands between the gateway and the server must hand on the options of a connection, search_path among them.',
+      advice: 'The proxy or pooler between gateway and server must pass on connection options, including search_path.',
     });
   }
   if (mark === row.mark) return;
   throw new SchemaError({
-    reason: `${nameOf(row)} is not there: the schema of that name is ${mark === null ? 'something else' : `"${mark}"`}.`,
+    reason: `${nameOf(row)} is missing: the schema with that name is ${mark === null ? 'something else' : `"${mark}"`}.`,
     advice: RESTORE,
   });
 }

@@ -13,44 +13,39 @@ import {
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 import { type Command, Message, prepareText, type RowShape, type Rows } from './postgres-message.ts';
 
-/** As long as a question of a call has (`db/questions/database-questions.ts`): a connection that takes longer helps nobody. */
+/** The same as for a call's database question (`db/questions/database-questions.ts`): a slower connection is of no use. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** How long a server has to close a connection that was ended. One that says nothing would keep the process alive. */
+/** Time for a server to close a connection. A server that does not respond would keep the process alive. */
 const GOODBYE_MS = 1_000;
 
-/** A connection that can be cut off: a database that does not respond does not take part in closing it. */
+/** A connection that can be destroyed at once, because a database that does not respond does not take part in closing it. */
 export class Connection extends pg.Client {
   readonly #socket: Socket;
-  /** What was prepared in SQL. */
+  /** Names of statements prepared with SQL. */
   readonly #prepared = new Set<string>();
-  /** Of their rows. */
+  /** The row shapes of these statements. */
   readonly #shapes = new Map<string, RowShape>();
-  /** Whether a message got no response from the server, so that nothing more is expected from this connection. */
+  /** Whether a message got no response, so that the connection is unusable. */
   isLost = false;
-  /** Whether its pool has lent it. */
   isLent = false;
 
   constructor(config: pg.ClientConfig = {}) {
     const socket = new Socket();
     super({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, ...config, stream: () => socket });
     this.#socket = socket;
-    // A statement under way fails with the same error. Without a listener the event would end the process.
+    // A pending statement fails with the same error. Without a listener, the event would end the process.
     this.on('error', () => {
       this.isLost = true;
     });
   }
 
-  /** Connects, if no pool does. */
+  /** Connects, if the connection is not part of a pool. */
   async open(): Promise<void> {
     await asStatement('database.connect', () => this.connect());
   }
 
-  /**
-   * Sends a message of the simple or the extended protocol and returns the rows of each command. The first command that fails ends them.
-   *
-   * @param name of the statement or transaction, for errors
-   */
+  /** Sends a message and returns the rows of each command, up to the first that fails. `name`: of the statement or transaction, for errors. */
   ask(name: string, message: string | readonly Command[] | pg.QueryConfig): Promise<readonly Rows[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>();
     const callback = (error: unknown, results: readonly Rows[]): void => {
@@ -69,17 +64,13 @@ export class Connection extends pg.Client {
     return promise;
   }
 
-  /** Runs a statement, prepared by the driver under its name. */
+  /** Runs a statement that the driver prepares under its name. */
   async run<Row>({ name, text }: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
     const [rows] = await this.ask(name, { name, text, values: parameters.map(toSqlText) });
     return rows as Row[];
   }
 
-  /**
-   * A transaction of two messages. The driver itself would send a message for each statement, and wait for its result before the next one.
-   *
-   * @param first what the transaction does before its reads, on Citus
-   */
+  /** A transaction of two messages; the driver would send one per statement. `first`: queries before the reads, on Citus. */
   async readThenWrite<Result>(first: readonly Query[], transaction: ReadThenWrite<Result>): Promise<Result> {
     const { name, reads, decide } = transaction;
     const isOnCitus = first.length > 0;
@@ -99,7 +90,6 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** After an error. */
   async rollBack(): Promise<void> {
     if (!this.isLost) await this.ask('database.rollback', 'rollback').catch(() => this.destroy());
   }
@@ -114,7 +104,7 @@ export class Connection extends pg.Client {
   override end(callback: (error: Error) => void): void;
   override end(callback?: (error: Error) => void): Promise<void> | undefined {
     const late = setTimeout(() => this.#socket.destroy(), GOODBYE_MS);
-    // While the connection is open, that keeps the process alive.
+    // Does not keep the process alive; the open connection does.
     late.unref();
     this.once('end', () => clearTimeout(late));
     if (callback === undefined) return super.end();
@@ -127,20 +117,19 @@ export class Connection extends pg.Client {
     this.#socket.destroy();
   }
 
-  /** A signal that the connection listens to has aborted. */
+  /** Called when a signal that the connection listens to is aborted. */
   handleEvent(): void {
     this.destroy();
   }
 }
 
-/** A pool of connections to a server. A connection that gets no response is destroyed, and never used again. */
+/** A pool of connections to a server. A connection that gets no response is destroyed and not used again. */
 export class ConnectionPool {
   readonly #name: string;
   readonly #pool: pg.Pool;
   readonly #connectionsMax: number;
-  /** Those whose sockets are open. */
   readonly #open = new Set<Connection>();
-  /** Work was aborted while it had a connection, or waited for one. */
+  /** Called when work was aborted while it had, or waited for, a connection. */
   readonly #onGivenUp: () => void;
   #begun = 0;
   #waitedMs = 0;
@@ -149,7 +138,7 @@ export class ConnectionPool {
     this.#name = name;
     this.#connectionsMax = config.max;
     this.#onGivenUp = onGivenUp;
-    // It makes its clients by the class that it is given.
+    // The pool creates its clients with this class.
     this.#pool = new pg.Pool({ ...config, Client: Connection });
     this.#pool.on('error', (error) => {
       logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
@@ -158,10 +147,7 @@ export class ConnectionPool {
     this.#pool.on('remove', (client) => this.#open.delete(client as pg.ClientBase as Connection));
   }
 
-  /**
-   * Lends a connection for some work. When `signal` aborts, this fails with its reason at once, and the connection is
-   * destroyed.
-   */
+  /** Runs work with a connection. When `signal` aborts, it fails at once with the signal's reason and the connection is destroyed. */
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     let connection: Connection | null = null;
     try {
@@ -190,19 +176,18 @@ export class ConnectionPool {
     };
   }
 
-  /** Destroys the connections that nobody uses. */
   destroyIdle(): void {
     for (const connection of this.#open) if (!connection.isLent) connection.destroy();
   }
 
-  /** Resolves when all sockets are closed, so that a server which is stopped then has nobody to disconnect. */
+  /** Resolves when all sockets are closed, so that a server stopped afterwards has no clients to disconnect. */
   async end(): Promise<void> {
     await this.#pool.end();
-    // The pool itself does not wait for the sockets.
+    // The pool itself does not wait for sockets.
     while (this.#open.size > 0) await new Promise((resolve) => this.#pool.once('remove', resolve));
   }
 
-  /** One that was destroyed while nobody used it is among the idle ones until its socket has closed. */
+  /** A connection destroyed while idle stays among the idle ones until its socket has closed; such connections are discarded here. */
   async #lend(signal: AbortSignal | undefined): Promise<Connection> {
     const askedAtMs = performance.now();
     for (;;) {
@@ -233,7 +218,7 @@ export class ConnectionPool {
     }
     const { idleCount, waitingCount } = this.#pool;
     let onAbort: (() => void) | null = null;
-    // An idle one comes at once.
+    // An idle connection is returned at once.
     if (signal !== undefined && idleCount <= waitingCount) {
       onAbort = () => reject(signal.reason);
       signal.addEventListener('abort', onAbort);
@@ -241,7 +226,7 @@ export class ConnectionPool {
     this.#pool.connect((error, client) => {
       if (onAbort !== null) signal!.removeEventListener('abort', onAbort);
       if (client === undefined) reject(toStatementError('database.connect', error));
-      // Nobody waits for it any more: it is for others.
+      // The requester has given up, so the connection goes back to the pool.
       else if (signal?.aborted) {
         client.release();
         reject(signal.reason);

@@ -12,9 +12,9 @@ import {
 import { Connection } from './postgres-connections.ts';
 import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
-/** Exports and imports on a server: connections of their own, without limits of time. */
+/** Exports and imports on a server, over separate connections without time limits. */
 
-/** Opens a connection by `begin`. `readers`: connections that the end of the database cuts off. */
+/** Opens a connection and runs `begin`. `readers`: the connections that closing the database terminates. */
 export async function openReader(
   config: pg.ClientConfig,
   readers: Set<pg.Client>,
@@ -35,7 +35,7 @@ export async function openReader(
   return { reader, close };
 }
 
-/** Chooses the schema of the next statement of a transaction; `null`: that of the connection. */
+/** Sets the schema of the next statement in a transaction; `null`: the connection's schema. */
 function schemaSwitch(client: Connection): (schema: string | null) => Promise<void> {
   let current: string | null = null;
   return async (schema) => {
@@ -45,7 +45,6 @@ function schemaSwitch(client: Connection): (schema: string | null) => Promise<vo
   };
 }
 
-/** `readers`: as for `openReader`. */
 export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
   const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
   const config = withOptions(connection, [...PLANNER_OPTIONS, ...plans]);
@@ -99,7 +98,7 @@ export async function longTransaction<Result>(
     await client.ask('database.commit', 'commit');
     return result;
   } finally {
-    // The server rolls back what was not committed.
+    // The server rolls back uncommitted work.
     await client.end();
   }
 }

@@ -4,7 +4,7 @@ import { type Query, type Statement, type StoredRow, toSqlText } from './databas
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
 
-/** `bigint` as `bigint`, `date` as text; the rest as the driver does it. */
+/** `bigint` as `bigint`, `date` as text; other types as the driver parses them. */
 export const TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === BIGINT_OID) return BigInt;
@@ -15,22 +15,22 @@ export const TYPES = {
 
 export type Rows = readonly StoredRow[];
 
-/** How the columns of a statement's rows are read, worked out once. */
+/** How to parse a statement's rows, determined once. */
 export interface RowShape {
   readonly names: readonly string[];
   readonly parsers: readonly ((text: string) => unknown)[];
 }
 
-/** A command in SQL, or a statement that was prepared in SQL. */
 export type Command = string | Query;
 
-/** Prepares a statement in SQL. The driver prepares others on the same connection under their own names; a prefix keeps the two apart. */
+/** The prefix distinguishes these statements from those that the driver prepares under their own names on the same connection. */
 export const prepareText = ({ name }: Statement, text: string): string => `prepare "sql:${name}" as ${text}`;
 
 /**
- * Runs it, so that several fit into one message. In its literals `standard_conforming_strings` makes the quote the only character that matters.
+ * Executes a statement with SQL, so that one message can contain several. With `standard_conforming_strings`, only quotes need escaping in
+ * literals.
  *
- * @throws with the server's own code where text has a zero byte, which would end the statement.
+ * @throws the server's own error code for text with a zero byte, which would end the statement.
  */
 function executeText({ statement, parameters }: Query): string {
   let text = `execute "sql:${statement.name}"`;
@@ -45,17 +45,17 @@ function executeText({ statement, parameters }: Query): string {
   return parameters.length === 0 ? text : `${text})`;
 }
 
-/** A message of the simple protocol to the driver, which calls the handlers with the response: the rows of each command. */
+/** A message of the simple protocol. The driver calls the handlers with the response, the rows of each command. */
 export class Message implements pg.Submittable {
   readonly #commands: readonly Command[];
   readonly #text: string;
-  /** Of prepared statements, which have the same columns each time. */
+  /** Row shapes of prepared statements, whose columns do not change. */
   readonly #shapes: Map<string, RowShape>;
   readonly #results: Rows[] = [];
   #rows: StoredRow[] = [];
   #shape: RowShape | null = null;
   #failure: unknown = null;
-  /** The driver puts its own limit of time around it. */
+  /** The driver wraps this with its own timeout. */
   callback: (error: unknown, results: readonly Rows[]) => void = () => undefined;
 
   constructor(commands: readonly Command[], shapes: Map<string, RowShape>) {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { splitOptions, withOptions } from './postgres-options.ts';
 
 describe('options of a connection', () => {
-  it('are taken out of the address, and the rest of it stays', () => {
+  it('are removed from the URL without changing the rest', () => {
     const cases: [url: string, connectionString: string, given: string[]][] = [
       ['postgres://u:p@h:5/d', 'postgres://u:p@h:5/d', []],
       ['postgres://h/d?sslmode=require', 'postgres://h/d?sslmode=require', []],
@@ -17,7 +17,7 @@ describe('options of a connection', () => {
     }
   });
 
-  it('come behind those that there are', () => {
+  it('are appended to existing ones', () => {
     assert.equal(withOptions({ options: '' }, ['-c', 'a=b']).options, '-c a=b');
     assert.equal(withOptions({ options: '-c a=c' }, ['-c', 'a=b']).options, '-c a=c -c a=b');
   });

@@ -1,17 +1,13 @@
 import type pg from 'pg';
 
-/** Options of a connection, as those of a server's command line: `-c name=value`. */
+/** Connection options in the form of a server's command line: `-c name=value`. */
 export type OptionedConfig = pg.ClientConfig & { readonly options: string };
 
-/** A connection with further options, which count where it has others of the same name. */
 export function withOptions(connection: OptionedConfig, options: readonly string[]): OptionedConfig {
   return { ...connection, options: [connection.options, ...options].join(' ').trim() };
 }
 
-/**
- * An address without the options that it gives, and these. The driver would take them in place of ours: connections of a partition would
- * be in the schema of the directory.
- */
+/** Separates the options of a URL. The driver would use them instead of ours, such as the search_path of a partition. */
 export function splitOptions(url: string): { readonly connectionString: string; readonly given: readonly string[] } {
   const [address, query] = splitAt(url, '?');
   const parameters = new URLSearchParams(query);

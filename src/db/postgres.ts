@@ -31,44 +31,41 @@ import { type OptionedConfig, splitOptions, withOptions } from './postgres-optio
 export interface PostgresOptions {
   readonly url: string;
   readonly logger: Logger;
-  /** The schema that its statements are about, and no other one; by default the one that the server takes. */
+  /** The only schema that statements use; by default the server's default schema. */
   readonly schema?: string | undefined;
-  /** That of the directory, which `transactionWithDirectory` adds; absent: it is the schema of this database. */
+  /** The directory's schema, which `transactionWithDirectory` adds; absent: it is this database's schema. */
   readonly directorySchema?: string | undefined;
-  /** Whether that is a schema which Citus moves to a worker. */
   readonly isOnCitus?: boolean | undefined;
-  /** By default those of a process to its only partition. */
+  /** By default the share of a process with one partition. */
   readonly share?: ConnectionShare | undefined;
-  /** A statement that takes longer fails; a database that does not respond must not delay calls. */
+  /** Statement timeout, so that a database that does not respond does not delay calls. */
   readonly statementTimeoutMs?: number;
-  /** For tests: how long a statement of an audit may take. */
   readonly auditStatementMaxMs?: number;
-  /** For tests; what is absent is as in production. */
   readonly notifications?: Partial<NotificationTiming>;
 }
 
 /**
- * Between the two messages of such a transaction the node waits for nothing. So a session that is idle there has lost its
- * node. The server ends it long before the statements time out that wait for the rows that it has locked.
+ * Maximum idle time between the two messages of a transaction. The node waits for nothing in between, so an idle session has lost its node.
+ * The server ends it long before statements that wait for its row locks time out.
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
-/** As long as a call may wait. */
+/** The same as a call's maximum wait. */
 const WAITING_LOCK_MAX_MS = 2_000;
 
-/** Options of a connection that reads tables in slices: along an index, and it cannot write. */
+/** Options of a connection that reads tables in batches: uses indexes and cannot write. */
 const READ_TABLES = [
   ...PLANNER_OPTIONS,
   ...[...SLICE_PLANS, 'default_transaction_read_only=on'].flatMap((setting) => ['-c', setting]),
 ];
 
-/** Host, port and database, as the driver takes them from the address and from its own environment variables. */
+/** Host, port and database, from the URL and the driver's environment variables. */
 export function describePostgres(url: string): string {
   const { database = '', host, port } = new pg.Client({ connectionString: url });
   return `PostgreSQL, ${database} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
 }
 
-/** Connects to a PostgreSQL server (15 or later). The pool opens connections as they are needed. */
+/** Connects to a PostgreSQL server (15 or later). Pools open connections on demand. */
 export function openPostgres(options: PostgresOptions): Database {
   const { connectionString, given } = splitOptions(options.url);
   const connection: OptionedConfig = {
@@ -76,7 +73,7 @@ export function openPostgres(options: PostgresOptions): Database {
     types: TYPES,
     application_name: 'faregate',
     keepAlive: true,
-    // Of several settings of one name the last one counts.
+    // The last of several settings with the same name applies.
     options: [...given, ...(options.schema === undefined ? [] : ['-c', `search_path=${options.schema}`])].join(' '),
   };
   const settings = withOptions(connection, PLANNER_OPTIONS);
@@ -85,7 +82,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const share = options.share ?? shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pools: ConnectionPool[] = [];
-  // Work is aborted where the database does not respond in time: idle connections may be lost, too.
+  // Work is aborted if the database does not respond in time; idle connections may then be lost too.
   const destroyIdle = (): void => {
     for (const each of pools) each.destroyIdle();
   };
@@ -102,24 +99,23 @@ export function openPostgres(options: PostgresOptions): Database {
     ...settings,
     ...limits,
     max: share.statements,
-    // A node that lost its network in the middle of a transaction has locked rows that all other nodes wait for.
+    // A node that lost its network during a transaction holds row locks that other nodes wait for.
     idle_in_transaction_session_timeout: timeoutMs,
   });
-  // Transactions of two messages have connections of their own, with other planner settings and time limits.
+  // Two-message transactions have separate connections with other planner settings and time limits.
   const hot = {
-    // Citus has no generic plan of an insert that reads its rows from parameters.
+    // Citus has no generic plan for an insert that reads rows from parameters.
     ...withOptions(connection, [...PLANNER_OPTIONS, ...(options.isOnCitus ? [] : ['-c', GENERIC_PLANS])]),
     ...limits,
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotPool = openPool('batches', { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS });
-  // What waited for a lock says nothing of the others.
+  // A timeout while waiting for a lock does not indicate that other connections are lost.
   const waitingPool = openPool(
     'locks',
     { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },
     () => undefined,
   );
-  /** What a transaction does first. */
   const firstOf = (lockMaxMs: number): readonly Query[] => (options.isOnCitus ? [limitLocksOnWorker(lockMaxMs)] : []);
   const [firstOfBatch, firstOfWaiting] = [firstOf(BATCH_LOCK_MAX_MS), firstOf(WAITING_LOCK_MAX_MS)];
   const turns = createLaneTurns(share.lane);
@@ -131,7 +127,7 @@ export function openPostgres(options: PostgresOptions): Database {
       statement_timeout: statementMaxMs,
       lock_timeout: lockMaxMs,
       idle_in_transaction_session_timeout: statementMaxMs,
-      // If the server says nothing any more.
+      // Limits the wait for a server that does not respond.
       query_timeout: statementMaxMs + 1_000,
     });
     return laneOf(lanePool, firstOf(lockMaxMs));
@@ -167,7 +163,7 @@ export function openPostgres(options: PostgresOptions): Database {
     const tables = {
       ...withOptions(connection, READ_TABLES),
       statement_timeout: auditStatementMaxMs,
-      // If the server says nothing any more: the next audit waits for this one.
+      // Limits the wait for a server that does not respond, because the next audit waits for this one.
       query_timeout: auditStatementMaxMs + 1_000,
     };
     const { reader, close } = await openReader(tables, readers, (opened) => opened.open());
@@ -207,8 +203,8 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 /**
- * Begins a transaction in the schema of a partition, and behind it that of the directory. No table is in both but `schema_migrations`. If the
- * partition is not there, the message fails: its statements would be about the first partition, which is in the schema of the directory.
+ * Begins a transaction with the partition's schema and then the directory's in the search path. Only `schema_migrations` exists in both.
+ * The message fails if the partition does not exist; its statements would otherwise address the first partition in the directory's schema.
  */
 function beginOverBoth({ schema, isOnCitus }: PostgresOptions, directorySchema: string): string {
   const begin = `begin; select 'balances'::regclass; set local search_path = ${schema}, ${pg.escapeIdentifier(directorySchema)}`;

@@ -18,29 +18,27 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Keeps the data directory private to its owner: 0700, and 0600 for what is in it, also if it was made with other rights.
- * It contains every balance, the hashes of all keys, and a credential of the admin API. Where rights cannot be set the log
- * says how to; the gateway refuses to start only where every user of the machine may write, and so could change balances.
+ * Keeps the data directory private to its owner: mode 0700, and 0600 for files, also if it was created with other permissions. It contains
+ * all balances, hashes of all keys, and a credential of the admin API. If permissions cannot be set, the log contains the command to do so.
+ * The gateway refuses to start only if every user of the machine can write, and so could change balances.
  */
 
-/** Every user of the machine may write to the data of the gateway. */
 export class OpenDataDirError extends ForeseenError {
   constructor(path: string, command: string) {
     super(
-      `Everybody on this machine may write to ${path}, where the data of the gateway are. Choose a directory of its own ` +
+      `Everybody on this machine can write to ${path}, which contains the gateway’s data. Choose a private directory ` +
         `with FAREGATE_DATA_DIR, or run as the owner of this one: ${command}`,
     );
   }
 }
 
-/** What the gateway makes directories of in it. */
 const OWN_DIRECTORIES = ['db', 'journal', 'postgres', 'spool'];
 
-/** The data directory cannot be made or read, or something else stands where a directory of it should be. */
+/** The data directory cannot be created or read, or a file occupies the place of one of its directories. */
 class UnusableDataDirError extends ForeseenError {
   constructor(dataDir: string, cause: NodeJS.ErrnoException) {
     super(
-      `The data directory ${dataDir} cannot be used: ${reasonOf(dataDir, cause)}. Mend that, or choose another directory ` +
+      `The data directory ${dataDir} cannot be used: ${reasonOf(dataDir, cause)}. Fix the cause, or choose another directory ` +
         'with FAREGATE_DATA_DIR or database.dataDir.',
       { cause },
     );
@@ -52,22 +50,22 @@ function reasonOf(dataDir: string, { code, message }: NodeJS.ErrnoException): st
     const obstacle = obstacleOf(path);
     if (obstacle !== null) return obstacle;
   }
-  if (code === 'EACCES' || code === 'EPERM') return 'this user may not make it, or not read it';
-  if (code === 'EROFS') return 'its file system can only be read';
+  if (code === 'EACCES' || code === 'EPERM') return 'this user cannot create or read it';
+  if (code === 'EROFS') return 'its file system is read-only';
   return message;
 }
 
-/** What stands where a directory should be, there or above; `null`: nothing does. */
+/** What occupies the place of a directory or of its parents; `null`: nothing. */
 export function obstacleOf(path: string): string | null {
   const parent = dirname(path);
   const entry = orNull(() => lstatSync(path));
   if (entry === null) return parent === path ? null : obstacleOf(parent);
   if (orNull(() => statSync(path))?.isDirectory()) return null;
-  if (!entry.isSymbolicLink()) return `${path} is no directory`;
-  return `${path} is a link to ${readlinkSync(path)}, which is no directory or does not exist`;
+  if (!entry.isSymbolicLink()) return `${path} is not a directory`;
+  return `${path} is a link to ${readlinkSync(path)}, which is not a directory or does not exist`;
 }
 
-/** `null` if it is not there or cannot be looked at. */
+/** `null` if it does not exist or cannot be read. */
 function orNull<Result>(look: () => Result): Result | null {
   try {
     return look();
@@ -76,10 +74,10 @@ function orNull<Result>(look: () => Result): Result | null {
   }
 }
 
-/** What is used of the operating system: a parameter, so that a test can make it refuse. */
+/** Functions of the operating system; a parameter, so that tests can make them fail. */
 export interface Rights {
   readonly change: (path: string, mode: number) => void;
-  /** Whether a file of this directory keeps the rights that it is given; those of some network drives do not. */
+  /** Whether files in this directory keep their permissions; some network drives do not. */
   readonly areKept: (directory: string) => boolean;
 }
 
@@ -90,13 +88,12 @@ const OTHERS_WRITE = 0o022;
 const EVERYBODY_WRITES = 0o002;
 const EVERYBODY_ENTERS = 0o001;
 
-/** What the gateway makes in a data directory, each with the names that begin so, such as `db.new`. */
+/** What the gateway creates in a data directory, and names with these prefixes, such as `db.new`. */
 const OWN_NAMES = /^(db|journal|postgres|spool|gateway\.json|gateway\.lock|demo\.json)(\.|$)/;
 
-/** A new database has some 1,500 entries. With far more, the walk would delay the start. */
+/** A new database has some 1,500 entries. Far more would delay the start. */
 const ENTRIES_MAX = 200_000;
 
-/** @throws OpenDataDirError, UnusableDataDirError */
 export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: Rights = systemRights): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: DIRECTORY_MODE });
@@ -105,28 +102,28 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   } catch (error) {
     throw new UnusableDataDirError(dataDir, error as NodeJS.ErrnoException);
   }
-  // Windows has other rights, which follow from those of the directory above.
+  // Permissions on Windows are inherited from the parent directory.
   if (process.platform === 'win32') return;
   const root = realpathSync(dataDir);
   const names = readdirSync(root);
-  const walk = new Walk(rights);
-  if (isShared(root, names)) walk.leave(root);
-  else walk.mend(root, DIRECTORY_MODE);
+  const scan = new PermissionScan(rights);
+  if (isShared(root, names)) scan.leave(root);
+  else scan.restrict(root, DIRECTORY_MODE);
   const isEntered = (modeOf(root) & EVERYBODY_ENTERS) !== 0;
-  for (const name of names) if (OWN_NAMES.test(name)) walk.visit(join(root, name), isEntered);
+  for (const name of names) if (OWN_NAMES.test(name)) scan.visit(join(root, name), isEntered);
 
-  const { failed, openToAll, isCutShort } = walk;
-  const command = openToAll === root ? `chmod go= ${quote(dataDir)}` : `chmod -R go= ${quote(dataDir)}`;
-  if (openToAll !== null && rights.areKept(root)) throw new OpenDataDirError(openToAll, command);
+  const { failed, worldWritable, isIncomplete } = scan;
+  const command = worldWritable === root ? `chmod go= ${quote(dataDir)}` : `chmod -R go= ${quote(dataDir)}`;
+  if (worldWritable !== null && rights.areKept(root)) throw new OpenDataDirError(worldWritable, command);
   if (failed.length > 0) {
     const details = { dataDir, paths: failed.slice(0, 5), count: failed.length };
-    logger?.warn(details, `others on this machine may reach the data of the gateway; as their owner, run: ${command}`);
-  } else if (isCutShort) {
-    logger?.warn({ dataDir }, `the data directory is too large to look through at start; run: ${command}`);
+    logger?.warn(details, `other users of this machine can access the gateway’s data; as its owner, run: ${command}`);
+  } else if (isIncomplete) {
+    logger?.warn({ dataDir }, `the data directory is too large to check its permissions at start; run: ${command}`);
   }
 }
 
-/** Whether others use the directory too, such as /tmp, or one with other programs' directories in it; its rights stay. */
+/** Whether others use the directory, such as /tmp, or it contains other programs' directories. Its permissions are then not changed. */
 function isShared(root: string, names: readonly string[]): boolean {
   if ((modeOf(root) & 0o1000) !== 0) return true;
   return names.some(
@@ -138,12 +135,11 @@ function isShared(root: string, names: readonly string[]): boolean {
   );
 }
 
-class Walk {
-  /** Paths that other users may reach and whose rights could not be set. */
+class PermissionScan {
+  /** Paths that other users can access and whose permissions could not be set. */
   readonly failed: string[] = [];
-  /** The first path that every user may write to. */
-  openToAll: string | null = null;
-  isCutShort = false;
+  worldWritable: string | null = null;
+  isIncomplete = false;
   readonly #rights: Rights;
   #entries = 0;
 
@@ -151,36 +147,36 @@ class Walk {
     this.#rights = rights;
   }
 
-  /** `isReached`: every user may enter the directories above. */
+  /** `isReached`: every user can enter the parent directories. */
   visit(path: string, isReached: boolean): void {
     if (++this.#entries > ENTRIES_MAX) {
-      this.isCutShort = true;
+      this.isIncomplete = true;
       return;
     }
     let stats: ReturnType<typeof lstatSync>;
     try {
       stats = lstatSync(path);
-      // What a link leads to may be anything.
+      // Symbolic links are not followed.
       if (stats.isDirectory()) {
-        const left = this.mend(path, DIRECTORY_MODE, stats.mode, isReached);
+        const left = this.restrict(path, DIRECTORY_MODE, stats.mode, isReached);
         const isEntered = isReached && (left & EVERYBODY_ENTERS) !== 0;
         for (const name of readdirSync(path)) this.visit(join(path, name), isEntered);
       } else if (stats.isFile()) {
-        this.mend(path, FILE_MODE, stats.mode, isReached);
+        this.restrict(path, FILE_MODE, stats.mode, isReached);
       }
     } catch (error) {
-      // A file of the gateway that was deleted meanwhile, or a directory of another user.
+      // A file was deleted meanwhile, or the directory belongs to another user.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.failed.push(path);
     }
   }
 
-  /** Sets the rights of a path, and returns those that it has in the end. */
-  mend(path: string, mode: number, given = modeOf(path), isReached = true): number {
+  /** Sets the permissions of a path and returns the resulting ones. */
+  restrict(path: string, mode: number, given = modeOf(path), isReached = true): number {
     if ((given & OTHERS) === 0) return given;
     try {
       this.#rights.change(path, mode);
     } catch {
-      // This user is not the owner, or the file system has no rights: those that are read in the end count.
+      // This user is not the owner, or the file system has no permissions; the mode is read again below.
     }
     const left = modeOf(path);
     if ((left & OTHERS) !== 0 && isReached) this.#report(path, left);
@@ -195,7 +191,7 @@ class Walk {
 
   #report(path: string, mode: number): void {
     this.failed.push(path);
-    if ((mode & EVERYBODY_WRITES) !== 0) this.openToAll ??= path;
+    if ((mode & EVERYBODY_WRITES) !== 0) this.worldWritable ??= path;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Lane, Queryable } from './database.ts';
 import { StatementError } from './errors.ts';
 
-/** Runs a transaction that is rolled back if its result is a refusal. */
+/** Runs a transaction that is rolled back if it returns a refusal. */
 export async function orRolledBack<Refusal extends string>(
   database: Lane,
   work: (transaction: Queryable) => Promise<Refusal | null>,
@@ -19,7 +19,7 @@ export async function orRolledBack<Refusal extends string>(
   }
 }
 
-/** Two transactions at once gave the same sign-in name; the second one learns of it by the index. */
+/** The unique index that detects two concurrent transactions with the same sign-in name. */
 const SIGN_IN_NAMES = 'users_by_sign_in_name';
 
 class RolledBack extends Error {

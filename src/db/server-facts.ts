@@ -11,17 +11,16 @@ import {
 } from './table.ts';
 
 const FACTS = selection({
-  /** Such as `18.1`. */
   version: textColumn(`current_setting('server_version') as version`),
   major: intColumn(`current_setting('server_version_num')::int / 10000 as major`),
-  /** Whether it only follows another server, and takes no writes. */
+  /** Whether it is a standby, which accepts no writes. */
   isStandby: booleanColumn('pg_is_in_recovery() as standby'),
-  /** The settings that let acknowledged charges be lost in a crash or a power cut, such as `fsync = off`. */
+  /** Settings that can lose acknowledged charges in a crash or power cut, such as `fsync = off`. */
   unsafeSettings: jsonbColumn<readonly string[]>(`to_jsonb(array(
     select name || ' = ' || setting from pg_settings
     where name in ('fsync', 'synchronous_commit', 'full_page_writes') and setting = 'off' order by name
   )) as unsafe`),
-  /** On Citus: how often transactions are recovered that were cut off between their two phases; negative: never. Otherwise `null`. */
+  /** On Citus: the interval at which interrupted two-phase transactions are recovered; negative: never. Otherwise `null`. */
   twoPhaseRecoveryMs: orNull(
     intColumn(`(select setting::int from pg_settings where name = 'citus.recover_2pc_interval'
     and exists (select from pg_extension where extname = 'citus')) as recovery_ms`),
@@ -29,7 +28,7 @@ const FACTS = selection({
   nowMs: instantColumn('clock_timestamp() as now'),
 });
 
-/** What the gateway relies on of a database server, and could be set otherwise. */
+/** Properties of a database server that the gateway relies on and that may be configured differently. */
 export type ServerFacts = RowOf<typeof FACTS>;
 
 const readFacts: Statement = { name: 'server-facts.read', text: `select ${FACTS.list}` };

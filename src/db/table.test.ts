@@ -24,7 +24,7 @@ describe('descriptions of columns', () => {
     allowed: selection({ models: orNull(listColumn('allowed_models')) }),
   });
 
-  it('list columns as statements select them: of no table, of one, or as they say themselves', () => {
+  it('list columns for statements: without a table, with one, or with their own', () => {
     assert.equal(keys.list, 'id, revoked_at is not null as is_revoked, to_jsonb(allowed_models) as allowed_models');
     assert.equal(
       keys.of('k'),
@@ -38,7 +38,7 @@ describe('descriptions of columns', () => {
     assert.equal(found.list, `${keys.of('k')}, a.name as account_name, a.email`);
   });
 
-  it('make rows of what statements return, nested fields and nulls too', () => {
+  it('convert returned rows, including nested fields and nulls', () => {
     const stored = { id: 'key_1', is_revoked: false, allowed_models: null, more: 1 };
     assert.deepEqual(keys.read(stored), { id: 'key_1', isRevoked: false, allowed: { models: null } });
     assert.deepEqual(keys.all([stored]), [keys.first([stored])]);
@@ -47,7 +47,7 @@ describe('descriptions of columns', () => {
     assert.equal(selection({ length: keys.from('k').to(({ id }) => id.length) }).read(stored).length, 5);
   });
 
-  it('write what they have read', () => {
+  it('write back what they have read', () => {
     const columns = tableColumns({
       text: textColumn('a'),
       actor: tableColumns({ count: countColumn('b'), atMs: instantColumn('c') }),
@@ -76,7 +76,7 @@ describe('descriptions of columns', () => {
     assert.match(columns.parameters(3), /^\$3::text, \$4::bigint, \$5::timestamptz, /);
   });
 
-  it('refuse two columns with one name, and rows that lack one', () => {
+  it('refuse duplicate column names, and rows that lack a column', () => {
     assert.throws(
       () => selection({ id: textColumn('k.id'), accountId: textColumn('a.id') }),
       /two columns have one name/,

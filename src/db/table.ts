@@ -3,12 +3,12 @@ import { type SqlValue, type Statement, type StoredRow, toArray } from './databa
 import { JsonRows, type WrittenColumn } from './json-rows.ts';
 
 /**
- * How a store describes the columns of what it reads and writes, once: the type of a row, the lists of columns in statements, and how
- * rows are read and written follow from the description.
+ * Describes the columns that a store reads and writes. Row types, column lists of statements, and the conversion of rows are derived from
+ * the description.
  *
  *     const users = selection({
  *       id: textColumn('u.id'),
- *       // What whoever made the user has said.
+ *       // As entered by the creator of the user.
  *       email: orNull(textColumn('u.email')),
  *       hasPassword: booleanColumn('u.password_hash is not null as has_password'),
  *     });
@@ -17,39 +17,36 @@ import { JsonRows, type WrittenColumn } from './json-rows.ts';
  *     const user = users.first(await database.query(selectUser, [id]));
  */
 
-/** A column: how it is selected, its type in parameters, and how a field of a row is read from it and written to it. */
+/** A column: how to select it, its type as a parameter, and how to read and write its values. */
 export interface Column<Value> {
-  /** In the rows of a statement. */
+  /** The name in a statement's rows. */
   readonly name: string;
   readonly type: string;
-  /** SQL: for a list. `table` is that of a column that names none, such as `u.`, or empty. */
+  /** SQL for a column list. `table` is the prefix for a column without its own table, such as `u.`, or empty. */
   select(table: string): string;
-  /** How a field is made of what is stored, and the reverse. `null`: they are the same, and so is `null`, which comes to neither. */
+  /** Convert between stored value and field; `null`: they are identical. Null values are not passed to either function. */
   readonly read: ((stored: unknown) => Value) | null;
   readonly write: ((value: never) => SqlValue) | null;
 }
 
-/** What each field of a row is made of: a column, or columns of its own. */
 type Fields = { readonly [field: string]: Column<unknown> | Selection<unknown> };
 
-/** The type of the rows of fields. */
 export type RowOfFields<Of extends Fields> = {
   readonly [Field in keyof Of]: ReturnType<NonNullable<Of[Field]['read']>>;
 };
 
-/** The type of the rows that a description reads. */
 export type RowOf<Of extends { read(stored: StoredRow): unknown }> = ReturnType<Of['read']>;
 
-/** What a statement selects: its list of columns, and how rows are made of what it returns. */
+/** The columns that a statement selects, and the conversion of its rows. */
 export class Selection<Row> {
   readonly fields: Fields;
-  /** Those of nested fields too, in the order of the list. */
+  /** Includes columns of nested fields, in list order. */
   readonly columns: readonly Column<unknown>[];
   readonly #own: readonly { readonly field: string; readonly name: string; readonly read: Column<unknown>['read'] }[];
   readonly #nested: readonly (readonly [field: string, selection: Selection<unknown>])[];
   readonly #make: ((row: never) => Row) | null;
 
-  /** `make`: of the fields, what a row is; `null`: a row is its fields. */
+  /** `make` converts the fields to a row; `null`: the row consists of the fields. */
   constructor(fields: Fields, make: ((row: never) => Row) | null = null) {
     const entries = Object.entries(fields);
     this.fields = fields;
@@ -63,17 +60,17 @@ export class Selection<Row> {
     if (new Set(names).size < names.length) throw new Error(`two columns have one name: ${names.join(', ')}`);
   }
 
-  /** SQL: for `select` and `returning`. */
+  /** SQL for `select` and `returning`. */
   get list(): string {
     return this.columns.map((column) => column.select('')).join(', ');
   }
 
-  /** SQL: as `list`, of a table that the statement calls so. */
+  /** SQL like `list`, with a table alias. */
   of(table: string): string {
     return this.columns.map((column) => column.select(`${table}.`)).join(', ');
   }
 
-  /** The same columns of a table that statements call so, as a part of a list. */
+  /** The same columns with a table alias, for use in another list. */
   from(table: string): Selection<Row> {
     const fields = Object.entries(this.fields).map(([field, of]) => [
       field,
@@ -82,7 +79,7 @@ export class Selection<Row> {
     return new Selection(Object.fromEntries(fields) as Fields, this.#make);
   }
 
-  /** The same columns, of which something else is made. */
+  /** The same columns, converted to another value. */
   to<Made>(make: (row: Row) => Made): Selection<Made> {
     const own = this.#make;
     return new Selection<Made>(this.fields, own === null ? make : (row: never) => make(own(row)));
@@ -91,7 +88,7 @@ export class Selection<Row> {
   read(stored: StoredRow): Row {
     const row: Record<string, unknown> = {};
     const own = this.#own;
-    // Every call reads several rows, so this goes without an iterator.
+    // Runs several times per call, so it avoids an iterator.
     for (let i = 0; i < own.length; i++) {
       const { field, name, read } = own[i]!;
       const value = stored[name];
@@ -106,25 +103,23 @@ export class Selection<Row> {
     return rows.map((row) => this.read(row));
   }
 
-  /** `null` if there is none. */
   first(rows: readonly StoredRow[]): Row | null {
     return rows.length === 0 ? null : this.read(rows[0]!);
   }
 }
 
-/** Describes what is only read. */
 export function selection<const Of extends Fields>(fields: Of): Selection<RowOfFields<Of>> {
   return new Selection(fields);
 }
 
-/** The columns of a table in one order: what is read, and what is written. */
+/** The columns of a table in a fixed order, for reading and writing. */
 export class TableColumns<Row extends object> extends Selection<Row> {
   readonly names: readonly string[];
-  /** As one parameter of a statement that writes them. */
+  /** All rows as one parameter of a statement. */
   readonly rows: JsonRows<Row>;
   readonly #written: readonly WrittenColumn[];
 
-  /** Nested fields have columns alone. */
+  /** Nested fields may contain only columns. */
   constructor(fields: Fields) {
     super(fields);
     this.names = this.columns.map(({ name }) => name);
@@ -140,12 +135,11 @@ export class TableColumns<Row extends object> extends Selection<Row> {
     this.rows = new JsonRows(this.#written);
   }
 
-  /** SQL: a parameter for each column, from a number on: `$1::text, …`. */
+  /** SQL: a parameter for each column, starting at a number: `$1::text, …`. */
   parameters(first = 1): string {
     return this.columns.map(({ type }, i) => `$${i + first}::${type}`).join(', ');
   }
 
-  /** For `parameters`. */
   valuesOf(row: Row): SqlValue[] {
     const fields = row as Readonly<Record<string, unknown>>;
     return this.#written.map(({ within, field, write }) => {
@@ -155,21 +149,18 @@ export class TableColumns<Row extends object> extends Selection<Row> {
   }
 }
 
-/** Describes what is read and written. */
 export function tableColumns<const Of extends Fields>(fields: Of): TableColumns<RowOfFields<Of>> {
   return new TableColumns(fields);
 }
 
-/** Fields that decisions change in place. */
+/** Fields that decisions modify in place. */
 export type Changing<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
 /** A table whose rows are read, changed by a decision, and written back. */
 export class CountedTable<Terms extends object, Counts extends object> {
-  /** All columns. */
   readonly columns: TableColumns<Terms & Counts>;
-  /** What `update` takes: the key and what is counted. */
+  /** The columns of `update`: key and counts. */
   readonly written: TableColumns<Terms & Counts>;
-  /** What is counted alone. */
   readonly counts: Selection<Counts>;
   readonly #update: string;
   readonly #counts: readonly (keyof Counts)[];
@@ -188,12 +179,11 @@ where ${Object.values(keyColumns)
       .join(' and ')}`;
   }
 
-  /** Writes what is counted back, to rows that exist, as `written.rows` has them. Plan: primary key. */
+  /** Writes the counts back to existing rows, passed as `written.rows`. */
   update(name: string): Statement {
     return { name, text: this.#update };
   }
 
-  /** Whether anything that is counted differs. */
   hasChanged(before: Counts, after: Counts): boolean {
     for (const field of this.#counts) if (before[field] !== after[field]) return true;
     return false;
@@ -202,7 +192,7 @@ where ${Object.values(keyColumns)
 
 type ColumnsByField = { readonly [field: string]: Column<unknown> };
 
-/** Describes a table of which decisions change `counts` in place. `key`: fields of the primary key. */
+/** Describes a table whose `counts` decisions modify in place. `key`: the fields of the primary key. */
 export function countedTable<const Terms extends ColumnsByField, const Counts extends ColumnsByField>(
   name: string,
   of: { readonly key: readonly (keyof Terms & string)[]; readonly terms: Terms; readonly counts: Counts },
@@ -236,22 +226,19 @@ export const textColumn = <Value extends string = string>(sql: string): Column<V
 
 export const booleanColumn = (sql: string): Column<boolean> => column('boolean', sql);
 
-/** An amount. */
 export const bigintColumn = (sql: string): Column<bigint> => column('bigint', sql);
 
 export const intColumn = (sql: string): Column<number> => column('int', sql);
 
-/** A number that stays far below 2⁵³. */
+/** An integer below 2⁵³. */
 export const countColumn = (sql: string): Column<number> => column('bigint', sql, Number);
 
 /** An instant in milliseconds. */
 export const instantColumn = (sql: string): Column<number> => column<number>('timestamptz', sql, Number, toTimestamp);
 
-/** An instant. */
 export const dateColumn = (sql: string): Column<Date> =>
   column<Date>('timestamptz', sql, null, (value) => toTimestamp(value.getTime()));
 
-/** Bytes. */
 export const bytesColumn = (sql: string): Column<Buffer> =>
   column<Buffer>(
     'bytea',
@@ -260,14 +247,12 @@ export const bytesColumn = (sql: string): Column<Buffer> =>
     (value) => `\\x${value.toString('hex')}`,
   );
 
-/** A value as JSON in a column of text. */
 export const jsonColumn = <Value>(sql: string): Column<Value> =>
   column<Value>('text', sql, (stored: string) => JSON.parse(stored) as Value, JSON.stringify);
 
-/** A value in a column of JSON. */
 export const jsonbColumn = <Value>(sql: string): Column<Value> => column<Value>('jsonb', sql, null, JSON.stringify);
 
-/** A list in a column `text[]`. It is read as JSON, which is parsed to a value. */
+/** A list in a `text[]` column, read as JSON for parsing. */
 export const listColumn = <Value extends string = string>(name: string): Column<readonly Value[]> => ({
   ...column<readonly Value[]>('text[]', name, null, toArray),
   select: (table) => `to_jsonb(${table}${name}) as ${name}`,

@@ -13,12 +13,12 @@ const terms: AccountTerms = {
   plans: new Map([['pro', { name: 'Pro', quotaTokens: 1_000, periodDays: 30, weeklyCalls: 10 }]]),
 };
 
-/** An account whose states are kept as the store does. */
+/** Keeps the states of an account as the store does. */
 class Account {
   readonly states = new Map<string, NoticeState>();
   entryNo = 0n;
 
-  /** Returns what is said at a change. */
+  /** Returns the notices caused by a change. */
   look(given: Partial<AccountFacts>, changed: Partial<AccountTerms> = {}): string[] {
     const facts: AccountFacts = {
       accountId: 'acct_1',
@@ -54,8 +54,8 @@ class Account {
   }
 }
 
-describe('the notice of a low balance', () => {
-  it('comes once when the balance falls below the threshold, and again after it was well above', () => {
+describe('the notice balance.low', () => {
+  it('is sent once when the balance falls below the threshold, and again after it rose well above', () => {
     const account = new Account();
     assert.deepEqual(
       [100, 10, 9.99, 9, 10.01, 9, 11, 9.5, 11.01, 9, 2].map((yuan) => account.balance(yuan)),
@@ -63,20 +63,20 @@ describe('the notice of a low balance', () => {
     );
   });
 
-  it('has the threshold of the account before that of the configuration', () => {
+  it('prefers the threshold of the account over the configured one', () => {
     const account = new Account();
     assert.equal(account.balance(30, 50n * YUAN), 'balance.low acct_1 1');
     assert.equal(account.balance(8, 0n), '');
     assert.equal(account.balance(-0.01, 0n), 'balance.low acct_1 3');
   });
 
-  it('does not come if there is no threshold, or nothing was ever on the account', () => {
+  it('is not sent without a threshold, or if the account was never topped up', () => {
     const account = new Account();
     assert.deepEqual(account.look({ balanceNano: 0n }, { lowBalanceNano: null }), []);
     assert.deepEqual(account.look({ balanceNano: 0n, lastEntryNo: 0n }), []);
   });
 
-  it('says what the balance and the threshold are', () => {
+  it('contains the balance and the threshold', () => {
     const facts = {
       accountId: 'acct_1',
       balanceNano: 9_500_000_000n,
@@ -89,8 +89,8 @@ describe('the notice of a low balance', () => {
   });
 });
 
-describe('the notice of a plan that is nearly used', () => {
-  it('comes once for each share of a period, the highest that is reached', () => {
+describe('the notice plan.nearly_used', () => {
+  it('is sent once per percentage and period, for the highest one reached', () => {
     const account = new Account();
     const said = [799, 800, 850, 999, 1_000, 1_200].map((periodTokens) => account.plan({ periodTokens }).join());
     assert.deepEqual(said, [
@@ -104,7 +104,7 @@ describe('the notice of a plan that is nearly used', () => {
     assert.deepEqual(new Account().plan({ periodTokens: 1_500 }), ['plan.nearly_used tokens sub_1 0 100']);
   });
 
-  it('comes anew in the next week, and not for a count of the last one', () => {
+  it('is sent again in the next week, and ignores the count of the last week', () => {
     const account = new Account();
     const nextWeekMs = START_MS + 8 * DAY_MS;
     assert.deepEqual(account.plan({ weekCalls: 8 }), ['plan.nearly_used weekly_calls sub_1 0 80']);
@@ -114,7 +114,7 @@ describe('the notice of a plan that is nearly used', () => {
     ]);
   });
 
-  it('does not come again if a failed call gave its place back', () => {
+  it('is not repeated after a failed call freed its place', () => {
     const account = new Account();
     assert.deepEqual(
       [10, 9, 7, 8, 10].map((weekCalls) => account.plan({ weekCalls }).join()),
@@ -122,13 +122,13 @@ describe('the notice of a plan that is nearly used', () => {
     );
   });
 
-  it('does not come for a plan that has ended or is not offered any more', () => {
+  it('is not sent for a plan that has ended or is no longer configured', () => {
     const account = new Account();
     assert.deepEqual(account.plan({ periodTokens: 1_000 }, START_MS + 61 * DAY_MS), []);
     assert.deepEqual(account.look({ subscriptions: [] }), []);
   });
 
-  it('says when the period ends, which the plan may do before', () => {
+  it('contains the end of the period, or of the plan if that is earlier', () => {
     const subscription = {
       ...{ id: 'sub_1', planId: 'pro', startsAtMs: START_MS, endsAtMs: START_MS + 5 * DAY_MS },
       ...{ weekBeganAtMs: START_MS, weekCalls: 9, periodBeganAtMs: START_MS, periodTokens: 0 },

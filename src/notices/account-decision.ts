@@ -2,13 +2,11 @@ import { countedPeriod } from '../accounting/counts/counted-since.ts';
 import { formatYuan } from '../lib/yuan.ts';
 import type { DueNotice } from './notice.ts';
 
-/** What an account has and uses now. */
 export interface AccountFacts {
   readonly accountId: string;
   readonly balanceNano: bigint;
-  /** The number of its newest ledger entry. */
   readonly lastEntryNo: bigint;
-  /** The account's own threshold; `null` where the configuration's applies. */
+  /** The account's own threshold; `null`: the configured one applies. */
   readonly lowBalanceNano: bigint | null;
   readonly subscriptions: readonly SubscriptionFacts[];
 }
@@ -24,20 +22,20 @@ export interface SubscriptionFacts {
   readonly periodTokens: number;
 }
 
-/** What was said of a subject and is still so. A subject without a state: nothing was said. */
+/** The last notified level of a subject, while it still applies. A subject without a state has not been notified. */
 export interface NoticeState {
   readonly accountId: string;
   readonly subject: string;
-  /** The period that the level is of; empty if there are none. */
+  /** The period to which the level belongs; empty if the subject has no periods. */
   readonly occurrence: string;
   readonly level: number;
 }
 
 export interface AccountTerms {
   readonly nowMs: number;
-  /** `null`: accounts without a threshold of their own have none. */
+  /** `null`: only accounts with their own threshold have one. */
   readonly lowBalanceNano: bigint | null;
-  /** Percents of a plan's quota, in rising order. */
+  /** Percentages of a plan's quota, in ascending order. */
   readonly planPercents: readonly number[];
   readonly plans: ReadonlyMap<string, NoticedPlan>;
 }
@@ -51,9 +49,7 @@ interface NoticedPlan {
 
 export interface AccountDecision {
   readonly notices: readonly DueNotice[];
-  /** Replace the states of their subjects. */
   readonly states: readonly NoticeState[];
-  /** Subjects whose state ends. */
   readonly cleared: readonly string[];
 }
 
@@ -61,7 +57,7 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 const BALANCE = 'balance';
 
-/** Which notices of an account are due, given what was said before: each threshold once, until there is reason to say it again. */
+/** Decides which notices of an account are due. Each threshold is notified once, until it can be crossed again. */
 export function decideAccount(
   facts: AccountFacts,
   states: ReadonlyMap<string, NoticeState>,
@@ -80,17 +76,17 @@ export function decideAccount(
 
 const NOTHING: AccountDecision = { notices: [], states: [], cleared: [] };
 
-/** Low until it is a tenth above the threshold again, so that a balance that hovers there is said once. */
+/** A low balance stays low until it exceeds the threshold by a tenth, so that a balance near the threshold causes one notice. */
 function decideBalance(
   { accountId, balanceNano, lastEntryNo }: AccountFacts,
-  isSaid: boolean,
+  isNotified: boolean,
   thresholdNano: bigint | null,
 ): AccountDecision {
-  if (isSaid) {
+  if (isNotified) {
     const isOver = thresholdNano === null || balanceNano > thresholdNano + thresholdNano / 10n;
     return isOver ? { ...NOTHING, cleared: [BALANCE] } : NOTHING;
   }
-  // An account that was never topped up has nothing that could become low.
+  // A balance that was never topped up cannot fall below the threshold.
   if (thresholdNano === null || balanceNano >= thresholdNano || lastEntryNo === 0n) return NOTHING;
   return {
     cleared: [],
@@ -131,9 +127,9 @@ function decidePlan(
     const reached = planPercents.findLast((each) => each <= percent) ?? 0;
     const subject = `${name} ${id}`;
     const state = states.get(subject);
-    const said = state?.occurrence === String(occurrence) ? state.level : 0;
-    // A failed call gives its place in the week back: what was said stays said.
-    if (reached <= said) return NOTHING;
+    const notified = state?.occurrence === String(occurrence) ? state.level : 0;
+    // A failed call frees its place in the week, but the notice is not repeated.
+    if (reached <= notified) return NOTHING;
     return {
       cleared: [],
       states: [{ accountId, subject, occurrence: String(occurrence), level: reached }],
@@ -161,7 +157,7 @@ function decidePlan(
   });
 }
 
-/** Counters are of the period that a call was counted in last; if another one has begun, nothing of it is used. */
+/** Counters belong to the period of the last counted call; in a later period nothing is used yet. */
 function measuresOf(
   { startsAtMs, weekBeganAtMs, weekCalls, periodBeganAtMs, periodTokens }: SubscriptionFacts,
   { quotaTokens, periodDays, weeklyCalls }: NoticedPlan,

@@ -6,7 +6,7 @@ import { createAccountFinder } from './account-finder.ts';
 import type { AccountNoticeStore } from './account-notice-store.ts';
 
 describe('the finder of notices', () => {
-  it('ends with its node, however much waits', { timeout: 10_000 }, async () => {
+  it('stops with its node, however long the queue is', { timeout: 10_000 }, async () => {
     const clock = { nowMs: () => Date.parse('2026-11-20T12:00:00Z') };
     const ids = createIds(clock);
     let slices = 0;
@@ -15,7 +15,7 @@ describe('the finder of notices', () => {
       begun = resolve;
     });
     const accounts: AccountNoticeStore = {
-      // More than any node can look at; the last one only so that a failure ends.
+      // More than any node can process; bounded only so that a failing test ends.
       noticeChanges: async () => {
         begun();
         return ++slices < 100_000 ? 'more' : 'idle';

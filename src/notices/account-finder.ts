@@ -6,26 +6,22 @@ import type { SliceResult } from './finder-lock-store.ts';
 import type { NewNotices } from './notice-store.ts';
 
 interface AccountFinderParts {
-  /** Of one partition. */
   readonly accounts: AccountNoticeStore;
-  /** What decides which notices are due; read anew at each slice. */
   readonly terms: () => Omit<AccountTerms, 'nowMs'>;
-  /** How notices are stored, read anew each time. */
   readonly options: () => NewNotices;
   readonly logger: Logger;
-  /** Notices may have been stored. */
   readonly onNotices: () => void;
   readonly intervalMs: number;
 }
 
 /**
- * Finds what the accounts of a partition are told of: in the background, slice by slice, from what changed since it last looked. No call
- * waits for it, or tells it anything. Each partition has one of its own, so one that fails, or says nothing, keeps no other waiting.
+ * Finds due notices of a partition's accounts in the background, in batches, from the queue of changed accounts. Calls do not wait for it.
+ * Each partition has its own finder, so that an unavailable partition does not delay the others.
  */
 export function createAccountFinder(parts: AccountFinderParts): BackgroundJob {
   const { accounts, terms, options, logger, onNotices, intervalMs } = parts;
 
-  async function lookAtChanges(): Promise<SliceResult> {
+  async function processBatch(): Promise<SliceResult> {
     const now = options();
     return accounts.noticeChanges(
       (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: now.atMs }),
@@ -36,11 +32,11 @@ export function createAccountFinder(parts: AccountFinderParts): BackgroundJob {
   return createBackgroundJob({
     intervalMs,
     async run(isStopping) {
-      // A node that stops leaves what is left to the next one: it is in the database.
-      while (!isStopping() && (await lookAtChanges()) === 'more') onNotices();
+      // What remains in the queue is left to the next node.
+      while (!isStopping() && (await processBatch()) === 'more') onNotices();
     },
     logger,
-    failing: 'notices of accounts could not be looked for; it is tried again, and calls go on',
-    recovered: 'notices of accounts are looked for again',
+    failing: 'failed to find account notices; retrying (calls are not affected)',
+    recovered: 'account notices are found again',
   });
 }

@@ -8,18 +8,18 @@ import { addNotices, type NewNotices } from './notice-store.ts';
 import { readThresholds } from './threshold-store.ts';
 
 /**
- * The SQL that finds the notices of accounts of a partition. One transaction deletes changes of accounts from the queue, reads the thresholds
- * of these accounts from the directory, and writes their notice states and their notices with deliveries.
+ * Finds the notices of a partition's accounts. One transaction takes changed accounts from the queue, reads their thresholds from the
+ * directory, and writes their notice states, notices and deliveries.
  */
 
 /**
- * Rows of the queue in a slice: one has the accounts of some batches of calls, or a single one. No further row is taken behind so
- * many accounts. Many small rows at a time, because each slice goes over the dead rows of those before it.
+ * Limits of a batch of queue rows. A row contains the accounts of one or several call batches; no row is taken beyond this many accounts.
+ * Large batches are cheaper because each one scans past the dead rows of the batches before.
  */
 const CHANGES_ROWS = 500;
 const CHANGES_ACCOUNTS = 1_000;
 
-/** Avoids a transaction in rounds that find nothing. Plan: reads the start of the queue, which is short, as the next one. */
+/** Avoids a transaction if the queue is empty. */
 const findChanges: Statement = { name: 'notices.find-changes', text: 'select from account_changes limit 1' };
 
 const takeChanges: Statement = {
@@ -39,7 +39,6 @@ const BALANCES = selection({
   lastEntryNo: bigintColumn('last_entry_no'),
 });
 
-/** Plan: primary key, as the next one. */
 const selectBalances: Statement = {
   name: 'notices.select-balances',
   text: `select ${BALANCES.list} from balances where account_id = any ($1::text[])`,
@@ -57,7 +56,6 @@ const SUBSCRIPTIONS = selection({
   periodTokens: countColumn('period_tokens'),
 });
 
-/** Plan: primary key, the subscriptions of each account. */
 const selectSubscriptions: Statement = {
   name: 'notices.select-subscriptions',
   text: `select ${SUBSCRIPTIONS.list}
@@ -71,7 +69,6 @@ const STATES = tableColumns({
   level: countColumn('level'),
 });
 
-/** Plan: primary key. */
 const selectStates: Statement = {
   name: 'notices.select-states',
   text: `select ${STATES.list} from notice_states where account_id = any ($1::text[])`,
@@ -92,10 +89,9 @@ where s.account_id = v.account_id and s.subject = v.subject`,
 
 export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 
-/** @param number that of the partition. */
 export function createAccountNoticeStore(partition: PartitionLane, number = 0) {
   return {
-    /** Takes some accounts from the queue, and stores what is decided on them. One node at a time does so. */
+    /** Takes accounts from the queue and stores the decisions about them. Only one node at a time does this. */
     async noticeChanges(
       decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
       options: NewNotices,

@@ -4,11 +4,11 @@ import { countColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection,
 import type { Notice } from './notice.ts';
 
 /**
- * The SQL of deliveries. A receiver for which something is pending has a row in `notice_receivers`; a node that takes it has a
- * lease on it, and sends its notices one after the other. Where that node dies, the lease runs out and another one goes on.
+ * Stores deliveries. A receiver with pending deliveries has a row in `notice_receivers`. A node claims the receiver with a lease and sends
+ * its notices one after the other. If the node dies, the lease expires and another node continues.
  */
 
-/** Receivers that share what is sent at a time: those of operators, of accounts, and mail. */
+/** Classes of receivers with separate concurrency limits. */
 export const CHANNELS = ['operators', 'accounts', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
@@ -18,10 +18,10 @@ const CLAIMED = selection({
   channel: textColumn<Channel>('t.channel'),
 });
 
-/** A receiver that a node sends to, until the lease ends or runs out. */
+/** A node's claim on a receiver, until it is released or expires. */
 export type Lease = RowOf<typeof CLAIMED>;
 
-/** Plan: notice_receivers_due, of each channel. */
+/** Uses notice_receivers_due for each channel. */
 const claim: Statement = {
   name: 'deliveries.claim',
   text: `with due as (
@@ -36,7 +36,6 @@ update notice_receivers t set lease_id = $4, leased_until = $5 from due where t.
 returning ${CLAIMED.list}`,
 };
 
-/** A notice to be sent. */
 const PENDING = selection({
   notice: selection({
     id: textColumn('d.notice_id'),
@@ -47,7 +46,7 @@ const PENDING = selection({
     atMs: instantColumn('n.at'),
   }),
   attempts: countColumn('d.attempts'),
-  /** Of an endpoint; `null` for mail, and where the endpoint was deleted. */
+  /** `null` for mail, and if the endpoint was deleted. */
   endpoint: selection({ url: orNull(textColumn('e.url')), secret: orNull(textColumn('e.secret')) }).to(
     ({ url, secret }) => (url === null || secret === null ? null : { url, secret }),
   ),
@@ -55,7 +54,6 @@ const PENDING = selection({
 
 export type PendingDelivery = RowOf<typeof PENDING>;
 
-/** Plan: notice_deliveries_due, primary keys. */
 const selectNext: Statement = {
   name: 'deliveries.select-next',
   text: `select ${PENDING.list}
@@ -66,13 +64,13 @@ order by d.next_attempt_at limit 1`,
 
 const HELD = selection({ leaseId: orNull(textColumn('lease_id')), failures: countColumn('failures') });
 
-/** Plan: primary key. Whoever changes what is pending of a receiver holds this lock. */
+/** This lock protects the pending deliveries of a receiver. */
 const lockReceiver: Statement = {
   name: 'deliveries.lock-receiver',
   text: `select ${HELD.list} from notice_receivers where receiver = $1 for update`,
 };
 
-/** A lease that has run out may be followed by the result of its attempt, which is true all the same. */
+/** Does not require the lease: the result of an attempt is true even if the lease has expired. */
 const recordAttempt: Statement = {
   name: 'deliveries.record-attempt',
   text: `update notice_deliveries set attempts = attempts + 1, status = $3, next_attempt_at = coalesce($4, next_attempt_at),
@@ -85,7 +83,7 @@ const setFailures: Statement = {
   text: 'update notice_receivers set failures = $2, leased_until = $3 where receiver = $1',
 };
 
-/** Plan: primary key; most successes change nothing. */
+/** Most successes update nothing. */
 const endpointSucceeded: Statement = {
   name: 'deliveries.endpoint-succeeded',
   text: 'update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null',
@@ -101,7 +99,6 @@ const disableEndpoint: Statement = {
   text: `update webhook_endpoints set status = 'disabled', status_reason = $2 where id = $1`,
 };
 
-/** Plan: notice_deliveries_due. */
 const selectEarliest: Statement = {
   name: 'deliveries.select-earliest',
   text: `select next_attempt_at from notice_deliveries where receiver = $1 and status = 'pending'
@@ -118,7 +115,6 @@ export const deleteReceiver: Statement = {
   text: 'delete from notice_receivers where receiver = $1',
 };
 
-/** Plan: notice_receivers_due, from its start. */
 const countDue: Statement = {
   name: 'deliveries.count-due',
   text: `select count(*)::int as n from (
@@ -126,20 +122,17 @@ const countDue: Statement = {
 ) due`,
 };
 
-/** What became of an attempt, and what follows. */
 export interface AttemptRecord {
   readonly noticeId: string;
   readonly status: 'delivered' | 'failed' | 'pending';
-  /** Of a notice that is pending: when it is tried again. */
   readonly nextAttemptAtMs: number | null;
   readonly lastStatus: number | null;
   readonly lastError: string | null;
   readonly atMs: number;
-  /** How long the lease goes on. */
   readonly leasedUntilMs: number;
-  /** The endpoint wants nothing any more; why. */
+  /** Why the endpoint no longer accepts notices (HTTP 410); `null` otherwise. */
   readonly goneReason: string | null;
-  /** Where every attempt of an endpoint has failed since before this instant, it is disabled, for this reason. */
+  /** If all attempts at an endpoint have failed since before `sinceMs`, the endpoint is disabled for this reason. */
   readonly failingLimit: { readonly sinceMs: number; readonly reason: string };
 }
 
@@ -147,7 +140,6 @@ export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
 export function createDeliveryStore(database: DirectoryLane) {
   return {
-    /** Takes receivers that are due, as many of each channel as are wanted. */
     async claim(wanted: Readonly<Record<Channel, number>>, nowMs: number, leaseId: string, leasedUntilMs: number) {
       const places = [toArray(CHANNELS), toArray(CHANNELS.map((channel) => wanted[channel]))];
       const values = [...places, new Date(nowMs), leaseId, new Date(leasedUntilMs)];
@@ -155,7 +147,7 @@ export function createDeliveryStore(database: DirectoryLane) {
     },
     next: async ({ receiver }: Lease, nowMs: number) =>
       PENDING.first(await database.query(selectNext, [receiver, new Date(nowMs)])),
-    /** Returns whether the lease is still ours, and the receiver gets more now. */
+    /** Returns whether the lease is still held and the receiver may get more notices. */
     record: (lease: Lease, attempt: AttemptRecord) =>
       database.transaction(async (transaction) => {
         const { noticeId, status, nextAttemptAtMs, lastStatus, lastError, atMs } = attempt;
@@ -175,8 +167,8 @@ export function createDeliveryStore(database: DirectoryLane) {
         await transaction.query(setFailures, [lease.receiver, failures, new Date(attempt.leasedUntilMs)]);
         return isSuccess;
       }),
-    /** Gives a receiver back; `restMs`: how long it gets nothing after so many failures in a row. */
-    release: (lease: Lease, nowMs: number, restMs: (failures: number) => number): Promise<void> =>
+    /** Releases a receiver, with a cooldown after consecutive failures. */
+    release: (lease: Lease, nowMs: number, cooldownMs: (failures: number) => number): Promise<void> =>
       database.transaction(async (transaction) => {
         const held = await lockHeld(transaction, lease);
         if (held === null) return;
@@ -185,11 +177,11 @@ export function createDeliveryStore(database: DirectoryLane) {
           await transaction.query(deleteReceiver, [lease.receiver]);
           return;
         }
-        const restedMs = held.failures === 0 ? nowMs : nowMs + restMs(held.failures);
-        const nextMs = Math.max(earliest.next_attempt_at.getTime(), restedMs);
+        const cooledDownMs = held.failures === 0 ? nowMs : nowMs + cooldownMs(held.failures);
+        const nextMs = Math.max(earliest.next_attempt_at.getTime(), cooledDownMs);
         await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
       }),
-    /** How many receivers are due, up to 10,000. */
+    /** The number of due receivers, at most 10,000. */
     async countDue(nowMs: number): Promise<number> {
       const [row] = await database.query<{ n: number }>(countDue, [toArray(CHANNELS), new Date(nowMs)]);
       return row!.n;
@@ -197,7 +189,7 @@ export function createDeliveryStore(database: DirectoryLane) {
   };
 }
 
-/** The receiver, locked, where the lease on it is still ours. */
+/** Locks the receiver; `null` if the lease is no longer held. */
 async function lockHeld(
   transaction: DirectoryQueryable,
   { receiver, id }: Lease,
@@ -206,7 +198,7 @@ async function lockHeld(
   return held?.leaseId === id ? held : null;
 }
 
-/** Returns whether the endpoint is disabled from now on. What is pending for it waits until it is enabled again. */
+/** Returns whether the endpoint is now disabled. Its pending deliveries wait until it is enabled again. */
 async function recordOfEndpoint(
   transaction: DirectoryQueryable,
   { receiver, channel }: Lease,
@@ -218,7 +210,7 @@ async function recordOfEndpoint(
     return false;
   }
   const [row] = await transaction.query<{ failing_since: Date }>(endpointFailed, [receiver, new Date(atMs)]);
-  // It was deleted meanwhile.
+  // The endpoint was deleted meanwhile.
   if (row === undefined) return true;
   const isFailing = row.failing_since.getTime() <= failingLimit.sinceMs;
   if (goneReason === null && !isFailing) return false;

@@ -13,15 +13,15 @@ import {
 } from './delivery-store.ts';
 import type { SendMail } from './mail-sender.ts';
 import { type Notice, payloadOf } from './notice.ts';
-import { FAILING_MAX_MS, nextAttemptMs, receiverRestMs } from './schedule.ts';
+import { FAILING_MAX_MS, nextAttemptMs, receiverCooldownMs } from './schedule.ts';
 import { failed, type SendResult, type SendWebhook } from './webhook-sender.ts';
 
-/** What a node has sent since its start, and what waits. */
+/** Deliveries of this node since its start, and the queue of all nodes. */
 export interface DeliveryFigures {
   readonly delivered: number;
   readonly failed: number;
   readonly inFlight: number;
-  /** Receivers that were due at the last look, on all nodes. */
+  /** Receivers that were due in the last round, on all nodes. */
   readonly due: number;
 }
 
@@ -30,34 +30,29 @@ export type Dispatcher = ReturnType<typeof createDispatcher>;
 interface DispatcherParts {
   readonly store: DeliveryStore;
   readonly sendWebhook: SendWebhook;
-  /** `null` if no mail is configured. */
   readonly sendMail: () => SendMail | null;
-  /** Counts a mail; returns 0, or after how many milliseconds it may be sent. */
+  /** Counts a mail; returns 0 if it may be sent, otherwise the wait in milliseconds. */
   readonly countMail: (accountId: string | null, address: string, nowMs: number) => Promise<number>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly randomSource: () => number;
   readonly logger: Logger;
   readonly intervalMs?: number;
-  /** For tests: how long attempts under way may go on where the node stops. */
   readonly graceMs?: number;
 }
 
-/** Receivers of each kind to which a node sends at a time. */
+/** Receivers that a node serves concurrently, by channel. */
 const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, accounts: 24, mail: 4 };
-/** Longer than an attempt with its records can take. */
+/** Longer than an attempt and its database writes can take. */
 const LEASE_MS = 60_000;
-/** Notices that a receiver gets before others come to their turn. */
-const TURN_NOTICES = 16;
-/** How long its turn goes on, and the attempt that is under way then: a slow one would keep its place for minutes. */
-const TURN_MS = 5_000;
+/** Notices sent to a receiver before others are served. */
+const BURST_NOTICES = 16;
+/** Time after which no further attempt starts; a slow receiver would otherwise occupy its slot for minutes. */
+const BURST_MS = 5_000;
 const INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 
-/**
- * Sends what is due. Each receiver is sent to by one node at a time, one notice after the other, so a slow one delays itself alone;
- * how many are sent to at a time is limited for each channel.
- */
+/** Sends due deliveries. One node serves a receiver at a time, one notice after the other, so a slow receiver delays only itself. */
 export function createDispatcher(parts: DispatcherParts) {
   const {
     store,
@@ -86,8 +81,9 @@ export function createDispatcher(parts: DispatcherParts) {
     for (const lease of leases) {
       const work = serve(lease)
         .catch((error) => {
-          // The lease runs out, and somebody goes on.
-          if (!isStopping) logger.warn({ err: error }, 'what became of a notice could not be stored; it is sent again');
+          // The lease expires, and a node sends the notice again.
+          if (!isStopping)
+            logger.warn({ err: error }, 'failed to record the result of a delivery; the notice is sent again');
         })
         .finally(() => {
           serving.delete(work);
@@ -109,8 +105,8 @@ export function createDispatcher(parts: DispatcherParts) {
 
   async function serve(lease: Lease): Promise<void> {
     const begunMs = clock.nowMs();
-    for (let sent = 0; sent < TURN_NOTICES && !isStopping; sent++) {
-      if (clock.nowMs() - begunMs >= TURN_MS) break;
+    for (let sent = 0; sent < BURST_NOTICES && !isStopping; sent++) {
+      if (clock.nowMs() - begunMs >= BURST_MS) break;
       const pending = await store.next(lease, clock.nowMs());
       if (pending === null) break;
       const result = await send(lease, pending);
@@ -121,15 +117,15 @@ export function createDispatcher(parts: DispatcherParts) {
         const { status, error: reason } = result;
         logger.info(
           { notice: pending.notice.id, receiver: shown(lease), status, reason },
-          'a notice was not delivered',
+          'delivery of a notice failed',
         );
       }
       if (!(await store.record(lease, recordOf(pending, result)))) break;
     }
-    await store.release(lease, clock.nowMs(), receiverRestMs);
+    await store.release(lease, clock.nowMs(), receiverCooldownMs);
   }
 
-  /** `null`: the node stops, and nothing is known of the attempt. */
+  /** `null`: the node is stopping and the result of the attempt is unknown. */
   async function send({ receiver, channel }: Lease, { notice, endpoint }: PendingDelivery): Promise<SendResult | null> {
     try {
       if (channel === 'mail') {
@@ -164,7 +160,7 @@ export function createDispatcher(parts: DispatcherParts) {
       atMs: nowMs,
       leasedUntilMs: nowMs + LEASE_MS,
       goneReason: !isDelivered && result.isGone ? result.error : null,
-      failingLimit: { sinceMs: nowMs - FAILING_MAX_MS, reason: 'Every attempt has failed for three days.' },
+      failingLimit: { sinceMs: nowMs - FAILING_MAX_MS, reason: 'All attempts failed for three days.' },
     };
   }
 
@@ -172,7 +168,7 @@ export function createDispatcher(parts: DispatcherParts) {
     intervalMs,
     run: claim,
     logger,
-    failing: 'notices cannot be sent; it is tried again, and calls go on',
+    failing: 'failed to send notices; retrying (calls are not affected)',
     recovered: 'notices are sent again',
   });
 
@@ -182,14 +178,13 @@ export function createDispatcher(parts: DispatcherParts) {
     },
     start: job.start,
     wake: job.wake,
-    /** Takes what is due, and resolves when it was tried. For tests. */
     async settle(): Promise<void> {
       do {
         await job.round();
         await Promise.all(serving.keys());
       } while (due > 0);
     },
-    /** Lets attempts under way end for a short time, then aborts them; they do not count. */
+    /** Waits briefly for attempts in flight, then aborts them; aborted attempts do not count. */
     async stop(): Promise<void> {
       isStopping = true;
       await job.stop();
@@ -201,12 +196,12 @@ export function createDispatcher(parts: DispatcherParts) {
   };
 }
 
-/** It is tried again later, as where the mail server is busy. */
-const TOO_MANY_MAILS = failed(null, 'Too many mails were sent to this address, or for this account.');
+/** Retried later, like a temporary failure of the mail server. */
+const TOO_MANY_MAILS = failed(null, 'Too many mails were sent to this address or for this account.');
 
 const NO_ENDPOINT: SendResult = { ...failed(null, 'The endpoint was deleted.'), isFinal: true };
 
-/** An address of a person does not go into the log. */
+/** E-mail addresses are not logged. */
 function shown({ receiver, channel }: Lease): string {
   return channel === 'mail' ? 'mail' : receiver;
 }

@@ -6,15 +6,12 @@ import { type Notice, type NoticeKind, TEST_KIND } from './notice.ts';
 import { countSend } from './send-rate-store.ts';
 import { ratesOfAskedSend } from './send-rates.ts';
 
-/** The SQL of webhook endpoints, and of what was sent to them, as people use it. */
-
-/** Where signed notices are sent to. */
 const ENDPOINTS = selection({
   id: textColumn('id'),
-  /** `null`: of the operators, for all accounts. */
+  /** `null`: belongs to the operators and receives notices of all accounts. */
   accountId: orNull(textColumn('account_id')),
   url: textColumn('url'),
-  /** Which kinds it gets; `null`: all that its account, or operators, hear of. */
+  /** Subscribed kinds; `null`: all kinds available to the account or the operators. */
   events: orNull(listColumn<NoticeKind>('events')),
   status: textColumn<'active' | 'disabled'>('status'),
   statusReason: orNull(textColumn('status_reason')),
@@ -26,14 +23,12 @@ export type WebhookEndpoint = RowOf<typeof ENDPOINTS>;
 
 const SECRET_ENDPOINTS = selection({ endpoint: ENDPOINTS, secret: textColumn('secret') });
 
-/** What became of a notice for an endpoint. */
 const DELIVERIES = selection({
   noticeId: textColumn('d.notice_id'),
   kind: textColumn<Notice['kind']>('n.kind'),
   at: dateColumn('n.at'),
   status: textColumn<'pending' | 'delivered' | 'failed'>('d.status'),
   attempts: countColumn('d.attempts'),
-  /** `null` if none follows. */
   nextAttemptAt: orNull(dateColumn(`case when d.status = 'pending' then d.next_attempt_at end as next_attempt_at`)),
   lastAttemptAt: orNull(dateColumn('d.last_attempt_at')),
   lastStatus: orNull(countColumn('d.last_status')),
@@ -52,7 +47,7 @@ export type InsertedEndpoint =
   | { readonly outcome: 'made' | 'repeated'; readonly endpoint: WebhookEndpoint; readonly secret: string }
   | { readonly outcome: 'key_conflict' | 'too_many' | 'unknown_account' };
 
-/** Owners have the same number as one another; whoever makes one waits for those who make another one. */
+/** Serializes creations of one owner's endpoints. */
 const lockOwner: Statement = {
   name: 'webhooks.lock-owner',
   text: `select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1, 0))`,
@@ -60,13 +55,11 @@ const lockOwner: Statement = {
 
 const accountExists: Statement = { name: 'webhooks.account-exists', text: 'select from accounts where id = $1' };
 
-/** Plan: webhook_endpoints_by_idempotency_key. */
 const selectKeyed: Statement = {
   name: 'webhooks.select-keyed',
   text: `select ${SECRET_ENDPOINTS.list} from webhook_endpoints where coalesce(account_id, '') = $1 and idempotency_key = $2`,
 };
 
-/** Plan: webhook_endpoints_by_account. */
 const countOwned: Statement = {
   name: 'webhooks.count',
   text: 'select count(*)::int as n from webhook_endpoints where account_id = $1 or ($1 is null and account_id is null)',
@@ -79,26 +72,23 @@ values ($1, $2, $3, $4, $5::text[], 'active', $6, $7)
 returning ${SECRET_ENDPOINTS.list}`,
 };
 
-/** Plan: webhook_endpoints_by_account. */
 const listOfAccount: Statement = {
   name: 'webhooks.list-of-account',
   text: `select ${ENDPOINTS.list} from webhook_endpoints
 where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
 };
 
-/** Plan: primary key. */
 const listAll: Statement = {
   name: 'webhooks.list',
   text: `select ${ENDPOINTS.list} from webhook_endpoints where ($1::text is null or id < $1) order by id desc limit $2::int`,
 };
 
-/** Plan: primary key, as the next ones. */
 const selectEndpoint: Statement = {
   name: 'webhooks.select',
   text: `select ${ENDPOINTS.list} from webhook_endpoints where id = $1`,
 };
 
-/** An endpoint that is active again has not failed yet, and neither has one at another address. */
+/** Enabling an endpoint or changing its URL resets `failing_since`. */
 const updateEndpoint: Statement = {
   name: 'webhooks.update',
   text: `update webhook_endpoints set
@@ -114,22 +104,18 @@ const deleteEndpoint: Statement = {
   text: 'delete from webhook_endpoints where id = $1 returning id',
 };
 
-/** Plan: notice_deliveries_by_receiver. */
 const deleteDeliveries: Statement = {
   name: 'webhooks.delete-deliveries',
   text: 'delete from notice_deliveries where receiver = $1',
 };
 
-/**
- * Before the endpoint is changed, in the order of an attempt that is recorded: it holds its receiver, and then writes to the
- * endpoint. Plan: primary key.
- */
+/** Taken before the endpoint changes. Recording an attempt locks in the same order: receiver, then endpoint. */
 const lockReceiver: Statement = {
   name: 'webhooks.lock-receiver',
   text: 'select from notice_receivers where receiver = $1 for update',
 };
 
-/** A receiver that rests after failures is tried at once. */
+/** Ends a cooldown: the receiver is due at once. */
 const wakeReceiver: Statement = {
   name: 'webhooks.wake-receiver',
   text: `insert into notice_receivers as r (receiver, channel, next_at) values ($1, $2, $3)
@@ -147,14 +133,14 @@ const insertDelivery: Statement = {
   text: `insert into notice_deliveries (notice_id, receiver, status, next_attempt_at) values ($1, $2, 'pending', $3)`,
 };
 
-/** A lock of the receiver comes first, so that no attempt is recorded meanwhile. */
+/** The receiver is locked first, so that no attempt is recorded meanwhile. */
 const redeliverNotice: Statement = {
   name: 'webhooks.redeliver',
   text: `update notice_deliveries set status = 'pending', attempts = 0, next_attempt_at = $3
 where notice_id = $1 and receiver = $2 returning notice_id`,
 };
 
-/** Plan: notice_deliveries_by_receiver, backwards; notices by primary key. */
+/** Uses notice_deliveries_by_receiver in descending order and the primary key of notices. */
 const listDeliveries: Statement = {
   name: 'webhooks.list-deliveries',
   text: `select ${DELIVERIES.list}
@@ -164,7 +150,7 @@ where d.receiver = $1 and ($2::text is null or d.notice_id < $2) order by d.noti
 
 export type EndpointStore = ReturnType<typeof createEndpointStore>;
 
-/** `absent`: there is no such delivery; `too_many`: tests count too. */
+/** `absent`: there is no such delivery. `too_many`: the limit of tests and redeliveries is reached. */
 export type Redelivery = 'queued' | 'absent' | 'too_many';
 
 export interface EndpointChange {
@@ -177,7 +163,7 @@ export function createEndpointStore(database: DirectoryLane) {
   return {
     insert: (endpoint: NewWebhookEndpoint, countMax: number) =>
       database.transaction((transaction) => insert(transaction, endpoint, countMax)),
-    /** Newest first; `accountId`: of one account alone. */
+    /** Newest first. `accountId`: only endpoints of this account. */
     list: async (accountId: string | null, beforeId: string | null, limit: number) =>
       ENDPOINTS.all(
         await (accountId === null
@@ -185,12 +171,12 @@ export function createEndpointStore(database: DirectoryLane) {
           : database.query(listOfAccount, [accountId, beforeId, limit])),
       ),
     find: async (id: string) => ENDPOINTS.first(await database.query(selectEndpoint, [id])),
-    /** What is absent stays. An endpoint that becomes active gets at once what waits for it. */
+    /** Absent fields keep their value. Pending deliveries of an endpoint that becomes active are sent at once. */
     update: (id: string, { url, events, status }: EndpointChange, at: Date) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);
         const list = events == null ? null : toArray(events);
-        const reason = status === 'disabled' ? 'Disabled by hand.' : null;
+        const reason = status === 'disabled' ? 'Disabled manually.' : null;
         const values = [id, url ?? null, events !== undefined, list, status ?? null, reason];
         const endpoint = ENDPOINTS.first(await transaction.query(updateEndpoint, values));
         if (endpoint === null) return null;
@@ -198,7 +184,6 @@ export function createEndpointStore(database: DirectoryLane) {
         if (status === 'disabled') await transaction.query(deleteReceiver, [id]);
         return endpoint;
       }),
-    /** Deletes an endpoint, and what was to be sent to it. */
     delete: (id: string) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);
@@ -207,7 +192,7 @@ export function createEndpointStore(database: DirectoryLane) {
         await transaction.query(deleteDeliveries, [id]);
         return deleted.length > 0;
       }),
-    /** Queues a notice for the endpoint alone; returns `false` if it has had too many of them. */
+    /** Queues a test notice for this endpoint; returns `false` if the limit is reached. */
     test: (endpoint: WebhookEndpoint, noticeId: string, at: Date) =>
       database.transaction(async (transaction) => {
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return false;
@@ -216,10 +201,10 @@ export function createEndpointStore(database: DirectoryLane) {
         await wake(transaction, endpoint, at);
         return true;
       }),
-    /** Queues a notice once more, whatever became of it. */
+    /** Queues a notice again, whatever its status. */
     redeliver: (endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery> =>
       database.transaction(async (transaction) => {
-        // Each is a request to whatever the endpoint names.
+        // Redeliveries are limited because each one sends a request to an arbitrary URL.
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return 'too_many';
         await wake(transaction, endpoint, at);
         return (await transaction.query(redeliverNotice, [noticeId, endpoint.id, at])).length > 0 ? 'queued' : 'absent';

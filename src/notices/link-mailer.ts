@@ -3,16 +3,14 @@ import type { OneTimeLink } from '../people/one-time-links.ts';
 import { type MailTerms, sendOneMail } from './mail-sender.ts';
 import { shownName } from './shown-name.ts';
 
-/** A link that works once, for the person who has the address. */
 export type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
 
 interface LinkMailerParts {
-  /** `null` if no mail is configured. */
   readonly terms: () => MailTerms | null;
   readonly logger: Logger;
 }
 
-/** Mails under way, and those that wait; links beyond that are left to whoever made them. */
+/** Limits of concurrent and queued mails. Beyond them, the link's creator has to pass it on. */
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 100;
 
@@ -26,7 +24,7 @@ export function createLinkMailer({ terms, logger }: LinkMailerParts) {
     if (current === null) return;
     try {
       const result = await sendOneMail(current, { to, ...linkText(link), id: null }, stopping.signal);
-      // Neither the link nor the address is for the log.
+      // The log contains neither the link nor the address.
       if (result.outcome === 'failed') logger.warn({ kind: link.kind, reason: result.error }, NOT_SENT);
     } catch (error) {
       if (!stopping.signal.aborted) logger.warn({ kind: link.kind, err: error }, NOT_SENT);
@@ -45,7 +43,7 @@ export function createLinkMailer({ terms, logger }: LinkMailerParts) {
   }
 
   return {
-    /** Sends a link in the background, once: it is stored nowhere, and whoever made it has it too. */
+    /** Sends a link in the background, once. It is not stored; its creator received it too. */
     send(link: LinkForMail): void {
       if (link.email === null || terms() === null) return;
       if (waiting.length >= WAITING_MAX) {
@@ -55,31 +53,31 @@ export function createLinkMailer({ terms, logger }: LinkMailerParts) {
       waiting.push(link);
       next();
     },
-    /** Ends what is under way. */
+    /** Aborts mails in flight and waits for them. */
     async stop(): Promise<void> {
-      stopping.abort(new Error('the node stops'));
+      stopping.abort(new Error('the node is stopping'));
       await Promise.all(sending);
     },
   };
 }
 
-const NOT_SENT = 'a link could not be sent by mail; whoever made it has it';
+const NOT_SENT = 'failed to mail a one-time link; its creator can still pass it on';
 
 function linkText({ kind, url, expiresAt, accountName }: LinkForMail): { subject: string; text: string } {
-  const until = `It works once, until ${expiresAt.toISOString()}.`;
+  const until = `The link works once and expires at ${expiresAt.toISOString()}.`;
   const account = accountName === null ? null : shownName(accountName);
   switch (kind) {
     case 'first_sign_in':
-      return { subject: 'Your access', text: `Choose a password by this link. ${until}\n\n${url}\n` };
+      return { subject: 'Set your password', text: `Use this link to choose a password. ${until}\n\n${url}\n` };
     case 'invitation':
       return {
         subject: `Invitation to ${account ?? 'an account'}`,
-        text: `You are invited to the account ${account ?? ''}. Accept by this link. ${until}\n\n${url}\n`,
+        text: `You are invited to the account ${account ?? ''}. Use this link to accept. ${until}\n\n${url}\n`,
       };
     case 'reset':
       return {
-        subject: 'A new password',
-        text: `Choose a new password by this link. ${until} If you did not ask for it, ignore it.\n\n${url}\n`,
+        subject: 'Reset your password',
+        text: `Use this link to choose a new password. ${until} If you did not request it, ignore this mail.\n\n${url}\n`,
       };
   }
 }

@@ -3,26 +3,23 @@ import { mailText } from './mail-text.ts';
 import type { Notice } from './notice.ts';
 import { failed, type SendResult, untilAborted } from './webhook-sender.ts';
 
-/** How a mail server is reached, and who mail is from. */
 export interface MailTerms {
   readonly host: string;
   readonly port: number;
-  /** `implicit`: TLS from the first byte; `starttls`: required before anything is said; `none`: for servers on the same machine. */
+  /** `implicit`: TLS from the first byte. `starttls`: TLS is required before any command. `none`: for servers on the same machine. */
   readonly tls: 'implicit' | 'starttls' | 'none';
   readonly user: string | null;
-  /** Secret. */
   readonly password: string | null;
   readonly from: string;
-  /** For tests: the authority of the server's certificate. */
   readonly ca?: string;
 }
 
-/** A mail of text, to one person. */
+/** A plain-text mail to one person. */
 interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The same at every attempt, so that a mail that arrives twice is known to be one; `null` if it is sent once. */
+  /** The message id, the same at every attempt so that mail programs detect duplicates; `null` if the mail is sent once. */
   readonly id: string | null;
 }
 
@@ -31,11 +28,11 @@ export type SendMail = (
   signal: AbortSignal,
 ) => Promise<SendResult>;
 
-/** For each of: connection, greeting, silence. */
+/** Timeout of each stage: connection, greeting, inactivity. */
 const STAGE_MS = 10_000;
 const DEADLINE_MS = 20_000;
 
-/** Sends a mail and returns what became of it. A connection is made for each, and ends with it. @throws the signal's reason. */
+/** Sends a mail over a connection of its own and returns the result. @throws the signal's reason. */
 export async function sendOneMail(
   { host, port, tls, user, password, from, ca }: MailTerms,
   { to, subject, text, id }: Mail,
@@ -46,7 +43,7 @@ export async function sendOneMail(
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;
   try {
-    // Most gateways send no mail, and all would have the library in memory.
+    // Loaded on demand because most gateways send no mail.
     const { createTransport } = await import('nodemailer');
     record.throwIfAborted();
     transport = createTransport({
@@ -82,7 +79,6 @@ export async function sendOneMail(
   }
 }
 
-/** Creates what sends notices by mail. */
 export function createMailSender(terms: MailTerms): SendMail {
   return ({ notice, to }, signal) => sendOneMail(terms, { to, ...mailText(notice), id: notice.id }, signal);
 }
@@ -96,11 +92,11 @@ interface SmtpError {
 function toFailure(error: unknown, isLate: boolean): SendResult {
   const { code, responseCode, command } = error as SmtpError;
   const status = typeof responseCode === 'number' ? responseCode : null;
-  // The server knows no such person, and will not tomorrow.
+  // The server rejects this recipient permanently.
   const isFinal = status !== null && status >= 500 && command === 'RCPT TO';
   const reason = isLate ? 'ETIMEDOUT' : typeof code === 'string' ? code : 'unknown';
   const words = status === null ? reason : `${reason}, ${status}`;
-  return { ...failed(status, `The mail server did not take the mail (${words}).`), isFinal };
+  return { ...failed(status, `The mail server did not accept the mail (${words}).`), isFinal };
 }
 
 function domainOf(from: string): string {

@@ -1,7 +1,6 @@
 import type { Notice } from './notice.ts';
 import { shownName } from './shown-name.ts';
 
-/** What people read of a notice: subject and text. */
 export function mailText({ kind, data, atMs, id }: Notice): { readonly subject: string; readonly text: string } {
   const shown = (name: string): string => {
     const value = String(data[name] ?? '');
@@ -18,12 +17,12 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
     case 'balance.low':
       return {
         subject: `Balance low: ${of('balanceYuan')} yuan`,
-        text: `The balance of your account is ${of('balanceYuan')} yuan, below ${of('thresholdYuan')} yuan. Calls are refused when nothing is left.`,
+        text: `The balance of your account is ${of('balanceYuan')} yuan, below ${of('thresholdYuan')} yuan. Calls are refused once the balance is used up.`,
       };
     case 'plan.nearly_used':
       return {
         subject: `${of('planName')}: ${of('percent')} % used`,
-        text: `Of your plan ${of('planName')}, ${of('used')} of ${of('limit')} ${of('measure') === 'tokens' ? 'tokens of the period' : 'calls of the week'} are used. It begins anew at ${of('resetsAt')}.`,
+        text: `Your plan ${of('planName')} has used ${of('used')} of ${of('limit')} ${of('measure') === 'tokens' ? 'tokens in this period' : 'calls this week'}. The limit resets at ${of('resetsAt')}.`,
       };
     case 'key.expiring':
       return {
@@ -33,19 +32,19 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
     case 'route.down':
       return {
         subject: `Route down: ${of('model')} at ${of('provider')}`,
-        text: `Calls of ${of('model')} at ${of('provider')} keep failing since ${of('since')}.`,
+        text: `Calls to ${of('model')} at ${of('provider')} have been failing since ${of('since')}.`,
       };
     case 'provider.refused_account':
       return {
         subject: `${of('provider')} refuses the credential ${of('credential')}`,
-        text: `The provider ${of('provider')} refuses the credential ${of('credential')}, or the account behind it, with status ${of('status')}.`,
+        text: `The provider ${of('provider')} refuses the credential ${of('credential')}, or the account it belongs to, with status ${of('status')}.`,
       };
     case 'webhook.test':
-      return { subject: 'A test', text: 'This is a test.' };
+      return { subject: 'Test', text: 'This is a test.' };
   }
 }
 
-/** Names may come from account holders. */
+/** Values may contain names chosen by customers, so line breaks and length are limited. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
 }

@@ -1,6 +1,5 @@
 import type { DueNotice } from './notice.ts';
 
-/** What a node knows by itself: the state of its routes, and of the credentials of providers. */
 export interface NodeStatus {
   readonly routes: readonly WatchedRoute[];
   readonly credentials: readonly WatchedCredential[];
@@ -11,14 +10,13 @@ interface WatchedRoute {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** Whether its breaker is closed. */
   readonly isUp: boolean;
   readonly reason: string | null;
 }
 
 interface WatchedCredential {
   readonly provider: string;
-  /** As the configuration names it; never its value. */
+  /** The credential's name in the configuration, never its value. */
   readonly name: string;
   readonly isRefused: boolean;
   readonly status: number | null;
@@ -26,48 +24,49 @@ interface WatchedCredential {
 
 interface WatchTerms {
   readonly nowMs: number;
-  /** How long a route has to be down before it is said. */
   readonly routeDownAfterMs: number;
 }
 
-/** Nodes see the same outage, each a little later, and a route may come and go: it is said once in this time. */
+/**
+ * Minimum interval between notices about the same subject. Nodes detect the same outage at different times, and a route may go up and down.
+ */
 const QUIET_MS = 3_600_000;
 
-interface Trouble {
+interface Problem {
   readonly sinceMs: number;
-  isSaid: boolean;
+  isNotified: boolean;
 }
 
 /**
- * Watches a node: tells of a route that stays down, and of a credential that its provider refuses, once until it works again.
- * It looks at what the node knows anyway, from time to time, so that no call has to tell it anything. It remembers what is
- * in trouble now, of the routes and credentials of the configuration alone.
+ * Watches a node for routes that stay down and credentials that providers refuse; each is notified once until it works again. The watch
+ * polls what the node already knows, so calls need not report anything. It remembers only present problems of configured routes and
+ * credentials.
  */
 export class NodeWatch {
-  readonly #troubles = new Map<string, Trouble>();
+  readonly #problems = new Map<string, Problem>();
   readonly #nodeId: string;
 
   constructor(nodeId: string) {
     this.#nodeId = nodeId;
   }
 
-  /** What is due now. It comes again at each look until `said` is called for it. */
-  look({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
+  /** Returns the due notices. They are returned again until `markStored` is called with them. */
+  findDue({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
-    const trouble = (subject: string, isTrouble: boolean): Trouble | null => {
-      if (!isTrouble) return null;
+    const problemOf = (subject: string, isPresent: boolean): Problem | null => {
+      if (!isPresent) return null;
       present.add(subject);
-      let known = this.#troubles.get(subject);
+      let known = this.#problems.get(subject);
       if (known === undefined) {
-        known = { sinceMs: nowMs, isSaid: false };
-        this.#troubles.set(subject, known);
+        known = { sinceMs: nowMs, isNotified: false };
+        this.#problems.set(subject, known);
       }
       return known;
     };
     for (const route of routes) {
-      const known = trouble(`route.down ${route.id}`, !route.isUp);
-      if (known === null || known.isSaid || nowMs - known.sinceMs < routeDownAfterMs) continue;
+      const known = problemOf(`route.down ${route.id}`, !route.isUp);
+      if (known === null || known.isNotified || nowMs - known.sinceMs < routeDownAfterMs) continue;
       const isModelDown = routes.every(({ model, isUp }) => model !== route.model || !isUp);
       due.push(
         this.#notice('route.down', route.id, known, {
@@ -82,8 +81,8 @@ export class NodeWatch {
     }
     for (const { provider, name, isRefused, status } of credentials) {
       const subject = `${provider} ${name}`;
-      const known = trouble(`provider.refused_account ${subject}`, isRefused);
-      if (known === null || known.isSaid) continue;
+      const known = problemOf(`provider.refused_account ${subject}`, isRefused);
+      if (known === null || known.isNotified) continue;
       due.push(
         this.#notice('provider.refused_account', subject, known, {
           provider,
@@ -93,24 +92,24 @@ export class NodeWatch {
         }),
       );
     }
-    for (const subject of this.#troubles.keys()) {
-      if (!present.has(subject)) this.#troubles.delete(subject);
+    for (const subject of this.#problems.keys()) {
+      if (!present.has(subject)) this.#problems.delete(subject);
     }
     return due;
   }
 
-  /** These are stored, or another node has said them. */
-  said(notices: readonly DueNotice[]): void {
+  /** Marks notices as stored, by this node or another one. */
+  markStored(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
-      const known = this.#troubles.get(`${kind} ${subject}`);
-      if (known !== undefined) known.isSaid = true;
+      const known = this.#problems.get(`${kind} ${subject}`);
+      if (known !== undefined) known.isNotified = true;
     }
   }
 
   #notice(
     kind: 'route.down' | 'provider.refused_account',
     subject: string,
-    { sinceMs }: Trouble,
+    { sinceMs }: Problem,
     data: DueNotice['data'],
   ): DueNotice {
     const dedupeKey = `${kind} ${subject} ${sinceMs} ${this.#nodeId}`;

@@ -4,21 +4,15 @@ import { instantColumn, type RowOf, selection, textColumn } from '../db/table.ts
 import { lockOutFinders, type SliceResult, waitForFinders } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
 
-/**
- * The SQL of notices in the directory: of keys that expire, of what a node has seen, and what stores those of accounts
- * (`account-notice-store.ts`). A notice is stored with a delivery for each of its receivers, or not at all, and once for each occurrence.
- */
+/** Stores notices in the directory. A notice is stored together with its deliveries, once per occurrence (`dedupe_key`). */
 
-/** Keys in a slice. */
 const KEYS_ROWS = 500;
-/** Notices that are deleted in a slice, with their deliveries. */
-const FORGET_ROWS = 500;
+/** Notices deleted per batch, with their deliveries. */
+const DELETED_ROWS = 500;
 
 /**
- * Stores notices that are not there yet, with a delivery for each receiver. Receivers that rest after failures go on to do so.
- *
- * Plan: notices_by_dedupe_key, notices_by_subject, webhook_endpoints_by_account, memberships_by_account,
- * users_by_operator_role.
+ * Stores notices that do not exist yet, with a delivery for each receiver. Cooldowns of receivers continue. Uses notices_by_dedupe_key,
+ * notices_by_subject, webhook_endpoints_by_account, memberships_by_account and users_by_operator_role.
  */
 const insertNotices: Statement = {
   name: 'notices.insert',
@@ -89,7 +83,6 @@ const setKeyProgress: Statement = {
   text: 'update key_expiry_progress set expires_at = $2, key_id = $3 where days_left = $1',
 };
 
-/** A key that expires soon. */
 const EXPIRING_KEYS = selection({
   accountId: textColumn('account_id'),
   id: textColumn('id'),
@@ -100,7 +93,7 @@ const EXPIRING_KEYS = selection({
 
 export type ExpiringKey = RowOf<typeof EXPIRING_KEYS>;
 
-/** Plan: api_keys_by_expiry, behind the last key that was looked at. */
+/** Uses api_keys_by_expiry, starting after the last processed key. */
 const selectExpiringKeys: Statement = {
   name: 'notices.select-expiring-keys',
   text: `select ${EXPIRING_KEYS.list} from api_keys
@@ -108,10 +101,9 @@ where expires_at is not null and revoked_at is null and (expires_at, id) > ($1, 
 order by expires_at, id limit ${KEYS_ROWS}`,
 };
 
-/** Plan: primary keys; ids sort by time. */
-const forgetNotices: Statement = {
+const deleteNotices: Statement = {
   name: 'notices.forget',
-  text: `with old as (select id from notices where id < $1 order by id limit ${FORGET_ROWS}),
+  text: `with old as (select id from notices where id < $1 order by id limit ${DELETED_ROWS}),
 deliveries as (delete from notice_deliveries d using old where d.notice_id = old.id)
 delete from notices n using old where n.id = old.id returning n.id`,
 };
@@ -119,7 +111,7 @@ delete from notices n using old where n.id = old.id returning n.id`,
 export interface NewNotices {
   readonly atMs: number;
   readonly nextId: () => string;
-  /** Whether mail is configured: without it nobody gets any. */
+  /** Whether mail is configured; without it no mail deliveries are stored. */
   readonly hasMail: boolean;
 }
 
@@ -127,7 +119,7 @@ export type NoticeStore = ReturnType<typeof createNoticeStore>;
 
 export function createNoticeStore(directory: DirectoryLane) {
   return {
-    /** Stores what is due of some keys that expire until an instant and were not looked at yet with so many days left. */
+    /** Processes one batch of keys that expire before `untilMs` and have not been processed for this number of days. */
     noticeKeys: (
       daysLeft: number,
       untilMs: number,
@@ -136,7 +128,7 @@ export function createNoticeStore(directory: DirectoryLane) {
     ): Promise<SliceResult> =>
       directory.transaction(async (transaction) => {
         if (!(await lockOutFinders(transaction))) return 'elsewhere';
-        // Keys that had fewer days left when this began to be watched are not told of.
+        // The first scan starts at this instant: keys with fewer days left are not notified.
         const until = new Date(untilMs);
         await transaction.query(startKeyProgress, [daysLeft, until]);
         const [progress] = await transaction.query<{ expires_at: Date; key_id: string }>(selectKeyProgress, [daysLeft]);
@@ -146,7 +138,8 @@ export function createNoticeStore(directory: DirectoryLane) {
         if (last !== undefined && keys.length === KEYS_ROWS) {
           await transaction.query(setKeyProgress, [daysLeft, new Date(last.expiresAtMs), last.id]);
         } else if (until > behind) {
-          // Past if no key was too, so that one that is made there later is not told of with days that it does not have.
+          // Advance the cursor even if no key expires, so that a key created later in this range is not announced with a wrong number of
+          // days.
           await transaction.query(setKeyProgress, [daysLeft, until, '']);
         }
         await addNotices(
@@ -156,21 +149,18 @@ export function createNoticeStore(directory: DirectoryLane) {
         );
         return keys.length === KEYS_ROWS ? 'more' : 'idle';
       }),
-    /**
-     * Stores notices that are not there yet. Nodes do so one after the other, so none says what another one has said, and what was stored
-     * before is not stored again; nor does one wait for what another one inserts while that one waits for it.
-     */
+    /** Stores notices that do not exist yet. The lock serializes nodes, so that they neither store the same notice nor deadlock. */
     add: (notices: readonly DueNotice[], options: NewNotices) =>
       directory.transaction(async (transaction) => {
         await waitForFinders(transaction);
         await addNotices(transaction, notices, options);
       }),
-    /** Deletes some notices that are older than an id; returns how many. */
-    forgetBefore: async (id: string) => (await directory.query(forgetNotices, [id])).length,
+    /** Deletes a batch of notices older than an id; returns their number. */
+    deleteBefore: async (id: string) => (await directory.query(deleteNotices, [id])).length,
   };
 }
 
-/** Inserts notices that do not exist yet. Call it once in a transaction: it locks receivers in the order of their names. */
+/** Inserts notices that do not exist yet. Call it once per transaction, because it locks receivers in name order. */
 export async function addNotices(
   transaction: DirectoryQueryable,
   notices: readonly DueNotice[],

@@ -3,9 +3,9 @@ import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { decideSend, type SendRate } from './send-rates.ts';
 
-/** The SQL of how much was sent lately. It is stored, so that neither a restart nor another node allows more. */
+/** Counts recent sends. They are stored, so that restarts and further nodes do not raise the limit. */
 
-/** Makes the rows and locks them, in one order for everybody. By primary key. */
+/** Creates missing rows and locks all of them in a fixed order. */
 const lockRates: Statement = {
   name: 'send-rates.lock',
   text: `insert into send_rates as r (subject, repaid_at)
@@ -14,14 +14,13 @@ on conflict (subject) do update set repaid_at = r.repaid_at
 returning subject, repaid_at`,
 };
 
-/** By primary key. */
 const setRates: Statement = {
   name: 'send-rates.set',
   text: `update send_rates r set repaid_at = v.repaid_at
 from unnest($1::text[], $2::timestamptz[]) as v (subject, repaid_at) where r.subject = v.subject`,
 };
 
-/** More than one is made at a time. Plan: send_rates_by_repaid_at. */
+/** Deletes more rows than a count adds. Uses send_rates_by_repaid_at. */
 const forgetRepaid: Statement = {
   name: 'send-rates.forget',
   text: `delete from send_rates where subject in (
@@ -29,7 +28,7 @@ const forgetRepaid: Statement = {
 )`,
 };
 
-/** Counts one more of something that is sent; returns 0, or after how many milliseconds it may be: then it is not counted. */
+/** Counts a send. Returns 0 if it is allowed; otherwise the wait in milliseconds, and the send is not counted. */
 export async function countSend(
   transaction: DirectoryQueryable,
   rates: readonly SendRate[],
@@ -56,7 +55,6 @@ export async function countSend(
   return 0;
 }
 
-/** As `countSend`, in a transaction of its own. */
 type CountSend = (rates: readonly SendRate[], at: Date) => Promise<number>;
 
 export function createCountSend(database: DirectoryLane): CountSend {

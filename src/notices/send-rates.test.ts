@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { decideSend, ratesOfMail, type SendRate } from './send-rates.ts';
 
-describe('what may be sent', () => {
-  it('is a burst, and then one more each time, of each subject alone', () => {
+describe('send rates', () => {
+  it('allow a burst, then one per interval, separately for each subject', () => {
     const interval = fc.integer({ min: 0, max: 10_000 });
     fc.assert(
       fc.property(fc.array(fc.tuple(interval, fc.boolean()), { maxLength: 60 }), (steps) => {
@@ -19,7 +19,7 @@ describe('what may be sent', () => {
           nowMs += passedMs;
           const decision = decideSend(rates, debts, nowMs);
           if ('waitMs' in decision) {
-            assert.ok(!('waitMs' in decideSend(rates, debts, nowMs + decision.waitMs)), 'it may be then');
+            assert.ok(!('waitMs' in decideSend(rates, debts, nowMs + decision.waitMs)), 'allowed after the wait');
             continue;
           }
           for (const [i, { subject }] of rates.entries()) debts.set(subject, decision.repaidAtMs[i]!);
@@ -36,7 +36,7 @@ describe('what may be sent', () => {
     );
   });
 
-  it('of mails is counted by the address, however it is written, and by the account', () => {
+  it('count mails by normalized address and by account', () => {
     assert.deepEqual(
       ratesOfMail('link', 'acct_1', ' Lin@People.example'),
       ratesOfMail('link', 'acct_1', 'lin@people.example'),

@@ -1,29 +1,28 @@
 import { createHash } from 'node:crypto';
 import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 
-/** How much may be sent. */
 export interface SendRate extends Rate {
-  /** Who or what it is counted by. No address stands in it as it is. */
+  /** The key of the count. It contains no e-mail address in plain text. */
   readonly subject: string;
-  /** For how many the next one counts. */
+  /** How many units a send counts. */
   readonly cost: number;
 }
 
 const MINUTE_MS = 60_000;
 
 /**
- * Mails to an address, of whatever kind and for whomever. A notice counts once: many keys of an owner may expire on one day. A link
- * counts four times: its address is chosen by somebody else.
+ * Mails per address, of any kind. A notice counts once, because many keys of an owner may expire on one day. A link counts four times,
+ * because somebody else chose its address.
  */
 export const TO_ADDRESS = { burst: 40, everyMs: 15 * MINUTE_MS };
 export const COSTS = { notice: 1, link: 4 } as const;
-/** Mails that an account has caused, to whatever address. */
+/** Mails caused by an account, to any address. */
 export const OF_ACCOUNT = { burst: 200, everyMs: 2.5 * MINUTE_MS };
-/** Tests and repeated notices to the endpoints of an account, however often these are made anew. */
+/** Tests and redeliveries per account and minute. Creating new endpoints does not raise it. */
 export const ASKED_SENDS_A_MINUTE = 10;
 const ASKED_SENDS = { burst: ASKED_SENDS_A_MINUTE, everyMs: MINUTE_MS / ASKED_SENDS_A_MINUTE, cost: 1 };
 
-/** What a mail counts for. `accountId`: the account that it is about; `null`: an operator causes it. */
+/** The limits that apply to a mail. `accountId`: the account it concerns; `null`: an operator caused it. */
 export function ratesOfMail(kind: keyof typeof COSTS, accountId: string | null, address: string): SendRate[] {
   const cost = COSTS[kind];
   const hash = createHash('sha256').update(address.trim().toLowerCase()).digest('base64url');
@@ -32,15 +31,12 @@ export function ratesOfMail(kind: keyof typeof COSTS, accountId: string | null, 
   return rates;
 }
 
-/** What a test or a repeated notice to an endpoint counts for. Operators have as many for each. */
+/** The limit of tests and redeliveries: shared by an account's endpoints, separate for each operator endpoint. */
 export function ratesOfAskedSend({ accountId, id }: { accountId: string | null; id: string }): SendRate[] {
   return [{ subject: accountId === null ? `asked at ${id}` : `asked by ${accountId}`, ...ASKED_SENDS }];
 }
 
-/**
- * Decides whether one more may be sent, by when the debts of its subjects are repaid (absent: there is none). Returns the debts
- * with it, or how long it has to wait.
- */
+/** Decides whether a send is allowed, from when each subject's debt is repaid. Returns the new debts or the wait. */
 export function decideSend(
   rates: readonly SendRate[],
   repaidAtMs: ReadonlyMap<string, number>,

@@ -1,11 +1,11 @@
 const LENGTH_MAX = 60;
 
-/** Part of an address of the network: a scheme, `www.`, or a name with a domain. */
+/** Matches a part of a web address: a scheme, `www.`, or a domain name. */
 const LINK = /:\/\/|^www\.|[^.]\.\p{L}[\p{L}\p{M}]/iu;
 
 /**
- * A name that people chose, as the subject and the first lines of a mail show it: in one line, short, and without anything that a
- * mail program makes a link of. Mails are sent in the name of the operator, so nobody may put words of their own into them.
+ * A user-chosen name for the subject and text of a mail: one line, short, and without anything that mail programs turn into a link.
+ * Otherwise users could put their own messages into mails sent in the operator's name.
  */
 export function shownName(name: string): string {
   const words = name

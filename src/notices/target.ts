@@ -2,44 +2,46 @@ import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { type AddressRanges, canonicalAddress, isPublicAddress } from '../lib/ip-address.ts';
 
-/** Where notices may be sent to: the public internet, and networks that the operator allows. */
+/** Checks where notices may be sent: the public internet and networks that the operator allows. */
 
-/** Returns all addresses of a host; none if there is no such host. */
+/** Resolves a hostname to all its addresses; empty if unknown. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** An address to which a notice may be sent, and no other. */
+/** A checked URL with the addresses that may be connected to. */
 export interface CheckedTarget {
   readonly url: URL;
   readonly addresses: readonly string[];
 }
 
-/** Nothing may be sent to the address; the message says why, in words for whoever set it. */
+/** The address is not allowed. The message explains the reason to the person who configured it. */
 export class TargetRefusedError extends Error {
   override readonly name = 'TargetRefusedError';
 }
 
 const URL_LENGTH_MAX = 2_000;
 
-/** Parses the address of an endpoint. @throws TargetRefusedError if it can be none, whatever its host resolves to. */
+/** Parses an endpoint URL. @throws TargetRefusedError if it is refused regardless of what its host resolves to. */
 export function parseTarget(text: string, allowed: AddressRanges): URL {
-  if (text.length > URL_LENGTH_MAX) throw new TargetRefusedError(`At most ${URL_LENGTH_MAX} characters.`);
+  if (text.length > URL_LENGTH_MAX) throw new TargetRefusedError(`Use at most ${URL_LENGTH_MAX} characters.`);
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new TargetRefusedError('Expected an address such as https://receiver.example/webhook.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new TargetRefusedError('The address must not have a user or a password; the signature says who sends.');
+    throw new TargetRefusedError(
+      'The address must not contain a user or password; receivers verify the signature instead.',
+    );
   }
-  if (url.hash !== '') throw new TargetRefusedError('The address must not have a fragment.');
+  if (url.hash !== '') throw new TargetRefusedError('The address must not contain a fragment.');
   const host = hostOf(url);
-  // A name may be in an allowed network, which is seen when it is resolved.
+  // A hostname may be in an allowed network, which shows when it is resolved.
   if (isIP(host) !== 0) checkAddresses(url, [host], allowed);
   return url;
 }
 
 /**
- * Resolves the host of an endpoint once, and checks every address that it has. Whoever connects uses these addresses and
- * asks no name server again, which could respond otherwise.
+ * Resolves the endpoint's host once and checks all of its addresses. The connection uses these addresses without another lookup, which
+ * could return different ones (DNS rebinding).
  *
  * @throws TargetRefusedError
  */
@@ -52,11 +54,11 @@ export async function resolveTarget(
   const url = parseTarget(text, allowed);
   const host = hostOf(url);
   const addresses = isIP(host) === 0 ? await resolve(host, signal) : [host];
-  if (addresses.length === 0) throw new TargetRefusedError('The host of the address is not known.');
+  if (addresses.length === 0) throw new TargetRefusedError('The host of the address could not be resolved.');
   return { url, addresses: checkAddresses(url, addresses, allowed) };
 }
 
-/** One address inside is enough to refuse all: which one would be connected to is not ours to say. */
+/** Refuses all addresses if one is not allowed, because the client may connect to any of them. */
 function checkAddresses(url: URL, addresses: readonly string[], allowed: AddressRanges): string[] {
   const canonical = addresses.map((address) => canonicalAddress(address));
   if (!canonical.every((address) => address !== null && (allowed.has(address) || isPublicAddress(address)))) {
@@ -64,7 +66,7 @@ function checkAddresses(url: URL, addresses: readonly string[], allowed: Address
   }
   const known = canonical as string[];
   if (url.protocol === 'http:' && !known.every((address) => allowed.has(address))) {
-    throw new TargetRefusedError('Only https is possible here.');
+    throw new TargetRefusedError('The address must use https.');
   }
   return known;
 }
@@ -73,10 +75,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/**
- * Asks the name servers of this machine, by a resolver that waits on sockets. The one of the operating system would take one of
- * the few threads that files are written by, for as long as a name server of somebody else likes.
- */
+/** Waits on sockets. `getaddrinfo` would occupy a thread that also writes files, for as long as a foreign name server takes. */
 export const resolveByName: Resolve = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   const onAbort = (): void => resolver.cancel();

@@ -3,18 +3,13 @@ import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryQueryable } from '../db/home-lanes.ts';
 import { bigintColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
-/** The SQL of the thresholds of `balance.low` that accounts have of their own. */
-
 const THRESHOLDS = selection({
   id: textColumn('id'),
-  /** `null`: the configuration's. */
   lowBalanceNano: orNull(bigintColumn('low_balance_nano')),
 });
 
-/** An account's threshold of `balance.low`. */
 export type LowBalance = Pick<RowOf<typeof THRESHOLDS>, 'lowBalanceNano'>;
 
-/** Plan: primary key, as the next one. */
 const selectThresholds: Statement = {
   name: 'thresholds.select',
   text: `select ${THRESHOLDS.list} from accounts where id = any ($1::text[])`,
@@ -34,10 +29,9 @@ export type ThresholdStore = ReturnType<typeof createThresholdStore>;
 
 export function createThresholdStore({ directory, partitions }: PlacedLanes) {
   return {
-    /** `null` if there is no such account. */
     findLowBalance: async (accountId: string): Promise<LowBalance | null> =>
       THRESHOLDS.first(await directory.query(selectThresholds, [toArray([accountId])])),
-    /** Also queues the account, whose balance may be below the new threshold. Returns `false` if there is no such account. */
+    /** Sets the threshold and queues the account, whose balance may be below it. Returns `false` if there is no such account. */
     async setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean> {
       const partition = await partitions.of(accountId);
       return partition.transactionWithDirectory(async (transaction) => {
@@ -49,7 +43,7 @@ export function createThresholdStore({ directory, partitions }: PlacedLanes) {
   };
 }
 
-/** The thresholds of those accounts that exist; `null`: the configuration's. */
+/** The thresholds of the accounts that exist; `null`: the configured one applies. */
 export async function readThresholds(
   directory: DirectoryQueryable,
   accountIds: readonly string[],

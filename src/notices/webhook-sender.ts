@@ -4,55 +4,47 @@ import type { AddressRanges } from '../lib/ip-address.ts';
 import { programVersion } from '../lib/version.ts';
 import { type CheckedTarget, type Resolve, resolveTarget, TargetRefusedError } from './target.ts';
 
-/** What became of an attempt. */
 export type SendResult =
   | { readonly outcome: 'delivered'; readonly status: number | null }
   | {
       readonly outcome: 'failed';
       readonly status: number | null;
-      /** In words for whoever set the receiver: nothing of what the other side said. */
+      /** Explains the failure to the person who configured the receiver; quotes nothing of the response. */
       readonly error: string;
-      /** Whether another attempt would fail too. */
+      /** Whether further attempts would fail too. */
       readonly isFinal: boolean;
-      /** Whether the receiver wants nothing any more. */
+      /** Whether the receiver asks for no more notices (HTTP 410). */
       readonly isGone: boolean;
     };
 
-/** A notice for an endpoint. */
 interface SignedNotice {
   readonly noticeId: string;
   readonly url: string;
-  /** Secret. */
   readonly secret: string;
   readonly payload: string;
   readonly at: Date;
 }
 
 interface WebhookSenderParts {
-  /** The networks that the operator allows beside the public internet. */
+  /** Networks that the operator allows in addition to the public internet. */
   readonly allowed: () => AddressRanges;
   readonly resolve: Resolve;
-  /** For tests: how long an attempt may take. */
   readonly deadlineMs?: number;
-  /** For tests: the authority of a receiver's certificate. */
   readonly ca?: string;
 }
 
 export type SendWebhook = (notice: SignedNotice, signal: AbortSignal) => Promise<SendResult>;
 
-/** From the question to the name server to the last byte that is read. */
+/** Covers name resolution to the last byte read. */
 const DEADLINE_MS = 12_000;
 const HEADERS_BYTES_MAX = 16 * 1024;
-/** What is read of a response's body, so that most connections end in good order. Nothing is done with it. */
+/** Bytes read of a response body, so that most connections close cleanly. The body is discarded. */
 const BODY_BYTES_MAX = 4 * 1024;
-/** How long is waited for it: a body that trickles would keep one of the places at which all receivers are served. */
+/** Time limit for the body; a slow one would otherwise occupy one of the shared slots. */
 const BODY_MS = 1_000;
 const GONE = 410;
 
-/**
- * Creates what sends signed notices by the Standard Webhooks specification. A connection goes to the very addresses that were
- * checked, follows no redirect, and ends with its one request.
- */
+/** Sends notices as Standard Webhooks. A connection uses only the checked addresses, follows no redirects and serves one request. */
 export function createWebhookSender({
   allowed,
   resolve,
@@ -66,7 +58,7 @@ export function createWebhookSender({
       const target = await untilAborted(resolveTarget(notice.url, allowed(), resolve, record), record);
       return resultOf(await post(target, notice, record, ca));
     } catch (error) {
-      // The node stops: the attempt does not count.
+      // When the node stops, the attempt does not count.
       signal.throwIfAborted();
       return failed(null, deadline.aborted ? 'The receiver took too long.' : describe(error));
     }
@@ -80,7 +72,7 @@ async function post(
   ca?: string,
 ): Promise<number> {
   const { noticeId, secret, payload, at } = notice;
-  // Libraries that a gateway without receivers does without.
+  // Loaded on demand, because many gateways have no webhook endpoints.
   const [{ Client }, { Webhook }] = await Promise.all([import('undici'), import('standardwebhooks')]);
   const client = new Client(url.origin, {
     connect: { lookup: lookupAmong(addresses), ...(ca !== undefined && { ca }) },
@@ -102,7 +94,7 @@ async function post(
       body: payload,
       signal,
     });
-    // The status says all, so an end that never comes changes nothing.
+    // The status decides, so errors while reading the body are ignored.
     body.on('error', () => undefined);
     let readBytes = 0;
     const tooLong = setTimeout(() => body.destroy(), BODY_MS);
@@ -121,7 +113,7 @@ async function post(
   }
 }
 
-/** Names of hosts are looked up nowhere any more: a name server might say something else this time. */
+/** Replaces DNS lookups with the checked addresses; a second lookup might return different ones. */
 function lookupAmong(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   return (_hostname, options, done) => {
@@ -138,7 +130,7 @@ function resultOf(status: number): SendResult {
   return failed(status, `The receiver responded with status ${status}.`);
 }
 
-/** An attempt that has failed, and that may be made again. */
+/** A failed attempt that may be repeated. */
 export function failed(status: number | null, error: string): SendResult & { readonly outcome: 'failed' } {
   return { outcome: 'failed', status, error, isFinal: false, isGone: false };
 }
@@ -147,11 +139,11 @@ function describe(error: unknown): string {
   if (error instanceof TargetRefusedError) return error.message;
   if (error instanceof errors.HeadersOverflowError) return 'The headers of the response are too large.';
   const code = (error as { readonly code?: unknown } | null)?.code;
-  // Codes are fixed words of Node and its libraries; messages may quote what the other side sent.
-  return `The receiver was not reached, or sent no usable response${typeof code === 'string' ? ` (${code})` : ''}.`;
+  // Error codes are fixed words of Node and its libraries; messages may quote the response.
+  return `The receiver could not be reached or sent no valid response${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
-/** The result of work that cannot be aborted, and is left to itself then. @throws the signal's reason. */
+/** Stops waiting for work that cannot be aborted. @throws the signal's reason. */
 export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);

@@ -6,7 +6,7 @@ import type { NoticeKind } from './notice.ts';
 import { parseTarget } from './target.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
-/** Endpoints of an account, and of the operators. */
+/** Maximum numbers of endpoints per account and of the operators. */
 export const ACCOUNT_ENDPOINTS_MAX = 5;
 export const OPERATOR_ENDPOINTS_MAX = 20;
 
@@ -26,20 +26,17 @@ interface WebhooksParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly randomBytes: (size: number) => Buffer;
-  /** Something is to be sent. */
   readonly onQueued: () => void;
 }
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** Webhook endpoints as the admin API and the account API use them. */
 export function createWebhooks(parts: WebhooksParts) {
   const { store, thresholds, allowed, clock, ids, randomBytes, onQueued } = parts;
   const now = (): Date => new Date(clock.nowMs());
   return {
     ...store,
     ...thresholds,
-    /** @throws TargetRefusedError */
     create: ({ accountId, url, events, idempotencyKey }: AskedEndpoint): Promise<InsertedEndpoint> => {
       const { href } = parseTarget(url, allowed());
       const id = ids.next('whk');
@@ -47,14 +44,13 @@ export function createWebhooks(parts: WebhooksParts) {
       const countMax = accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX;
       return store.insert({ id, accountId, url: href, events, secret, idempotencyKey, at: now() }, countMax);
     },
-    /** @throws TargetRefusedError */
     async update(id: string, change: EndpointChange): Promise<WebhookEndpoint | null> {
       const url = change.url === undefined ? undefined : parseTarget(change.url, allowed()).href;
       const endpoint = await store.update(id, { ...change, url }, now());
       if (change.status === 'active') onQueued();
       return endpoint;
     },
-    /** Returns the id of the notice; `null` if the endpoint has had too many tests. */
+    /** Returns the id of the notice; `null` if the limit of tests is reached. */
     async test(endpoint: WebhookEndpoint): Promise<string | null> {
       const noticeId = ids.next('ntc');
       if (!(await store.test(endpoint, noticeId, now()))) return null;

@@ -36,17 +36,21 @@ describe('the admin API', () => {
   const cases: [string, Actor, (string | null)[]][] = [
     ['the command line may do everything', COMMAND_LINE, [null, null, null, null]],
     [
-      'a token of an operator may do all but what is for persons',
+      'an operator token may do all except what requires a signed-in person',
       token('operator'),
       [null, null, 'no_person', 'no_export'],
     ],
-    ['a token with that scope may export', token('auditor', 'export'), [null, 'role', 'role', null]],
-    ['a token with nothing else may do nothing else', token(null, 'export'), ['no_role', 'no_role', 'no_role', null]],
-    ['a person who is an operator may do everything', user('operator'), [null, null, null, null]],
-    ['an auditor reads', token('auditor'), [null, 'role', 'role', 'no_export']],
-    ['a person who is an auditor reads', user('auditor'), [null, 'role', 'role', 'role']],
-    ['an owner is no operator', OWNER, ['no_operator', 'no_operator', 'no_operator', 'no_operator']],
-    ['a key is no operator', KEY, ['no_operator', 'no_operator', 'no_operator', 'no_operator']],
+    ['a token with the scope export may export', token('auditor', 'export'), [null, 'role', 'role', null]],
+    [
+      'a token with only that scope may do nothing else',
+      token(null, 'export'),
+      ['no_role', 'no_role', 'no_role', null],
+    ],
+    ['a signed-in operator may do everything', user('operator'), [null, null, null, null]],
+    ['an auditor token reads', token('auditor'), [null, 'role', 'role', 'no_export']],
+    ['a signed-in auditor reads', user('auditor'), [null, 'role', 'role', 'role']],
+    ['an owner has no operator rights', OWNER, ['no_operator', 'no_operator', 'no_operator', 'no_operator']],
+    ['a key has no operator rights', KEY, ['no_operator', 'no_operator', 'no_operator', 'no_operator']],
   ];
   for (const [name, actor, expected] of cases) {
     it(name, () => {
@@ -59,7 +63,7 @@ describe('the admin API', () => {
 });
 
 describe('a new token', () => {
-  it('has no role above that of whoever makes it', () => {
+  it('has no higher role than its creator', () => {
     const makers = [COMMAND_LINE, token('operator'), user('operator'), token('auditor'), user('auditor'), OWNER, KEY];
     const allowed = (role: OperatorRole) => makers.map((maker) => mayGrantRole(maker, role));
     assert.deepEqual(allowed('operator'), [true, true, true, false, false, false, false]);
@@ -74,35 +78,35 @@ describe('the account API', () => {
     ['a key sees its account', KEY, null, 'owner', wholeAccount],
     ['a key may name its account', KEY, 'acct_1', 'member', wholeAccount],
     ['a key reaches no other account', KEY, 'acct_2', 'member', { reason: 'other_account' }],
-    ['a key does not do what is for persons', KEY, null, 'person', { reason: 'no_person' }],
+    ['a key does nothing that requires a signed-in person', KEY, null, 'person', { reason: 'no_person' }],
     [
-      'a key of a person sees what a member sees',
+      'a personal key sees what a member sees',
       KEY_OF_PERSON,
       null,
       'member',
       { accountId: 'acct_1', role: 'member', ownUserId: 'usr_1' },
     ],
-    ['a key of a person manages nothing', KEY_OF_PERSON, null, 'owner', { reason: 'role' }],
-    ['a key of a person is no person', KEY_OF_PERSON, null, 'person', { reason: 'no_person' }],
+    ['a personal key manages nothing', KEY_OF_PERSON, null, 'owner', { reason: 'role' }],
+    ['a personal key does not count as signed in', KEY_OF_PERSON, null, 'person', { reason: 'no_person' }],
     ['a member sees its own keys', MEMBER, null, 'member', { accountId: 'acct_1', role: 'member', ownUserId: 'usr_1' }],
     ['a member manages nothing', MEMBER, null, 'owner', { reason: 'role' }],
     ['a member reaches no other account', MEMBER, 'acct_2', 'member', { reason: 'other_account' }],
     [
-      'who has two accounts names one',
+      'a user with two accounts must name one',
       BOTH,
       null,
       'member',
       { reason: 'which_account', accountIds: ['acct_1', 'acct_2'] },
     ],
     [
-      'an owner here is a member there',
+      'an owner of one account may be a member of another',
       BOTH,
       'acct_2',
       'member',
       { accountId: 'acct_2', role: 'member', ownUserId: 'usr_1' },
     ],
-    ['an owner here manages nothing there', BOTH, 'acct_2', 'owner', { reason: 'role' }],
-    ['an operator has no account by that', user('operator'), null, 'member', { reason: 'no_account' }],
+    ['an owner of one account manages nothing in another', BOTH, 'acct_2', 'owner', { reason: 'role' }],
+    ['an operator role gives access to no account', user('operator'), null, 'member', { reason: 'no_account' }],
     ['an admin token has no account', token('operator'), 'acct_1', 'member', { reason: 'no_account' }],
     ['the command line has no account', COMMAND_LINE, 'acct_1', 'member', { reason: 'no_account' }],
   ];

@@ -1,30 +1,30 @@
 import type { AccountRole, Actor, OperatorRole } from './actor.ts';
 
 /**
- * What an address of the admin API needs: `read` for operators and auditors, `change` for operators, `operator_person` for operators
- * who have signed in and the command line of this machine, `export` for them and for tokens with that scope.
+ * Access that an endpoint of the admin API requires: `read` for operators and auditors, `change` for operators, `operator_person` for
+ * signed-in operators and the local command line, `export` for those two and tokens with the `export` scope.
  */
 export type AdminNeed = 'read' | 'change' | 'operator_person' | 'export';
 
 /**
- * What an address of the account API needs: `member` for everybody in the account, `owner` for those who manage it, and
- * `person` for owners who have signed in, because a program with a key invites nobody.
+ * Access that an endpoint of the account API requires: `member` for everyone in the account, `owner` for its owners, `person` for signed-in
+ * owners (a program with a key must not invite people).
  */
 export type AccountNeed = 'member' | 'owner' | 'person';
 
 export type AdminRefusal =
-  /** The credential is none of an operator. */
+  /** The credential does not belong to an operator. */
   | 'no_operator'
-  /** Only an operator may, and this is an auditor. */
+  /** An operator is required, and the actor is an auditor. */
   | 'role'
-  /** Only an operator who has signed in may, and the command line of this machine. */
+  /** A signed-in operator or the local command line is required. */
   | 'no_person'
-  /** A token may export if it has that scope. */
+  /** The token lacks the `export` scope. */
   | 'no_export'
-  /** A token without a role may do what its scopes say. */
+  /** The token has no role; it can do only what its scopes allow. */
   | 'no_role';
 
-/** Why an actor may not use an address of the admin API; `null` if it may. */
+/** Why an actor may not use an endpoint of the admin API; `null` if it may. */
 export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | null {
   if (actor.kind === 'command_line') return null;
   if (actor.kind === 'admin_token' && need === 'export') return actor.scopes.includes('export') ? null : 'no_export';
@@ -34,7 +34,7 @@ export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | nu
   return need === 'operator_person' && actor.kind !== 'user' ? 'no_person' : null;
 }
 
-/** Whether an actor may make somebody of that role: nobody makes one that may do more than itself. */
+/** Whether an actor may create somebody with this role. An actor never grants more than its own role. */
 export function mayGrantRole(actor: Actor, role: OperatorRole): boolean {
   const own = actor.kind === 'command_line' ? 'operator' : operatorRoleOf(actor);
   return own === 'operator' || own === role;
@@ -45,30 +45,29 @@ function operatorRoleOf(actor: Actor): OperatorRole | null {
   return actor.kind === 'user' ? actor.operatorRole : null;
 }
 
-/** What of an account an actor sees and changes. */
 export interface AccountScope {
   readonly accountId: string;
   readonly role: AccountRole;
-  /** The person whose keys, calls and usage are all that is seen; `null`: those of the whole account. */
+  /** Limits the view to this user's keys, calls and usage; `null` for the whole account. */
   readonly ownUserId: string | null;
 }
 
 export type AccountRefusal =
-  /** The credential is of nobody who has accounts. */
+  /** The credential belongs to nobody who has accounts. */
   | { readonly reason: 'no_account' }
-  /** It belongs to several accounts, and the request does not say which. */
+  /** The user has several accounts, and the request names none. */
   | { readonly reason: 'which_account'; readonly accountIds: readonly string[] }
-  /** The account is none of its own; whether there is such an account is not said. */
+  /** The user is not in this account. The refusal does not reveal whether the account exists. */
   | { readonly reason: 'other_account' }
-  /** Only an owner may. */
+  /** Requires an owner. */
   | { readonly reason: 'role' }
-  /** Only a person may. */
+  /** Requires a signed-in person. */
   | { readonly reason: 'no_person' };
 
 /**
- * The scope of a request to the account API. This is the only place that decides it.
+ * Decides the scope of a request to the account API. No other code makes this decision.
  *
- * @param asked the account that the request names; `null` if it names none, which is enough for whoever has one.
+ * @param asked the account named by the request; `null` if none, which is enough for an actor with one account.
  */
 export function scopeOf(actor: Actor, asked: string | null, need: AccountNeed): AccountScope | AccountRefusal {
   if (actor.kind === 'api_key') {
@@ -76,7 +75,7 @@ export function scopeOf(actor: Actor, asked: string | null, need: AccountNeed): 
     if (need === 'person') return { reason: 'no_person' };
     const { accountId, userId } = actor;
     if (userId === null) return { accountId, role: 'owner', ownUserId: null };
-    // Of an owner too: a program gets no more than the person's own keys, which nobody could take back with the role.
+    // This applies to keys of owners too: such a key would otherwise keep the owner's rights after the role is taken away.
     return need === 'owner' ? { reason: 'role' } : { accountId, role: 'member', ownUserId: userId };
   }
   if (actor.kind !== 'user' || actor.memberships.length === 0) return { reason: 'no_account' };

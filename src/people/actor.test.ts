@@ -9,7 +9,7 @@ function user(id: string, name: string): UserActor {
 }
 
 describe('a signature', () => {
-  it('has the name and the id of who signs, whatever name that is', () => {
+  it('contains the name and id of the signer, whatever the name', () => {
     assert.equal(signatureOf(user(ADA, 'Ada (Finance)')), `Ada (Finance) (${ADA})`);
     for (const name of ['Ada', `Ada (${ADA})`, `Ada ((${ADA})`, `Ada (USR_${ADA.slice(4)})`, `(${ADA}) (${ADA})`]) {
       const signature = signatureOf(user(EVE, name));
@@ -18,7 +18,7 @@ describe('a signature', () => {
     }
   });
 
-  it('is of nobody if a name is said, or no id is known', () => {
+  it('names no signer if the name imitates one, or no id is known', () => {
     assert.equal(signerIdOf(unsigned(`Ada (${ADA})`)), null);
     assert.equal(signerIdOf(signatureOf({ kind: 'command_line' })), null);
     assert.equal(signerIdOf(`Ada (${ADA}) and others`), null);

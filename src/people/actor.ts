@@ -1,10 +1,10 @@
-/** What a person or a token may do in the admin API: everything, or read everything. */
+/** Rights in the admin API: `operator` changes and reads, `auditor` only reads. */
 export type OperatorRole = 'operator' | 'auditor';
 
-/** What a token may do besides what its role says: `export`, a backup of the database by a timer. */
+/** What a token may do besides what its role allows. `export`: scheduled backups of the database. */
 export type TokenScope = 'export';
 
-/** What a person may do in an account: everything, or what belongs to its own keys. */
+/** Rights in an account: `owner` does everything, `member` sees and manages only their own keys. */
 export type AccountRole = 'owner' | 'member';
 
 export interface Membership {
@@ -12,35 +12,33 @@ export interface Membership {
   readonly role: AccountRole;
 }
 
-/** Whoever asks the admin API or the account API for something. */
+/** Whoever sends a request to the admin API or the account API. */
 export type Actor = TokenActor | CommandLineActor | UserActor | KeyActor | VisitorActor;
 
-/** A program or a person with an admin token. */
 export interface TokenActor {
   readonly kind: 'admin_token';
   /** `null` for the token of the environment. */
   readonly id: string | null;
   readonly name: string;
-  /** `null`: it may do what its scopes say, and nothing else. */
+  /** `null`: the token can do only what its scopes allow. */
   readonly role: OperatorRole | null;
   readonly scopes: readonly TokenScope[];
 }
 
-/** The command line of the machine on which the gateway runs, or that opened the database itself. */
+/** The command line on this machine, or one that opened the database itself. */
 interface CommandLineActor {
   readonly kind: 'command_line';
 }
 
-/** A person who has signed in. */
+/** A signed-in user. */
 export interface UserActor {
   readonly kind: 'user';
   readonly id: string;
   readonly name: string;
   readonly sessionId: string;
-  /** `null`: the person is no operator. */
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly Membership[];
-  /** When the person proved who it is; `null`: it is not known. */
+  /** When the user last proved their identity; `null` if unknown. */
   readonly authenticatedAtMs: number | null;
 }
 
@@ -48,19 +46,18 @@ export interface UserActor {
 interface KeyActor {
   readonly kind: 'api_key';
   readonly id: string;
-  /** What lists show of the key. */
+  /** The first characters of the key, as lists show it. */
   readonly prefix: string;
   readonly accountId: string;
-  /** The person whose key it is; `null`: the account's. */
+  /** The user who owns the key; `null` if it belongs to the account. */
   readonly userId: string | null;
 }
 
-/** Somebody who has not signed in, at the addresses by which one does. */
 interface VisitorActor {
   readonly kind: 'visitor';
 }
 
-/** What an actor is called where people read it. */
+/** The name shown to people. */
 export function actorName(actor: Actor): string {
   switch (actor.kind) {
     case 'admin_token':
@@ -75,25 +72,22 @@ export function actorName(actor: Actor): string {
   }
 }
 
-/** What ids begin with. */
+/** The form of an id prefix, such as `usr_`. */
 const ID_LIKE = /[a-z]{3}_/i;
 const SIGNED = /\(((?:usr|tok)_[0-9a-z]{26})\)$/;
 
-/**
- * By what somebody signs what is kept: the name, and where people choose it the id behind it, so that nobody passes for another one
- * by taking that name.
- */
+/** The recorded signature: the name, with the id if people choose names, so that nobody impersonates others by taking their name. */
 export function signatureOf(actor: Actor): string {
   const name = actorName(actor);
   return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${unsigned(name)} (${actor.id})` : name;
 }
 
-/** A name that somebody says or chooses, which cannot be taken for a signature. */
+/** Makes sure that a chosen name cannot be mistaken for a signature. */
 export function unsigned(name: string): string {
   return ID_LIKE.test(name) ? name.replaceAll('(', '') : name;
 }
 
-/** The id of the person or the token that signed; `null` if no id is known, such as of the command line. */
+/** The id of the user or token that signed; `null` if the signature has none (the command line, for example). */
 export function signerIdOf(signature: string): string | null {
   return SIGNED.exec(signature)?.[1] ?? null;
 }

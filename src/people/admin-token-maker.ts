@@ -8,17 +8,12 @@ import { type GrantRefusal, refusalOfGrant } from './grants.ts';
 
 interface AskedToken {
   readonly name: string;
-  /** `null`: none. */
   readonly role: OperatorRole | null;
   readonly scopes: readonly TokenScope[];
-  /** `null`: never. */
   readonly expiresAt: Date | null;
 }
 
-/**
- * Why no token is made: the actor may not grant the role or the scope, it would have expired already, there is one of that name, or too many, or the
- * token that makes it has ended meanwhile.
- */
+/** `expired`: the expiry is in the past. `token_ended`: the creating token has ended meanwhile. */
 type TokenRefusal = GrantRefusal | 'role_not_allowed' | 'expired' | 'name_taken' | 'too_many' | 'token_ended';
 
 interface AdminTokenMakerParts {
@@ -30,10 +25,9 @@ interface AdminTokenMakerParts {
 
 export type AdminTokenMaker = ReturnType<typeof createAdminTokenMaker>;
 
-/** Makes named admin tokens. */
 export function createAdminTokenMaker({ store, clock, ids, fillRandom }: AdminTokenMakerParts) {
   return {
-    /** The token with its text, which nobody can read again. */
+    /** Returns the token with its text, which cannot be read again later. */
     async make(
       { name, role, scopes, expiresAt }: AskedToken,
       by: Actor,

@@ -17,7 +17,7 @@ const WRONG = [
   `/console#${'a'.repeat(500)}`,
 ];
 
-it('people are sent to addresses of the console only', () => {
+it('only paths of the console are accepted as return paths', () => {
   assert.deepEqual(
     RIGHT.filter((path) => !isConsolePath(path)),
     [],

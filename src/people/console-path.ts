@@ -1,13 +1,10 @@
-/** Where people are sent whose request does not say where to. */
+/** Where a sign-in returns if the request names no page. */
 export const CONSOLE_PATH = '/console';
 
 const VISIBLE_ASCII = /^\/console(?:[/?#][\x21-\x7e]*)?$/;
 const LENGTH_MAX = 500;
 
-/**
- * Whether a browser may be sent there after a sign-in: an address of the console on this gateway. Backslashes and dots are refused,
- * which browsers read in ways of their own.
- */
+/** Whether it is a page of this console. Backslashes and dot segments are refused, because browsers interpret them differently. */
 export function isConsolePath(path: string): boolean {
   if (path.length > LENGTH_MAX || !VISIBLE_ASCII.test(path) || path.includes('\\')) return false;
   const { origin, pathname } = new URL(path, 'http://gateway.invalid');

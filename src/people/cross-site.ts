@@ -1,4 +1,4 @@
-/** The headers by which a browser says where a request comes from. */
+/** Headers that reveal the origin of a browser's request. */
 export interface RequestOrigin {
   readonly method: string;
   readonly secFetchSite: string | undefined;
@@ -7,16 +7,16 @@ export interface RequestOrigin {
 }
 
 /**
- * Whether a browser may have been made to send a change by the page of another site. Browsers add cookies to such requests, and
- * say so: in `Sec-Fetch-Site`, or the older ones in `Origin`, which a page cannot set. A program says neither.
+ * Whether a page of another site may have caused a browser to send this change (CSRF). Browsers attach cookies to these requests but report
+ * their origin in `Sec-Fetch-Site`, or older ones in `Origin`; pages cannot set either. Programs send neither header.
  *
- * @param publicUrl the origin that people reach the gateway at; `null` if it is not configured, and the host decides.
+ * @param publicUrl the gateway's public origin; `null` if not configured, then the `Host` header decides.
  */
 export function isCrossSite({ method, secFetchSite, origin, host }: RequestOrigin, publicUrl: string | null): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
-  // `none`: the person did it, by the address bar or a bookmark.
+  // `none`: the user opened the address directly, from the address bar or a bookmark.
   if (secFetchSite !== undefined) return secFetchSite !== 'same-origin' && secFetchSite !== 'none';
   if (origin === undefined || origin === publicUrl) return false;
-  // Behind a proxy the gateway does not see whether people use https, so the scheme is not compared.
+  // Behind a proxy the gateway cannot see whether the browser uses https, so the scheme is not compared.
   return !URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase();
 }

@@ -21,19 +21,23 @@ const operator = (authenticatedAtMs: number | null): Actor => ({
   authenticatedAtMs,
 });
 
-describe('what opens more than changes', () => {
+describe('a right', () => {
   const GRANTS: (Grant | null)[] = [null, 'auditor', 'operator', 'export'];
   const cases: [string, Actor, (string | null)[]][] = [
-    ['is given by the command line', { kind: 'command_line' }, [null, null, null, null]],
-    ['is not given by a token', token(), [null, 'by_token', 'by_token', 'by_token']],
-    ['is given by a token that has it', token('export'), [null, 'by_token', 'by_token', null]],
-    ['is given by a person who has just signed in', operator(NOW_MS - NEW_SIGN_IN_MS + 1), [null, null, null, null]],
+    ['is granted by the command line', { kind: 'command_line' }, [null, null, null, null]],
+    ['is not granted by a token', token(), [null, 'by_token', 'by_token', 'by_token']],
+    ['export is granted by a token with that scope', token('export'), [null, 'by_token', 'by_token', null]],
+    ['is granted by a person who has just signed in', operator(NOW_MS - NEW_SIGN_IN_MS + 1), [null, null, null, null]],
     [
-      'is not given by an old session',
+      'of an operator is not granted by an old session',
       operator(NOW_MS - NEW_SIGN_IN_MS),
       [null, null, 'sign_in_again', 'sign_in_again'],
     ],
-    ['is not given by one of unknown age', operator(null), [null, null, 'sign_in_again', 'sign_in_again']],
+    [
+      'of an operator is not granted by a session of unknown age',
+      operator(null),
+      [null, null, 'sign_in_again', 'sign_in_again'],
+    ],
   ];
   for (const [name, actor, expected] of cases) {
     it(name, () => {
@@ -43,7 +47,7 @@ describe('what opens more than changes', () => {
   }
 });
 
-describe('a change of a user', () => {
+describe('a change of a user grants', () => {
   const user = { name: 'Lin', email: 'lin@people.example', operatorRole: 'operator', status: 'active' } as const;
   const cases: [
     string,
@@ -51,21 +55,16 @@ describe('a change of a user', () => {
     Partial<Parameters<typeof grantOfChange>[0]>,
     Grant | null,
   ][] = [
-    ['gives the role that is new', { operatorRole: null }, { operatorRole: 'operator' }, 'operator'],
-    ['gives the higher role', { operatorRole: 'auditor' }, { operatorRole: 'operator' }, 'operator'],
-    ['gives nothing by a lower one', {}, { operatorRole: 'auditor' }, null],
-    ['gives nothing by none', {}, { operatorRole: null }, null],
-    ['gives nothing by a suspension', {}, { status: 'suspended' }, null],
-    ['gives the role back to who was suspended', { status: 'suspended' }, {}, 'operator'],
-    ['gives the role to whoever has the new address', {}, { email: 'mallory@people.example' }, 'operator'],
-    ['gives nothing by a name that nobody signs in with', {}, { name: 'Wei' }, null],
-    ['gives the role to whoever has the new name', { email: null }, { email: null, name: 'Wei' }, 'operator'],
-    [
-      'gives nothing to a person without a role',
-      { operatorRole: null },
-      { operatorRole: null, email: 'x@y.example' },
-      null,
-    ],
+    ['a new role', { operatorRole: null }, { operatorRole: 'operator' }, 'operator'],
+    ['a higher role', { operatorRole: 'auditor' }, { operatorRole: 'operator' }, 'operator'],
+    ['nothing with a lower role', {}, { operatorRole: 'auditor' }, null],
+    ['nothing when the role is taken away', {}, { operatorRole: null }, null],
+    ['nothing with a suspension', {}, { status: 'suspended' }, null],
+    ['the role again when a suspension ends', { status: 'suspended' }, {}, 'operator'],
+    ['the role to the owner of a new e-mail address', {}, { email: 'mallory@people.example' }, 'operator'],
+    ['nothing with a name that is not used to sign in', {}, { name: 'Wei' }, null],
+    ['the role to the user of a new sign-in name', { email: null }, { email: null, name: 'Wei' }, 'operator'],
+    ['nothing to a user without a role', { operatorRole: null }, { operatorRole: null, email: 'x@y.example' }, null],
   ];
   for (const [name, before, after, expected] of cases) {
     it(name, () => assert.equal(grantOfChange({ ...user, ...before }, { ...user, ...after }), expected));

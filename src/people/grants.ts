@@ -2,19 +2,19 @@ import type { Actor, OperatorRole } from './actor.ts';
 import type { UserStatus } from './user.ts';
 
 /**
- * A right that an action of the admin API gives away: the role of a person, access as a person who has a role, or the export of the
- * database. A token creates no operator, and gives no role to an existing person, because a person may do more than a token. A session needs
- * a recent sign-in for the rights of an operator, because a leaked cookie would have them too.
+ * A right that an admin API action grants: the role of a user, access as a user with a role, or an export of the database. A token never
+ * creates an operator or gives a role to an existing user, because a user may do more than a token. A session can grant operator rights
+ * only shortly after a sign-in, so that a leaked cookie is not enough.
  */
 export type Grant = OperatorRole | 'export';
 
-/** `by_token`: a token does not give it; `sign_in_again`: the session is too old. */
+/** `by_token`: tokens may not grant it. `sign_in_again`: the sign-in is too long ago. */
 export type GrantRefusal = 'by_token' | 'sign_in_again';
 
-/** For how long after a sign-in a session counts as a new one. */
+/** How long after a sign-in a session counts as recent. */
 export const NEW_SIGN_IN_MS = 5 * 60_000;
 
-/** Why an actor may not give a right; `null` if it may. Whether it may change anything at all is decided before. */
+/** Why an actor may not grant a right; `null` if it may. The caller has already checked that the actor may make changes. */
 export function refusalOfGrant(actor: Actor, grant: Grant | null, nowMs: number): GrantRefusal | null {
   if (grant === null || actor.kind === 'command_line') return null;
   if (actor.kind === 'admin_token') return grant === 'export' && actor.scopes.includes('export') ? null : 'by_token';
@@ -25,7 +25,6 @@ export function refusalOfGrant(actor: Actor, grant: Grant | null, nowMs: number)
   return isNew ? null : 'sign_in_again';
 }
 
-/** The members of a user that decide which right a change of it gives. */
 interface GrantedUser {
   readonly name: string;
   readonly email: string | null;
@@ -33,10 +32,7 @@ interface GrantedUser {
   readonly status: UserStatus;
 }
 
-/**
- * The right that a change of a user gives: its new role, or its present role if the change lets another person sign in as this user. To take a
- * role away gives nothing.
- */
+/** The right granted by a change of a user: a new role, or the present role if somebody else can then sign in as this user. */
 export function grantOfChange(user: GrantedUser, changed: GrantedUser): Grant | null {
   const { operatorRole } = changed;
   if (operatorRole === null || changed.status !== 'active') return null;

@@ -3,18 +3,14 @@ import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
-/** The SQL of who people are at OpenID providers. */
-
-/** Identities of one person. */
+/** Maximum number of identities per user. */
 export const IDENTITIES_MAX = 20;
 
-/** By the index of (issuer, subject). */
 const findUser: Statement = {
   name: 'identities.find-user',
   text: 'select user_id from user_identities where issuer = $1 and subject = $2',
 };
 
-/** By the index of (issuer, subject). */
 const noteUse: Statement = {
   name: 'identities.note-use',
   text: 'update user_identities set last_used_at = $3 where issuer = $1 and subject = $2',
@@ -30,25 +26,24 @@ const IDENTITIES = selection({
 
 export type Identity = RowOf<typeof IDENTITIES>;
 
-/** Plan: user_identities_by_user; no more rows than a user may have. */
 const listIdentities: Statement = {
   name: 'identities.list',
   text: `select ${IDENTITIES.list} from user_identities where user_id = $1 order by id desc`,
 };
 
-/** Two changes of one person's ways to sign in are decided one after the other. By primary key. */
+/** Serializes changes to one user's sign-in methods. */
 const lockUser: Statement = {
   name: 'identities.lock-user',
   text: `select password_hash is not null as has_password from users where id = $1 and status = 'active' for no key update`,
 };
 
-/** Once the user is locked, so that none is added or removed meanwhile. Plan: user_identities_by_user. */
+/** Runs after the user is locked, so that the count cannot change. Uses user_identities_by_user. */
 const countIdentities: Statement = {
   name: 'identities.count',
   text: 'select count(*)::int as identities from user_identities where user_id = $1',
 };
 
-/** An identity that somebody has inserts nothing. */
+/** Inserts nothing if the identity is taken. */
 const insertIdentity: Statement = {
   name: 'identities.insert',
   text: `insert into user_identities (id, issuer, subject, user_id, created_at, last_used_at) values ($1, $2, $3, $4, $5, $5)
@@ -56,7 +51,6 @@ on conflict (issuer, subject) do nothing
 returning id`,
 };
 
-/** By primary key. */
 const deleteIdentity: Statement = {
   name: 'identities.delete',
   text: 'delete from user_identities where id = $2 and user_id = $1 returning id',
@@ -64,17 +58,16 @@ const deleteIdentity: Statement = {
 
 export type NewIdentity = Pick<Identity, 'id' | 'issuer' | 'subject'>;
 
-/** Why an identity is not added. */
 export type IdentityRefusal =
-  /** Somebody signs in with it, maybe the person itself. */
+  /** A user, possibly the same one, already signs in with it. */
   | 'identity_taken'
   | 'identities_full'
-  /** The user is suspended or gone. */
+  /** The user is suspended or deleted. */
   | 'no_user';
 
 export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
-/** Adds an identity to a user; what is refused has to be rolled back. */
+/** Adds an identity to a user. The caller rolls back if the result is a refusal. */
 export async function addIdentity(
   transaction: DirectoryQueryable,
   userId: string,
@@ -100,7 +93,7 @@ async function lock(
 
 export function createIdentityStore(database: DirectoryLane) {
   return {
-    /** Whose identity it is; `null`: nobody's. */
+    /** The user's id; `null` if the identity is unknown. */
     async findUser(issuer: string, subject: string): Promise<string | null> {
       const [row] = await database.query<{ user_id: string }>(findUser, [issuer, subject]);
       return row?.user_id ?? null;
@@ -111,7 +104,7 @@ export function createIdentityStore(database: DirectoryLane) {
     list: async (userId: string) => IDENTITIES.all(await database.query(listIdentities, [userId])),
     add: (userId: string, identity: NewIdentity, at: Date) =>
       orRolledBack(database, (transaction) => addIdentity(transaction, userId, identity, at)),
-    /** Removes one, unless the person could not sign in any more. */
+    /** Removes an identity, unless it is the user's last way to sign in. */
     remove: (userId: string, id: string) =>
       orRolledBack<'absent' | 'last_way'>(database, async (transaction) => {
         const user = await lock(transaction, userId);

@@ -2,21 +2,20 @@ import type { Statement } from '../db/database.ts';
 import type { DirectoryLane } from '../db/home-lanes.ts';
 
 /**
- * The SQL that forgets people who were invited to accounts and have left all of them, so that an account does not gather users that it
- * invites and removes. What names them (the change log, who has made a link or a key) says id or name itself.
+ * Deletes users who were invited to accounts and have left all of them; otherwise accounts could accumulate users by inviting and removing
+ * them. Records that mention these users (the audit log, creators of links and keys) contain the id or name themselves.
  */
 
-/** For how long a person who has left the last account is kept: until then the person is invited anew with the same password. */
+/** Retention of users after they leave their last account; until then a new invitation restores the user with the same password. */
 export const LEFT_USERS_KEPT_DAYS = 30;
 
-/** Users that are looked at in one statement. */
 const PAGE_ROWS = 200;
 
 /**
- * The next page of those who have left before `$1`, behind a user, and without those of them that nobody needs any more; sessions,
- * links and identities go with them. Who has come back meanwhile has no instant of leaving, and stays. So do operators and auditors;
- * who is suspended, because it would be undone; and whoever has a key that can be used at `$4`, because it is asked whose that is.
- * Each is looked up by itself, because a join might read all keys. Plans: users_by_leaving, api_keys_by_person, primary keys.
+ * Processes the next page of users who left before `$1`, and deletes those that are no longer needed together with their sessions, links
+ * and identities. A user who has returned has no `left_at` and stays. Also kept: operators and auditors; suspended users, because deletion
+ * would undo the suspension; and owners of keys that are valid at `$4`, because operators look up whose key it is. The subquery runs per
+ * user because a join might read all keys. Uses users_by_leaving, api_keys_by_person and primary keys.
  */
 export const forgetPage: Statement = {
   name: 'left-users.forget',
@@ -40,7 +39,7 @@ select left_at::text as left_at, id, (count(*) over ())::int as rows from page o
 };
 
 interface Page {
-  /** Text, because an instant of JavaScript is shorter. */
+  /** Text, because a JavaScript date has less precision. */
   left_at: string;
   id: string;
   rows: number;
@@ -48,7 +47,7 @@ interface Page {
 
 export function createLeftUserStore(database: DirectoryLane) {
   return {
-    /** Forgets people who left their last account before an instant. `nowMs`: when keys can be used. */
+    /** Deletes users who left their last account before `instantMs`. `nowMs`: the time for which keys are checked. */
     async forgetLeftBefore(instantMs: number, nowMs: number, signal: AbortSignal): Promise<void> {
       const [before, now] = [new Date(instantMs), new Date(nowMs)];
       let last: Pick<Page, 'left_at' | 'id'> = { left_at: '1970-01-01T00:00:00Z', id: '' };

@@ -4,14 +4,12 @@ import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
-import { isLiving } from './admin-tokens-store.ts';
+import { isActive } from './admin-tokens-store.ts';
 import type { GrantRefusal } from './grants.ts';
 import { addIdentity, type IdentityRefusal, type NewIdentity } from './identity-store.ts';
 import { addMembership, lockAccount, type MembershipRefusal } from './membership-store.ts';
 import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX, type UserRefusal } from './user.ts';
 import { deleteLinksOf, insertUserWith, setPassword } from './user-store.ts';
-
-/** The SQL of one-time links. */
 
 export type LinkKind = 'first_sign_in' | 'invitation' | 'reset';
 
@@ -24,8 +22,8 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 
 /**
- * SQL: whether the maker of the link `l`, a person or a token, may still make it at $2. The links of a person who lost the role, and of a token
- * that has ended, do not work. Uses primary keys; `null`: no person, or no token, made it.
+ * SQL condition: whether the creator of link `l`, a user or a token, may still create it at $2. A link stops working when its creator loses
+ * the role or the token ends. `null`: no user, or no token, created it.
  */
 const IS_IN_FORCE = `(l.created_by_user_id is null or exists (
   select from users o left join memberships m on m.user_id = o.id and m.account_id = l.account_id
@@ -46,13 +44,12 @@ const LOCKED_USERS = selection({
 
 export type LockedUser = RowOf<typeof LOCKED_USERS>;
 
-/** By primary key. */
 const lockUser: Statement = {
   name: 'user-links.lock-user',
   text: `select ${LOCKED_USERS.list} from users where id = $1 and status = 'active' for no key update`,
 };
 
-/** Used ones stay until they would have expired, which is longer than a day. Plan: user_links_by_account. */
+/** Used links are kept until their original expiry, more than a day, so the count per day is complete. Uses user_links_by_account. */
 const countInvitations: Statement = {
   name: 'user-links.count-invitations',
   text: `select count(*) filter (where used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE})::int as open,
@@ -63,7 +60,7 @@ from user_links l where account_id = $1`,
 const LINK_VIEWS = selection({
   id: textColumn('l.id'),
   kind: textColumn<LinkKind>('l.kind'),
-  /** Whose password it sets; `null` for an invitation. */
+  /** The user whose password it sets; `null` for an invitation. */
   userId: orNull(textColumn('l.user_id')),
   email: orNull(textColumn('coalesce(l.email, u.email) as email')),
   name: orNull(textColumn('u.name')),
@@ -73,10 +70,9 @@ const LINK_VIEWS = selection({
   expiresAt: dateColumn('l.expires_at'),
 });
 
-/** What a link is for. */
 export type LinkView = RowOf<typeof LINK_VIEWS>;
 
-/** What a link that still works is for. By user_links_by_token and primary keys. */
+/** Finds a valid link. Uses user_links_by_token. */
 const lookUp: Statement = {
   name: 'user-links.look',
   text: `select ${LINK_VIEWS.list}
@@ -87,7 +83,7 @@ where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz
 
 const LINKED = selection({
   userId: orNull(textColumn('l.user_id')),
-  /** The token whose end suspends the user of the link: it made the link, or the person who made the link. */
+  /** The token whose end suspends the user of the link: the creator of the link, or the token that created that creator. */
   tokenId: orNull(
     textColumn(
       'coalesce(l.created_by_token_id, (select o.unconfirmed_token_id from users o where o.id = l.created_by_user_id)) as token_id',
@@ -95,7 +91,6 @@ const LINKED = selection({
   ),
 });
 
-/** Whose it is. By user_links_by_token and primary key. */
 const findLinked: Statement = {
   name: 'user-links.find-linked',
   text: `select ${LINKED.list} from user_links l where token_hash = $1`,
@@ -108,7 +103,7 @@ const TAKEN_LINKS = selection({
   role: orNull(textColumn<AccountRole>('role')),
 });
 
-/** Uses it up: of two that use it at once, the second one waits for this row, and finds it used. By user_links_by_token. */
+/** Uses the link up. A concurrent second use waits for the row lock and finds it used. Uses user_links_by_token. */
 const takeLink: Statement = {
   name: 'user-links.take',
   text: `update user_links l set used_at = $2
@@ -127,7 +122,6 @@ const INVITATIONS = selection({
 
 export type Invitation = RowOf<typeof INVITATIONS>;
 
-/** Plan: user_links_by_account. */
 const listInvitations: Statement = {
   name: 'user-links.list-invitations',
   text: `select ${INVITATIONS.list} from user_links l
@@ -135,31 +129,28 @@ where account_id = $1 and used_at is null and expires_at > $2::timestamptz and $
 order by id desc limit ${OPEN_INVITATIONS_MAX}`,
 };
 
-/** By primary key. */
 const deleteInvitation: Statement = {
   name: 'user-links.delete-invitation',
   text: 'delete from user_links where id = $2 and account_id = $1 and used_at is null returning id',
 };
 
-/** By primary key. */
 const updateName: Statement = { name: 'user-links.update-name', text: 'update users set name = $2 where id = $1' };
 
-/** Marks a user who uses a link of a token. Uses the primary key. */
+/** Makes the user depend on the token that created the link. */
 const noteToken: Statement = {
   name: 'user-links.note-token',
   text: 'update users set unconfirmed_token_id = $2 where id = $1 and unconfirmed_token_id is null',
 };
 
-/** Plan: user_links_by_end. */
 const deleteExpired = expiredRows('user-links.delete-expired', 'user_links', 'id');
 
 interface NewLink {
   readonly id: string;
   readonly tokenHash: Buffer;
   readonly createdBy: string;
-  /** The person who has made it: it works for as long as that person may make it. `null`: no person has. */
+  /** The user who created it; the link is valid only while that user may create it. `null`: not created by a user. */
   readonly createdByUserId: string | null;
-  /** The token that has made it: it works until that ends. `null`: no token has. */
+  /** The token that created it; the link is valid until the token ends. `null`: not created by a token. */
   readonly createdByTokenId: string | null;
   readonly at: Date;
   readonly expiresAt: Date;
@@ -171,22 +162,22 @@ interface NewInvitation extends NewLink {
   readonly role: AccountRole;
 }
 
-/** Why a link was not used; it still works then, unless it is `void`: used, expired or unknown. */
+/** Why a link was not used. It remains valid, except for `void`: the link is used, expired or unknown. */
 export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal | IdentityRefusal;
 
-/** How somebody uses a link: with a password or an identity, as whom it makes or whose it is; or as a user who has signed in. */
+/** How a link is used: a new user or the link's user sets a password or adds an identity, or a signed-in user accepts it. */
 export type LinkUse =
   | { readonly newUserId: string; readonly name: string | null; readonly passwordHash: string }
   | { readonly newUserId: string; readonly name: string; readonly email: string | null; readonly identity: NewIdentity }
   | { readonly userId: string };
 
-/** Which limit of an account a further invitation would be beyond: of those that are open, or of those made in a day. */
+/** The limit reached by another invitation: open invitations, or invitations created within a day. */
 export type InvitationsLimit = 'too_many_open' | 'too_many_made';
 
 export type LinkStore = ReturnType<typeof createLinkStore>;
 
 export function createLinkStore(database: DirectoryLane) {
-  async function carryOut(
+  async function apply(
     transaction: DirectoryQueryable,
     { kind, accountId, role, email }: RowOf<typeof TAKEN_LINKS>,
     user: LockedUser | null,
@@ -197,14 +188,14 @@ export function createLinkStore(database: DirectoryLane) {
     if (user !== null) {
       if (tokenId !== null) await transaction.query(noteToken, [user.id, tokenId]);
       if ('identity' in use) {
-        // One that replaces a password does no more than that.
+        // A password reset does not add an identity.
         if (kind !== 'first_sign_in') return 'void';
         return (await addIdentity(transaction, user.id, use.identity, at)) ?? { userId: user.id };
       }
       if (!('passwordHash' in use)) return 'void';
       const { passwordHash, name } = use;
       await setPassword(transaction, user.id, passwordHash, { checkedHash: null, exceptSessionId: null });
-      // The name of somebody without an e-mail address is what it signs in with, and stays.
+      // A user without an e-mail address signs in with the name, so it stays.
       if (name !== null && !user.hasPassword && user.email !== null) {
         await transaction.query(updateName, [user.id, name]);
       }
@@ -234,10 +225,10 @@ export function createLinkStore(database: DirectoryLane) {
 
   return {
     /**
-     * Makes a link by which a user sets a password; earlier ones are void. `suspended` if there is no such user, or it is
-     * suspended. Which kind it is follows from whether there is a password.
+     * Creates a link for setting a password and voids earlier ones. Returns `suspended` if the user is suspended or does not exist. The
+     * kind depends on whether the user has a password.
      *
-     * @param refuse why no link is made for such a user; `null`: one is.
+     * @param refuse returns the reason to refuse, or `null` to create the link.
      */
     insertForUser: (userId: string, link: NewLink, kind: LinkKind, refuse: (user: LockedUser) => GrantRefusal | null) =>
       database.transaction(async (transaction) => {
@@ -245,12 +236,11 @@ export function createLinkStore(database: DirectoryLane) {
         if (user === null) return 'suspended';
         const refusal = refuse(user);
         if (refusal !== null) return refusal;
-        // A newer link of a user takes the place of the earlier ones.
+        // The new link replaces earlier ones.
         await transaction.query(deleteLinksOf, [userId]);
         await transaction.query(insertLink, valuesOf(link, kind, userId, null));
         return null;
       }),
-    /** `null`: it was made. */
     insertInvitation: (invitation: NewInvitation): Promise<InvitationsLimit | null> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockAccount, [invitation.accountId]);
@@ -262,34 +252,31 @@ export function createLinkStore(database: DirectoryLane) {
         return null;
       }),
     look: async (tokenHash: Buffer, at: Date) => LINK_VIEWS.first(await database.query(lookUp, [tokenHash, at])),
-    /** Uses a link up and does what it is for, or neither; returns the user's id. */
+    /** Uses the link and makes its change in one transaction; returns the user's id. */
     async use(tokenHash: Buffer, use: LinkUse, at: Date): Promise<{ readonly userId: string } | LinkRefusal> {
       let result: { readonly userId: string } | null = null;
       const refusal = await orRolledBack<LinkRefusal>(database, async (transaction) => {
-        // The user first, as in whatever else changes a user and its links: else two of them could wait for each other.
+        // Lock order: users first, as in all other changes of users and links, to prevent deadlocks.
         const found = LINKED.first(await transaction.query(findLinked, [tokenHash]));
         if (found === null) return 'void';
         const { userId, tokenId } = found;
-        // And a token before the persons that end with it.
-        if (tokenId !== null && !(await isLiving(transaction, tokenId, at))) return 'void';
+        // A token is locked before the users that depend on it.
+        if (tokenId !== null && !(await isActive(transaction, tokenId, at))) return 'void';
         const user = userId === null ? null : await lockActive(transaction, userId);
         if (userId !== null && user === null) return 'void';
         const link = TAKEN_LINKS.first(await transaction.query(takeLink, [tokenHash, at]));
         if (link === null) return 'void';
-        const done = await carryOut(transaction, link, user, use, tokenId, at);
+        const done = await apply(transaction, link, user, use, tokenId, at);
         if (typeof done === 'string') return done;
         result = done;
         return null;
       });
       return refusal ?? result!;
     },
-    /** Those that are open, newest first. */
     listInvitations: async (accountId: string, at: Date) =>
       INVITATIONS.all(await database.query(listInvitations, [accountId, at])),
-    /** Returns whether there was one. */
     deleteInvitation: async (accountId: string, id: string) =>
       (await database.query(deleteInvitation, [accountId, id])).length > 0,
-    /** In batches, until none is left or the signal has aborted. */
     deleteExpired: (atMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteExpired, new Date(atMs), signal),
   };

@@ -7,17 +7,16 @@ import type { AccountRole } from './actor.ts';
 import { MEMBERS_MAX, MEMBERSHIPS_MAX, type UserStatus } from './user.ts';
 
 /**
- * The SQL of memberships. Every change is announced as one of the account, because what a key of a person sees follows from the
- * person's role, and nodes cache it. What follows from a count of members is decided while the account is locked.
+ * Changes of memberships are announced as changes of the account: what a user's key can see depends on the user's role, and nodes cache it.
+ * Decisions that depend on member counts are made while the account is locked.
  */
 
-/** Calls lock balances, not accounts, and a reference to an account does not wait for this lock. By primary key. */
+/** Calls lock balances rather than accounts, and foreign-key checks do not wait for this lock. */
 export const lockAccount: Statement = {
   name: 'memberships.lock-account',
   text: 'select id from accounts where id = $1 for no key update',
 };
 
-/** By primary key. */
 const lockUser: Statement = {
   name: 'memberships.lock-user',
   text: 'select id from users where id = $1 for no key update',
@@ -26,7 +25,7 @@ const lockUser: Statement = {
 const COUNTS = selection({
   members: intColumn('(select count(*)::int from memberships where account_id = $1) as members'),
   accounts: intColumn('(select count(*)::int from memberships where user_id = $2) as accounts'),
-  /** Those who are not suspended, besides the person itself. */
+  /** Active owners other than this user. */
   otherOwners: intColumn(`(select count(*)::int from memberships m join users u on u.id = m.user_id
    where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners`),
   role: orNull(
@@ -34,7 +33,6 @@ const COUNTS = selection({
   ),
 });
 
-/** Plans: memberships_by_account and the primary key. */
 const countBoth: Statement = { name: 'memberships.count', text: `select ${COUNTS.list}` };
 
 const insertMembership: Statement = {
@@ -42,35 +40,29 @@ const insertMembership: Statement = {
   text: 'insert into memberships (user_id, account_id, role, created_at) values ($1, $2, $3, $4)',
 };
 
-/** By primary key. */
 const updateRole: Statement = {
   name: 'memberships.update-role',
   text: 'update memberships set role = $3 where user_id = $1 and account_id = $2',
 };
 
-/** By primary key. */
 const deleteMembership: Statement = {
   name: 'memberships.delete',
   text: 'delete from memberships where user_id = $1 and account_id = $2',
 };
 
-/** By primary key. */
 const noteReturn: Statement = {
   name: 'memberships.note-return',
   text: 'update users set left_at = null where id = $1 and left_at is not null',
 };
 
-/** Where that was the last account (`left-user-store.ts`). By primary keys. */
+/** Applies only if it was the last account (`left-user-store.ts`). */
 const noteLeaving: Statement = {
   name: 'memberships.note-leaving',
   text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
 };
 
-/**
- * What becomes of the keys of a person who leaves: $4, whether those that can be used are revoked; $5, whose they are from now on.
- * The name of the person stays on all of them. Plan: api_keys_by_user.
- */
-const partFromKeys: Statement = {
+/** Updates the keys of a user who leaves. $4: whether active keys are revoked; $5: their new owner. Uses api_keys_by_user. */
+const detachKeys: Statement = {
   name: 'memberships.part-from-keys',
   text: `update api_keys set former_user_name = (select name from users where id = $2),
   revoked_at = case when $4::boolean and revoked_at is null and (expires_at is null or expires_at > $3::timestamptz)
@@ -80,7 +72,6 @@ const partFromKeys: Statement = {
 where account_id = $1 and user_id = $2`,
 };
 
-/** By primary key. */
 const hasMember: Statement = {
   name: 'memberships.has-member',
   text: 'select from memberships where account_id = $1 and user_id = $2',
@@ -96,17 +87,14 @@ const MEMBERS = selection({
   lastSignInAt: orNull(dateColumn('u.last_sign_in_at')),
 });
 
-/** A person in an account. */
 export type Member = RowOf<typeof MEMBERS>;
 
-/** Plan: memberships_by_account. */
 const listMembers: Statement = {
   name: 'memberships.list',
   text: `select ${MEMBERS.list} from memberships m join users u on u.id = m.user_id
 where m.account_id = $1 and m.user_id > $2 order by m.user_id limit $3::int`,
 };
 
-/** By primary keys. */
 const selectMember: Statement = {
   name: 'memberships.select',
   text: `select ${MEMBERS.list} from memberships m join users u on u.id = m.user_id where m.account_id = $1 and m.user_id = $2`,
@@ -119,23 +107,22 @@ interface NewMembership {
   readonly at: Date;
 }
 
-/** Why an account does not get a member. */
 export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'user_full' | 'already';
 
-/** Why a member is not changed or removed. `no_heir`: whoever is to get its keys is no other member. */
+/** Why a membership is not changed or removed. `no_heir`: the member named to receive the keys is not another member of the account. */
 export type MemberChangeRefusal = 'absent' | 'last_owner' | 'no_heir';
 
-/** What becomes of the keys of a person who is removed that can be used; an id: those of that other member from then on. */
+/** What happens to the active keys of a removed user; `handedTo`: another member's id. */
 export type KeysOfRemoved = 'kept' | 'revoked' | { readonly handedTo: string };
 
-/** In one order everywhere: account, then user. */
+/** Lock order everywhere: account, then user. */
 async function lockAndCount(transaction: DirectoryQueryable, accountId: string, userId: string) {
   const [account] = await transaction.query(lockAccount, [accountId]);
   if (account === undefined) return null;
   return COUNTS.first(await transaction.query(countBoth, [accountId, userId]));
 }
 
-/** Makes a person a member; what is refused changes nothing, and has to be rolled back. */
+/** Adds a member. The caller rolls back if the result is a refusal. */
 export async function addMembership(
   transaction: DirectoryQueryable,
   { userId, accountId, role, at }: NewMembership,
@@ -165,7 +152,7 @@ async function isOtherMember(
 export type MembershipStore = ReturnType<typeof createMembershipStore>;
 
 export function createMembershipStore(database: DirectoryLane) {
-  /** Owners who take the role from each other at once are decided one after the other, because the account is locked. */
+  /** The account lock serializes owners who remove each other's role at the same time. */
   const change = (
     accountId: string,
     userId: string,
@@ -188,7 +175,7 @@ export function createMembershipStore(database: DirectoryLane) {
   return {
     add: (membership: NewMembership) =>
       orRolledBack<MembershipRefusal>(database, (transaction) => addMembership(transaction, membership)),
-    /** @param keepsOwner whether the account has to keep an owner. */
+    /** @param keepsOwner whether the account must keep at least one owner. */
     changeRole: (accountId: string, userId: string, role: AccountRole, keepsOwner: boolean) =>
       change(accountId, userId, keepsOwner, role, (transaction) =>
         transaction.query(updateRole, [userId, accountId, role]),
@@ -196,9 +183,9 @@ export function createMembershipStore(database: DirectoryLane) {
     remove(accountId: string, userId: string, keepsOwner: boolean, at: Date, keys: KeysOfRemoved) {
       const heirId = typeof keys === 'string' ? null : keys.handedTo;
       const write = async (transaction: DirectoryQueryable): Promise<void> => {
-        // Of two accounts that remove a person at once, the second one is to see that it is the last.
+        // If two accounts remove the user at once, the second one must see that it is the user's last account.
         await transaction.query(lockUser, [userId]);
-        await transaction.query(partFromKeys, [accountId, userId, at, keys === 'revoked', heirId]);
+        await transaction.query(detachKeys, [accountId, userId, at, keys === 'revoked', heirId]);
         await transaction.query(deleteMembership, [userId, accountId]);
         await transaction.query(noteLeaving, [userId, at]);
       };
@@ -206,7 +193,7 @@ export function createMembershipStore(database: DirectoryLane) {
     },
     find: async (accountId: string, userId: string) =>
       MEMBERS.first(await database.query(selectMember, [accountId, userId])),
-    /** By the ids of users. */
+    /** Sorted by user id. */
     list: async (accountId: string, afterUserId: string | null, limit: number) =>
       MEMBERS.all(await database.query(listMembers, [accountId, afterUserId ?? '', limit])),
   };

@@ -3,37 +3,34 @@ import { isPlainText, isStorable } from '../lib/plain-text.ts';
 import { type FetchOptions, fetchFromProvider, ProviderUnavailableError } from './oidc-fetch.ts';
 import type { FlowSecrets } from './oidc-secrets.ts';
 
-/** A provider at which people sign in by OpenID Connect, as configured. */
 export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
   readonly scopes: readonly string[];
-  /** How long each request to the provider may take, in milliseconds. */
   readonly timeout: number;
   readonly allowInsecure: boolean;
 }
 
-/** Whom a provider has named. Only issuer and subject say who it is; the rest is what the person may be called. */
+/** An identity asserted by a provider. Only `issuer` and `subject` identify the user; the rest is descriptive. */
 export interface ProvenIdentity {
   readonly issuer: string;
   readonly subject: string;
-  /** An e-mail address that the provider says it has verified. */
+  /** An e-mail address that the provider reports as verified. */
   readonly email: string | null;
   readonly name: string | null;
-  /** When the provider says that the person signed in there; `null`: it does not say so. */
+  /** When the user signed in at the provider (`auth_time`); `null` if not reported. */
   readonly authenticatedAtMs: number | null;
 }
 
 export type OidcFault =
-  /** The provider was not reached, or did not respond in time. */
   | 'provider_unavailable'
-  /** The provider has said that the person may not sign in, or has not wanted to. */
+  /** The provider refused the sign-in, or the user declined it. */
   | 'provider_refused'
-  /** What the provider has sent is not valid, or not meant for this sign-in. */
+  /** The provider's response is invalid or was issued for another sign-in. */
   | 'provider_answer_invalid';
 
-/** A sign-in at a provider that has failed. `reason` has nothing that is secret, or of the person. */
+/** A failed sign-in at a provider. `reason` contains neither secrets nor personal data. */
 export class OidcError extends Error {
   readonly fault: OidcFault;
   readonly reason: string;
@@ -45,9 +42,9 @@ export class OidcError extends Error {
   }
 }
 
-/** How long what a provider says of itself is taken as it was. */
+/** How long a provider's discovery document is cached. */
 const DISCOVERY_KEPT_MS = 3_600_000;
-/** How far the clocks of the provider and of this machine may differ. */
+/** Maximum difference between the provider's clock and this machine's. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 const SUBJECT_LENGTH_MAX = 255;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
@@ -60,15 +57,14 @@ interface Discovered {
   readonly configuration: Promise<Configuration>;
 }
 
-/** Loaded with the first sign-in: most gateways have no such provider. */
 const loadLibrary = () => import('openid-client');
 
-/** `nowMs`: any clock that never goes back. */
+/** `nowMs`: a monotonic clock. */
 export function createOidcClient(nowMs: () => number) {
-  /** By the settings, which are new objects with each configuration; those of former ones are forgotten with them. */
+  /** Keyed by the settings object. Every configuration has new ones, so entries of earlier configurations are collected. */
   const known = new WeakMap<OidcSettings, Discovered>();
 
-  /** Those who come at once wait for one request; a failure is not kept. */
+  /** Concurrent callers share one request. A failure is not cached. */
   function configurationOf(provider: OidcSettings): Promise<Configuration> {
     const found = known.get(provider);
     if (found !== undefined && nowMs() < found.untilMs) return found.configuration;
@@ -79,11 +75,7 @@ export function createOidcClient(nowMs: () => number) {
   }
 
   return {
-    /**
-     * Where the browser is sent. `isAgain`: the provider asks the person to sign in again, and reports when that was.
-     *
-     * @throws OidcError
-     */
+    /** The redirect to the provider. `isAgain`: the user must sign in again, and the provider reports when. @throws OidcError */
     authorizationUrl: (
       provider: OidcSettings,
       { state, nonce, codeVerifier }: FlowSecrets,
@@ -104,11 +96,7 @@ export function createOidcClient(nowMs: () => number) {
         });
         return url.href;
       }),
-    /**
-     * Whom the provider names, by the address to which it has sent the browser back.
-     *
-     * @throws OidcError
-     */
+    /** Exchanges the code in the callback URL for the user's identity. @throws OidcError */
     identify: (provider: OidcSettings, { state, nonce, codeVerifier }: FlowSecrets, callback: URL) =>
       orOidcError(async () => {
         const { authorizationCodeGrant } = await loadLibrary();
@@ -133,7 +121,7 @@ async function discover({
   const library = await loadLibrary();
   const { allowInsecureRequests, discovery, enableNonRepudiationChecks } = library;
   const { ClientSecretBasic, ClientSecretPost, None } = library;
-  // Signatures are checked too, although the token comes from the provider itself.
+  // Checks signatures too, although the token arrives directly from the provider.
   const execute = [enableNonRepudiationChecks, ...(allowInsecure ? [allowInsecureRequests] : [])];
   return discovery(
     new URL(issuer),
@@ -154,12 +142,11 @@ async function discover({
   );
 }
 
-/** @throws OidcError */
 function identityOf(claims: Readonly<Record<string, unknown>>): ProvenIdentity {
   const { iss: issuer, sub: subject, email, email_verified: isVerified, name, preferred_username: userName } = claims;
   const { auth_time: authTime } = claims;
   if (typeof issuer !== 'string' || typeof subject !== 'string' || !isSubject(subject)) {
-    throw new OidcError('provider_answer_invalid', 'the subject is no text that can be kept');
+    throw new OidcError('provider_answer_invalid', 'the subject claim is missing or not a valid string');
   }
   const address = shownText(email);
   return {
@@ -181,7 +168,7 @@ function shownText(value: unknown): string | null {
   return isShown ? text : null;
 }
 
-/** Errors of the library have tokens and claims in their causes, so only their codes go on. */
+/** The library's errors contain tokens and claims in their causes, so only their codes are passed on. */
 async function orOidcError<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -1,18 +1,16 @@
-/** Far above what a provider says of itself, its keys, or a person. */
+/** Far larger than discovery documents, key sets and user claims. */
 const BODY_BYTES_MAX = 256 * 1024;
 
-/** The provider was not reached, did not respond in time, or is out of order. */
 export class ProviderUnavailableError extends Error {}
 
-/** What the client library asks for by `fetch`. */
 export interface FetchOptions {
   readonly signal?: AbortSignal;
   readonly [option: string]: unknown;
 }
 
 /**
- * `fetch` for requests to a provider: it follows no redirect, which could lead a secret elsewhere, and returns when the whole body
- * is there, which has a limit. The signal of the request is its deadline, to the last byte.
+ * `fetch` for requests to a provider. It follows no redirect, which could send a secret elsewhere. It reads the whole body, up to a limit,
+ * before it returns, so that the request's signal limits the time to the last byte.
  *
  * @throws ProviderUnavailableError
  */

@@ -8,14 +8,13 @@ import type { OidcFlow, OidcFlowStore } from './oidc-flow-store.ts';
 import { flowSecretsOf } from './oidc-secrets.ts';
 import { createSecretToken, hashSecretToken, isSecretToken } from './secret-token.ts';
 
-/** How long somebody may take at the provider. */
+/** How long a user may take at the provider. */
 export const FLOW_MS = 600_000;
 
-/** A provider, by its name in the configuration. */
 export interface NamedProvider {
   readonly name: string;
   readonly settings: OidcSettings;
-  /** Where it sends the browser back to. */
+  /** The provider redirects the browser here. */
   readonly redirectUri: string;
 }
 
@@ -30,34 +29,33 @@ interface OidcSignInParts {
   readonly logger: Logger;
 }
 
-/** Why nobody is signed in; machine-readable, for the page to which the browser goes. */
+/** Why nobody is signed in: a machine-readable code for the page to which the browser returns. */
 export type OidcRefusal =
   | OidcFault
   | LinkRefusal
   | IdentityRefusal
-  /** This browser has begun no sign-in, or it has used it, or has taken too long. */
+  /** This browser began no sign-in, the sign-in was used already, or it took too long. */
   | 'sign_in_expired'
-  /** Nobody signs in with this identity, and there is no invitation. */
+  /** The identity belongs to no user, and there is no invitation. */
   | 'not_invited'
-  /** Whoever wanted to add this way to sign in has not signed in any more. */
+  /** The user who wanted to add this identity is no longer signed in. */
   | 'signed_out';
 
 export interface BegunFlow {
-  /** Where the browser is sent. */
   readonly url: string;
-  /** For the browser's cookie. Secret. */
+  /** Secret value for the browser's cookie. */
   readonly handle: string;
   readonly expiresAt: Date;
 }
 
-/** What a sign-in changes, beside the session that it begins. */
+/** What a sign-in changes in addition to creating a session. */
 interface IdentityChange {
   readonly action: 'identities.create' | 'links.use';
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** Records a change, before it is made and after. */
+/** Makes a change and records it in the audit log, before and after. */
 export type RecordChange = (
   change: IdentityChange,
   work: () => Promise<ChangedUser | OidcRefusal>,
@@ -67,27 +65,26 @@ interface ChangedUser {
   readonly userId: string;
 }
 
-/** What has come of a sign-in at a provider. */
 export interface OidcOutcome {
   readonly userId: string;
-  /** Whether the person had signed in before, and has added a way to do so. */
+  /** Whether a user who was already signed in has added this identity. */
   readonly isAttached: boolean;
-  /** When the person signed in at the provider, as that says; `null`: nobody knows. */
+  /** When the user signed in at the provider, according to the provider; `null` if unknown. */
   readonly authenticatedAtMs: number | null;
   readonly returnTo: string;
 }
 
 export type OidcSignIn = ReturnType<typeof createOidcSignIn>;
 
-/** A sign-in at an OpenID provider: it begins here, and is completed when the browser comes back. */
+/** Signs users in at OpenID providers: `begin` redirects the browser, `complete` handles its return. */
 export function createOidcSignIn(parts: OidcSignInParts) {
   const { client, flows, identities, links, clock, ids, fillRandom, logger } = parts;
 
   function logFault({ name }: NamedProvider, { fault, reason }: OidcError): void {
-    logger.warn({ oidcProvider: name, fault, reason }, 'a sign-in at an OpenID provider has failed');
+    logger.warn({ oidcProvider: name, fault, reason }, 'sign-in at an OpenID provider failed');
   }
 
-  /** Whose the identity is, or becomes by an invitation. It is found by issuer and subject alone: anybody can have an address. */
+  /** The user of an identity, or one created by the invitation; never found by e-mail address, which anybody can claim. */
   async function findOrMakeUser(
     proven: ProvenIdentity,
     { linkTokenHash }: OidcFlow,
@@ -116,8 +113,8 @@ export function createOidcSignIn(parts: OidcSignInParts) {
 
   return {
     /**
-     * @param isAgain whether the person has to sign in again at the provider.
-     * @throws OidcError if the provider is not there.
+     * @param isAgain whether the user must sign in again at the provider.
+     * @throws OidcError if the provider is unavailable.
      */
     async begin(provider: NamedProvider, flow: OidcFlow, isAgain: boolean): Promise<BegunFlow> {
       const handle = createSecretToken(fillRandom);
@@ -133,10 +130,10 @@ export function createOidcSignIn(parts: OidcSignInParts) {
       }
     },
     /**
-     * @param handle of the browser's cookie.
-     * @param query what the provider has sent the browser back with.
-     * @param findSignedIn the person who has signed in in that browser, if any.
-     * @param record makes the change with its row in the change log.
+     * @param handle the value of the browser's cookie.
+     * @param query the parameters with which the provider redirected the browser.
+     * @param findSignedIn returns the user signed in in this browser, if any.
+     * @param record makes the change and records it in the audit log.
      */
     async complete(
       provider: NamedProvider,
@@ -147,7 +144,7 @@ export function createOidcSignIn(parts: OidcSignInParts) {
     ): Promise<OidcOutcome | OidcRefusal> {
       if (handle === null || !isSecretToken(handle)) return 'sign_in_expired';
       const secrets = flowSecretsOf(handle);
-      // What another site has made up does not use up the sign-in that is under way.
+      // A callback forged by another site does not use up the pending sign-in.
       if (query.get('state') !== secrets.state) return 'sign_in_expired';
       const flow = await flows.take(hashSecretToken(handle), provider.name, new Date(clock.nowMs()));
       if (flow === null) return 'sign_in_expired';
@@ -162,7 +159,7 @@ export function createOidcSignIn(parts: OidcSignInParts) {
       }
       const { attachToUserId, returnTo } = flow;
       const at = new Date(clock.nowMs());
-      // A clock of the provider that is fast must not make the session recent for longer.
+      // A fast clock at the provider must not make the sign-in count as recent for longer.
       const authenticatedAtMs =
         proven.authenticatedAtMs === null ? null : Math.min(proven.authenticatedAtMs, at.getTime());
       if (attachToUserId !== null) {
@@ -183,7 +180,7 @@ export function createOidcSignIn(parts: OidcSignInParts) {
   };
 }
 
-/** Of somebody without an e-mail address it is what the person signs in with, and then must not look like one. */
+/** The user's name. Without an e-mail address the name is what the user signs in with, and it must not look like an address. */
 function nameOf({ name }: ProvenIdentity, email: string | null): string {
   if (email !== null) return name ?? email;
   return name?.split('@')[0]?.trim() || 'Unnamed';

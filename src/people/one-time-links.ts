@@ -7,39 +7,37 @@ import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** For how long links work. One that replaces a password is asked for by somebody who waits for it. */
+/** Lifetimes of links. A password reset is requested by somebody who is waiting for it, so it is short. */
 const LIFETIMES_MS: Readonly<Record<LinkKind, number>> = {
   first_sign_in: 7 * 24 * HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,
   reset: HOUR_MS,
 };
 
-/** A link that was made. Whoever has it can use it, once. */
+/** A link that can be used once by anybody who has it. */
 export interface OneTimeLink {
   readonly kind: LinkKind;
   readonly url: string;
   readonly expiresAt: Date;
-  /** Where it may be sent; `null`: whoever made it passes it on. */
+  /** The address to send it to; `null`: its creator passes it on. */
   readonly email: string | null;
-  /** What the person is called, if that is known. */
+  /** The invited user's name, if known. */
   readonly name: string | null;
-  /** The account that it invites to. */
   readonly accountName: string | null;
   readonly createdBy: string;
 }
 
-/** Sends a link to its person, in the background. It never fails what made the link, which is shown anyway. */
+/** Sends a link to its recipient in the background. A failure does not fail the request, which returns the link anyway. */
 export type DeliverLink = (link: OneTimeLink) => void;
 
 /**
- * Counts a mail to an address that an account causes (`null`: an operator does). Returns 0, or after how many milliseconds it may be
- * sent: then it is not counted. If no mail is sent at all, none is counted.
+ * Counts a mail to an address caused by an account (`null`: by an operator). Returns 0 if it may be sent; otherwise the wait in
+ * milliseconds, and the mail is not counted. Nothing is counted if mail is not configured.
  */
 export type CountMail = (accountId: string | null, email: string) => Promise<number>;
 
 interface OneTimeLinksParts {
   readonly links: Pick<LinkStore, 'insertForUser' | 'insertInvitation'>;
-  /** The address that people reach the gateway at, without a path. */
   readonly baseUrl: () => string;
   readonly deliverLink: DeliverLink;
   readonly countMail: CountMail;
@@ -88,9 +86,9 @@ export function createOneTimeLinks(parts: OneTimeLinksParts) {
 
   return {
     /**
-     * A link by which a user sets a password; `suspended` if there is no such user, or it is suspended.
+     * Creates a link for setting a password. Returns `suspended` if the user is suspended or does not exist.
      *
-     * @param isNew `by` has just made the user: what it gives has been decided.
+     * @param isNew whether `by` has just created the user, so that its grants have been checked already.
      */
     async forUser(
       { id, email, name, hasPassword }: LinkedUser,
@@ -104,11 +102,11 @@ export function createOneTimeLinks(parts: OneTimeLinksParts) {
       const refusal = await links.insertForUser(id, stored, kind, refuse);
       if (refusal !== null) return refusal;
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
-      // Whoever made it has it too.
+      // The creator receives the link in the response too, so a throttled mail is skipped.
       if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
       return link;
     },
-    /** An invitation, with its id. Nothing is made if the account has too many, or too many mails were sent. */
+    /** Creates an invitation. Nothing is created if the account has too many invitations or has caused too many mails. */
     async invite(
       { accountId, accountName, email, role }: AskedInvitation,
       by: Actor,
@@ -126,7 +124,7 @@ export function createOneTimeLinks(parts: OneTimeLinksParts) {
   };
 }
 
-/** The token stands in the fragment, which browsers send to no server and no log has. */
+/** The token is in the fragment, which browsers send to no server and which no log contains. */
 function linkUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/console#/welcome?token=${token}`;
 }

@@ -4,17 +4,17 @@ const PASSWORD_LENGTH_MIN = 12;
 const PASSWORD_LENGTH_MAX = 200;
 
 /**
- * What is wrong with a new password; `null` if nothing is. Its length counts, and nothing else: rules about kinds of
- * characters make people choose what is easier to guess (NIST SP 800-63B).
+ * Why a new password is not accepted; `null` if it is. Only the length matters, because rules about kinds of characters lead to passwords
+ * that are easier to guess (NIST SP 800-63B).
  *
- * @param known what others know of the person: e-mail address and name.
+ * @param known facts that others know of the user: e-mail address and name.
  */
 export function passwordFault(password: string, known: readonly (string | null)[]): string | null {
   const length = [...password].length;
   if (length < PASSWORD_LENGTH_MIN)
-    return `At least ${PASSWORD_LENGTH_MIN} characters. Several words are easy to remember.`;
-  if (length > PASSWORD_LENGTH_MAX) return `At most ${PASSWORD_LENGTH_MAX} characters.`;
+    return `Use at least ${PASSWORD_LENGTH_MIN} characters. Several words are easy to remember.`;
+  if (length > PASSWORD_LENGTH_MAX) return `Use at most ${PASSWORD_LENGTH_MAX} characters.`;
   const folded = foldSignInName(password);
   const isKnown = known.some((text) => text !== null && foldSignInName(text) === folded);
-  return isKnown ? 'Not the e-mail address or the name itself.' : null;
+  return isKnown ? 'Do not use your e-mail address or name.' : null;
 }

@@ -7,7 +7,7 @@ const ASKER = { network: '192.0.2.7', isKnown: false };
 const CHEAP = { memoryKib: 8, passes: 1 };
 
 describe('passwords', () => {
-  it('are stored as argon2id with the parameters that OWASP names, and salted', async () => {
+  it('are stored as salted argon2id with the parameters recommended by OWASP', async () => {
     const passwords = new Passwords();
     const [first, second] = [
       await passwords.hash('correct horse battery', ASKER),
@@ -19,27 +19,27 @@ describe('passwords', () => {
     assert.equal(await passwords.verify('correct horse batterY', first, ASKER), false);
   });
 
-  it('are checked by the parameters of their hash, so that these can change', async () => {
+  it('are checked with the parameters stored in their hash, so that defaults can change', async () => {
     const stored = await new Passwords({ cost: CHEAP }).hash('correct horse battery', ASKER);
     assert.match(stored, /m=8,t=1/);
     assert.equal(await new Passwords().verify('correct horse battery', stored, ASKER), true);
   });
 
-  it('are the same however their characters are composed', async () => {
+  it('match in every Unicode composition of their characters', async () => {
     const passwords = new Passwords({ cost: CHEAP });
     const stored = await passwords.hash('caf\u00e9 caf\u00e9 caf\u00e9', ASKER);
     assert.equal(await passwords.verify('cafe\u0301 cafe\u0301 cafe\u0301', stored, ASKER), true);
   });
 
-  it('of nobody are hashed all the same, and never right', async () => {
+  it('of unknown users are hashed too, and never match', async () => {
     const passwords = new Passwords({ cost: CHEAP, atOnce: 1, waitingMax: 0 });
     const nobody = passwords.verify('whatever it is', null, ASKER);
-    // It takes the only place there is.
+    // The first check occupies the only slot.
     await assert.rejects(passwords.verify('whatever it is', null, ASKER), PasswordsBusyError);
     assert.equal(await nobody, false);
   });
 
-  it('wait for each other, and are refused if too many wait', async () => {
+  it('queue for a slot, and are refused if the queue is full', async () => {
     const passwords = new Passwords({ cost: CHEAP, atOnce: 2, waitingMax: 3 });
     const hashes = Array.from({ length: 7 }, () => passwords.hash('correct horse battery', ASKER));
     const results = await Promise.allSettled(hashes);
@@ -51,15 +51,15 @@ describe('passwords', () => {
   });
 });
 
-describe('the rules of passwords', () => {
+describe('password rules', () => {
   const cases: [string, string, RegExp | null][] = [
-    ['eleven characters are too few', 'abcdefghijk', /At least 12/],
-    ['twelve are enough', 'abcdefghijkl', null],
-    ['characters count, not their bytes', '😀😀😀😀😀😀😀😀😀😀😀', /At least 12/],
-    ['two hundred are allowed', 'a'.repeat(200), null],
-    ['more are not', 'a'.repeat(201), /At most 200/],
-    ['the e-mail address is none', 'Lin@Example.com ', /Not the e-mail/],
-    ['the name is none', 'lin wei from chengdu', /Not the e-mail/],
+    ['refuse eleven characters', 'abcdefghijk', /at least 12/],
+    ['accept twelve', 'abcdefghijkl', null],
+    ['count characters rather than bytes', '😀😀😀😀😀😀😀😀😀😀😀', /at least 12/],
+    ['accept 200', 'a'.repeat(200), null],
+    ['refuse 201', 'a'.repeat(201), /at most 200/],
+    ['refuse the e-mail address', 'Lin@Example.com ', /Do not use your e-mail/],
+    ['refuse the name', 'lin wei from chengdu', /Do not use your e-mail/],
   ];
   for (const [name, password, expected] of cases) {
     it(name, () => {

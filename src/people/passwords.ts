@@ -4,7 +4,7 @@ import type { FillRandom } from '../lib/ids.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
 import { type HashAsker, HashQueue } from './hash-queue.ts';
 
-/** What a hash costs: what OWASP recommends for argon2id (19 MiB, two passes), some 40 ms of one core. */
+/** The OWASP recommendation for argon2id: 19 MiB and two passes, about 40 ms on one core. */
 export interface HashCost {
   readonly memoryKib: number;
   readonly passes: number;
@@ -16,18 +16,14 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
-/**
- * Hashes at a time. They run on the threads that the journal is synced on, of which half stay free, and no flood of sign-ins
- * takes more than one core of a small machine.
- */
+/** They share the thread pool with journal syncs: half of it stays free, and floods occupy at most one core of a small machine. */
 const AT_ONCE = availableParallelism() >= 4 ? 2 : 1;
-/** Hashes that wait: some seconds. */
+/** Maximum number of queued hashes, a few seconds of work. */
 const WAITING_MAX = 100;
 
-/** More passwords wait to be hashed than may. */
 export class PasswordsBusyError extends Error {
   constructor() {
-    super('too many passwords are being hashed');
+    super('too many passwords are waiting to be hashed');
     this.name = 'PasswordsBusyError';
   }
 }
@@ -39,7 +35,7 @@ interface PasswordsOptions {
   readonly waitingMax?: number;
 }
 
-/** Hashes and checks passwords, so many at a time; what waits is bounded, and goes by turns of networks. */
+/** Hashes and checks passwords with limited concurrency. The queue is bounded and fair between networks. */
 export class Passwords {
   readonly #fillRandom: FillRandom;
   readonly #cost: HashCost;
@@ -56,17 +52,12 @@ export class Passwords {
     this.#nobodys = toPhc(this.#cost, this.#random(SALT_BYTES), this.#random(HASH_BYTES));
   }
 
-  /** @throws PasswordsBusyError */
   async hash(password: string, asker: HashAsker): Promise<string> {
     const salt = this.#random(SALT_BYTES);
     return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost, asker));
   }
 
-  /**
-   * Whether a password is the one of a hash. If there is none, it takes as long and says no.
-   *
-   * @throws PasswordsBusyError
-   */
+  /** Takes as long, and returns false, if there is no stored hash. @throws PasswordsBusyError */
   async verify(password: string, stored: string | null, asker: HashAsker): Promise<boolean> {
     const { cost, salt, hash } = fromPhc(stored ?? this.#nobodys);
     return timingSafeEqual(await this.#run(password, salt, cost, asker), hash) && stored !== null;
@@ -82,7 +73,7 @@ export class Passwords {
     try {
       return await derive(password.normalize('NFKC'), salt, memoryKib, passes);
     } finally {
-      // The turn is passed on, so that nobody comes between.
+      // The slot passes to the next one directly, so that no newcomer takes it.
       if (!this.#queue.beginNext()) this.#running--;
     }
   }
@@ -110,7 +101,7 @@ function toPhc({ memoryKib, passes }: HashCost, salt: Buffer, hash: Buffer): str
 
 function fromPhc(text: string): { cost: HashCost; salt: Buffer; hash: Buffer } {
   const match = PHC.exec(text);
-  if (match === null) throw new Error('a stored password has an unknown form');
+  if (match === null) throw new Error('a stored password hash has an unknown format');
   const [, memory, passes, salt, hash] = match as unknown as [string, string, string, string, string];
   return {
     cost: { memoryKib: Number(memory), passes: Number(passes) },

@@ -5,9 +5,7 @@ import { dateColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, 
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
 import { SESSIONS_MAX } from './user.ts';
 
-/** The SQL of sessions. */
-
-/** An instant of use is written where the one before is at least that old, so that a page with many requests writes once. */
+/** Minimum interval between two updates of a session's last use. */
 const SEEN_EVERY_MS = 60_000;
 
 const ACTORS = selection({
@@ -23,8 +21,7 @@ const ACTORS = selection({
 });
 
 /**
- * Whose a session is, and what that person may do now; at most once a minute it also notes that the session is in use. By
- * sessions_by_token and primary keys.
+ * Reads the user of a session with the present rights, and records the use at most once a minute. Uses sessions_by_token and primary keys.
  */
 const readSession: Statement = {
   name: 'sessions.read',
@@ -37,10 +34,7 @@ from sessions s join users u on u.id = s.user_id
 where s.token_hash = $1 and s.expires_at > $2::timestamptz and s.last_seen_at > $3::timestamptz and u.status = 'active'`,
 };
 
-/**
- * Locks the user, so that a change of the password or of the status either comes before, and is seen, or comes after, and ends
- * the session. Plan: primary key.
- */
+/** Locks the user: a concurrent change of password or status is either seen here, or ends the new session later. */
 const noteSignIn: Statement = {
   name: 'sessions.note-sign-in',
   text: `update users set last_sign_in_at = $2
@@ -56,7 +50,7 @@ const insertSession: Statement = {
 values ($1, $2, $3, $4, $4, $5, $6, $7, $8)`,
 };
 
-/** The oldest beyond the limit; ids sort by time. Plan: sessions_by_user. */
+/** Deletes the oldest sessions beyond the limit; ids sort by time. Uses sessions_by_user. */
 const deleteSurplus: Statement = {
   name: 'sessions.delete-surplus',
   text: `delete from sessions where id in (
@@ -75,33 +69,29 @@ const SESSIONS = selection({
 
 export type Session = RowOf<typeof SESSIONS>;
 
-/** Plan: sessions_by_user; no more rows than a user may have. */
 const listSessions: Statement = {
   name: 'sessions.list',
   text: `select ${SESSIONS.list} from sessions
 where user_id = $1 and expires_at > $2::timestamptz and last_seen_at > $3::timestamptz order by id desc`,
 };
 
-/** By primary key. */
 const deleteSession: Statement = {
   name: 'sessions.delete',
   text: 'delete from sessions where id = $2 and user_id = $1 returning id',
 };
 
-/** All of a user, or all but one. Plan: sessions_by_user. */
+/** Deletes all sessions of a user, or all except $2. Uses sessions_by_user. */
 export const deleteSessionsOf: Statement = {
   name: 'sessions.delete-of-user',
   text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
 };
 
-/** Plan: sessions_by_end. */
 const deleteExpired = expiredRows('sessions.delete-expired', 'sessions', 'id');
 
-/** For how long sessions last. */
 export interface SessionTimes {
-  /** Without a request. */
+  /** Maximum time without a request. */
   readonly idleMs: number;
-  /** In all. */
+  /** Maximum time since the sign-in. */
   readonly maxMs: number;
 }
 
@@ -112,17 +102,17 @@ interface NewSession {
   readonly clientAddress: string;
   readonly userAgent: string | null;
   readonly atMs: number;
-  /** When the person proved who it is; `null`: nobody knows. */
+  /** When the user proved their identity; `null` if unknown. */
   readonly authenticatedAtMs: number | null;
 }
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
-/** @param times those in force: shorter ones apply to sessions that have begun, too, as far as they are about idleness. */
+/** @param times the configured times. A change of `idleMs` applies to existing sessions too; a change of `maxMs` only to new ones. */
 export function createSessionStore(database: DirectoryLane, times: () => SessionTimes) {
   const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
   return {
-    /** Whose session a token is; `null` if it has ended, or its user is suspended. */
+    /** The user of a session; `null` if the session has ended or the user is suspended. */
     async read(tokenHash: Buffer, atMs: number): Promise<UserActor | null> {
       const seenBefore = new Date(atMs - SEEN_EVERY_MS);
       const instants = [new Date(atMs), idleSince(atMs), seenBefore];
@@ -130,8 +120,8 @@ export function createSessionStore(database: DirectoryLane, times: () => Session
       return actor && { kind: 'user', ...actor };
     },
     /**
-     * Begins a session, unless the user was suspended, or has another password than the one that was checked, meanwhile.
-     * `checkedHash`: the stored form of that password; `null` if the person has proven by something else who it is.
+     * Creates a session, unless the user has meanwhile been suspended or changed the password. `checkedHash`: the hash that the password
+     * was checked against; `null` if the user signed in by other means.
      */
     begin: (session: NewSession, checkedHash: string | null): Promise<boolean> =>
       database.transaction(async (transaction) => {
@@ -149,14 +139,12 @@ export function createSessionStore(database: DirectoryLane, times: () => Session
       }),
     list: async (userId: string, atMs: number): Promise<Session[]> =>
       SESSIONS.all(await database.query(listSessions, [userId, new Date(atMs), idleSince(atMs)])),
-    /** Returns whether the user has such a session. */
     end: async (userId: string, sessionId: string) =>
       (await database.query(deleteSession, [userId, sessionId])).length > 0,
-    /** `exceptId`: the session that goes on, if any. */
+    /** `exceptId`: the session to keep, if any. */
     async endAll(userId: string, exceptId: string | null): Promise<void> {
       await database.query(deleteSessionsOf, [userId, exceptId]);
     },
-    /** In batches, until none is left or the signal has aborted. */
     deleteExpired: (atMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteExpired, new Date(atMs), signal),
   };

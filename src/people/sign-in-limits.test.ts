@@ -5,19 +5,19 @@ import { SIGN_IN_RATES, SignInLimits, subjectOf } from './sign-in-limits.ts';
 const NETWORK = '192.0.2.7';
 const { pair, network, person, failure } = SIGN_IN_RATES;
 
-describe('attempts to sign in', () => {
+describe('sign-in limits', () => {
   let nowMs = 1_000_000;
   const begin = () => new SignInLimits(() => nowMs);
   const times = (count: number, attempt: (i: number) => number) => Array.from({ length: count }, (_, i) => attempt(i));
 
-  it('are few for one person from one network, and come back within a minute', () => {
+  it('limit one user from one network, and recover within a minute', () => {
     const limits = begin();
     assert.deepEqual(
       times(pair.burst, () => limits.begin('lin', NETWORK)),
       Array(pair.burst).fill(0),
     );
     assert.equal(limits.begin('lin', NETWORK), pair.everyMs);
-    // What is refused does not count.
+    // Rejected attempts are not counted.
     assert.equal(limits.begin('lin', NETWORK), pair.everyMs);
     nowMs += pair.everyMs;
     assert.equal(limits.begin('lin', NETWORK), 0);
@@ -25,19 +25,19 @@ describe('attempts to sign in', () => {
     assert.ok(pair.everyMs <= 60_000 && person.everyMs <= 60_000 && network.everyMs <= 60_000);
   });
 
-  it('are remembered of whoever is named in the same space, whatever the name becomes if it is folded', () => {
+  it('store a key of fixed length for each user name', () => {
     assert.equal(subjectOf('\ufdfa'.repeat(200).normalize('NFKC')).length, subjectOf('lin').length);
     assert.notEqual(subjectOf('lin'), subjectOf('wei'));
   });
 
-  it('of others from elsewhere do not keep a person out', () => {
+  it('do not lock a user out because of attempts from other networks', () => {
     const limits = begin();
     times(50, () => limits.begin('lin', '198.51.100.1'));
     assert.equal(limits.begin('lin', NETWORK), 0);
     assert.equal(limits.begin('wei', '198.51.100.1'), 0);
   });
 
-  it('are limited for one network, whomever it tries', () => {
+  it('limit one network across all users', () => {
     const limits = begin();
     const tried = times(network.burst + 1, (i) => limits.begin(`person ${i}`, NETWORK));
     assert.deepEqual(
@@ -47,7 +47,7 @@ describe('attempts to sign in', () => {
     assert.equal(limits.begin('person 0', '198.51.100.1'), 0);
   });
 
-  it('are limited for one home line, which has 256 networks of IPv6, and for one site', () => {
+  it('limit an IPv6 /56 and an IPv6 /48', () => {
     const limits = begin();
     const line = (i: number) => `2001:db8:1:${(0x4200 + i).toString(16)}::/64`;
     const tried = times(SIGN_IN_RATES.line.burst + 1, (i) => limits.begin(`person ${i}`, line(i)));
@@ -65,7 +65,7 @@ describe('attempts to sign in', () => {
     assert.ok(links.at(-1)! > 0);
   });
 
-  it('do not concern a person if the person has signed in, however many others try from around there', () => {
+  it('exempt a user who has signed in from that network from the limits of wider networks', () => {
     const limits = begin();
     const home = '2001:db8:1:4201::/64';
     limits.begin('lin', home);
@@ -76,7 +76,7 @@ describe('attempts to sign in', () => {
     assert.equal(limits.begin('lin', home), 0);
   });
 
-  it('are limited for one person from everywhere, but not from where the person signs in', () => {
+  it('limit one user across all networks, except networks the user has signed in from', () => {
     const limits = begin();
     assert.equal(limits.begin('lin', NETWORK), 0);
     limits.succeeded('lin', NETWORK);
@@ -85,7 +85,7 @@ describe('attempts to sign in', () => {
     assert.equal(limits.begin('lin', NETWORK), 0);
   });
 
-  it('to use links are limited for one network if the links do not work', () => {
+  it('limit one network that tries invalid links', () => {
     const limits = begin();
     const useful = times(200, () => {
       const wait = limits.beginTry(NETWORK);
@@ -103,7 +103,7 @@ describe('attempts to sign in', () => {
     assert.equal(limits.beginTry(NETWORK), 0);
   });
 
-  it('that were right are not counted, and forgive the wrong ones', () => {
+  it('do not count successful attempts, which also reset the count of failed ones', () => {
     const limits = begin();
     times(pair.burst - 1, () => limits.begin('lin', NETWORK));
     assert.equal(limits.begin('lin', NETWORK), 0);

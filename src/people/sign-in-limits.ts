@@ -4,53 +4,52 @@ import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.
 import { rememberRecent } from '../lib/recent.ts';
 
 /**
- * How often passwords may be tried. Attempts are counted by who is to be signed in and from which network, so that whoever
- * guesses a password keeps out nobody but himself; further limits, far above, are for those who guess from one network at many
- * people, and at one person from many networks. These do not concern a network from which that person has signed in lately: there
- * the limit of the pair is enough, and nobody else uses it up.
+ * Rate limits of sign-in attempts. The main limit is per pair of user and network, so that an attacker locks out only their own
+ * network; the wider limits apply to one network against many users and to many networks against one user. A pair that has signed
+ * in recently is exempt from the wider limits.
  *
- * The counts are in the memory of one process: that of a node, or the primary of several workers. Several machines allow as many times
- * more. That is still far from what guessing needs, and a sign-in writes nothing to the database for it.
+ * Counts are held in memory, per node. A cluster of N nodes therefore allows N times as many attempts, which is still far too few
+ * for guessing.
  */
 export const SIGN_IN_RATES = {
-  /** One person from one network. */
+  /** One user from one network. */
   pair: { burst: 10, everyMs: 30_000 },
-  /** Everybody from one network. */
+  /** All users from one network. */
   network: { burst: 100, everyMs: 3_000 },
-  /** Everybody from one home line of IPv6, 56 bits, which has 256 networks. */
+  /** All users from one IPv6 /56, the usual prefix of a home connection. */
   line: { burst: 100, everyMs: 3_000 },
-  /** Everybody from one site of IPv6, 48 bits, in which others may live too. */
+  /** All users from one IPv6 /48, which unrelated users may share. */
   site: { burst: 400, everyMs: 750 },
-  /** One person from everywhere. */
+  /** One user from all networks. */
   person: { burst: 100, everyMs: 5_000 },
   /**
-   * From one network: links that do not work, which nobody can guess, but each costs statements; uses of links that fail, which may have
-   * cost a password; and names to sign in with that somebody has already, which say that there is such a person.
+   * Failures from one network: invalid links (each costs statements), failed uses of links (each may cost a password hash), and user
+   * names that are taken (which reveal that the user exists).
    */
   failure: { burst: 20, everyMs: 3_000 },
-  /** The same from one site. */
+  /** The same from one IPv6 /48. */
   siteFailure: { burst: 80, everyMs: 750 },
 } as const satisfies Record<string, Rate>;
 
-/** Counts that are remembered of each kind; beyond it the least recent is forgotten. */
+/** Entries kept per limit; the least recently used is evicted. */
 const REMEMBERED_MAX = 20_000;
 
-/** How attempts are counted: here, or by a process that counts for several. */
+/** Implemented in this process, or by the primary process on behalf of its workers. */
 export interface AttemptCounts {
   /**
-   * Counts an attempt before the password is checked, so that many at once are no more than the limit. Returns 0, or after how
-   * many milliseconds the next one is allowed: then this one is not counted.
+   * Counts an attempt before its password is checked, so that concurrent attempts cannot exceed the limit. Returns 0 if it is
+   * allowed, otherwise the milliseconds to wait; a rejected attempt is not counted.
    *
-   * @param person what the attempt names, whether there is such a person or not; `null` if it names nobody.
+   * @param person the name in the attempt, whether or not such a user exists; `null` if it has none.
    */
   begin(person: string | null, network: string): number | Promise<number>;
-  /** The attempt was right: it does not count, nor do the wrong ones before it from there. */
+  /** Uncounts a successful attempt and resets the pair's count. */
   succeeded(person: string | null, network: string): void;
-  /** Whether the person has signed in from this network lately. */
+  /** Whether the user has recently signed in from this network. */
   isKnown(person: string, network: string): boolean | Promise<boolean>;
-  /** Counts a look at a link, its use, or a new name to sign in with. Returns 0, or after how many milliseconds the next one is allowed. */
+  /** Counts a view or use of a link, or a change of user name. Returns 0 if it is allowed, otherwise the milliseconds to wait. */
   beginTry(network: string): number | Promise<number>;
-  /** It did not fail: it does not count. */
+  /** Uncounts a try that did not fail. */
   tryWorked(network: string): void;
 }
 
@@ -62,7 +61,7 @@ export class SignInLimits implements AttemptCounts {
   readonly #failures = new RateDebts(REMEMBERED_MAX);
   readonly #known = rememberRecent<true>(REMEMBERED_MAX);
 
-  /** `nowMs`: any clock that never goes back. */
+  /** @param nowMs a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
@@ -120,7 +119,7 @@ function pairOf(person: string, network: string): string {
   return `${network} ${subjectOf(person)}`;
 }
 
-/** What a person is remembered by: always as short, because a name of 200 characters can have thousands if it is folded. */
+/** A hash, because case folding can expand a name of 200 characters to thousands. */
 export function subjectOf(person: string): string {
   return createHash('sha256').update(person).digest('base64url');
 }

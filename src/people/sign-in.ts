@@ -9,19 +9,15 @@ export interface PasswordChecks {
   readonly limits: AttemptCounts;
 }
 
-/** Whose password it was. */
 export interface CheckedPassword {
   readonly userId: string;
-  /** The stored form that was compared: who goes on because of it makes sure that it is still in force. */
+  /** The stored hash that the password was compared with. Later steps check that it is still in force. */
   readonly passwordHash: string;
 }
 
 export type PasswordRefusal = 'wrong' | { readonly waitMs: number };
 
-/**
- * Checks what a person signs in with. Nobody learns whether there is such a person: an unknown name, a person without a
- * password and one who is suspended take as long as a wrong password, and are refused alike.
- */
+/** Unknown names, users without a password and suspended users take as long and fail like a wrong password, to not reveal who exists. */
 export async function checkSignIn(
   parts: PasswordChecks,
   given: { readonly signInName: string; readonly password: string; readonly network: string },
@@ -30,7 +26,7 @@ export async function checkSignIn(
   return check(parts, person, given, () => parts.users.findCredential(given.signInName));
 }
 
-/** Checks the password of somebody who has signed in, and is limited as a sign-in is. */
+/** Checks the password of a signed-in user, with the limits of a sign-in. */
 export async function checkOwnPassword(
   parts: PasswordChecks,
   given: { readonly userId: string; readonly password: string; readonly network: string },

@@ -7,21 +7,17 @@ import type { Membership, OperatorRole } from './actor.ts';
 import { foldSignInName } from './sign-in-name.ts';
 import type { UserStatus } from './user.ts';
 
-/** The SQL of users as they are shown. */
-
-/** A membership as people read it. */
 export interface UserMembership extends Membership {
   readonly accountName: string;
 }
 
 const USERS = selection({
   id: textColumn('u.id'),
-  /** What whoever made the user has said; nothing proves that it is the person's. */
+  /** As entered by the creator of the user; not verified. */
   email: orNull(textColumn('u.email')),
   name: textColumn('u.name'),
   operatorRole: orNull(textColumn<OperatorRole>('u.operator_role')),
   status: textColumn<UserStatus>('u.status'),
-  /** Whether a password is set, so that the person can sign in with it. */
   hasPassword: booleanColumn('u.password_hash is not null as has_password'),
   unconfirmedTokenId: orNull(textColumn('u.unconfirmed_token_id')),
   createdAt: dateColumn('u.created_at'),
@@ -33,29 +29,25 @@ const USERS = selection({
   ) as memberships`),
 });
 
-/** A person who may sign in. */
 export type User = RowOf<typeof USERS>;
 
-/** By primary keys. */
 const selectUser: Statement = {
   name: 'users.select',
   text: `select ${USERS.list} from users u where u.id = $1`,
 };
 
-/** Those of a list. Plan: primary keys. */
 const selectListed: Statement = {
   name: 'users.select-listed',
   text: `select ${USERS.list} from users u
 where u.id in (select jsonb_array_elements_text($1::jsonb)) order by u.id desc`,
 };
 
-/** By users_by_sign_in_name. */
 const listNamed: Statement = {
   name: 'users.list-named',
   text: 'select id from users where sign_in_name = $1 and ($2::text is null or id < $2)',
 };
 
-/** Plan: users_by_operator_role. There are few. */
+/** Uses users_by_operator_role, which has few rows. */
 const listOperators: Statement = {
   name: 'users.list-operators',
   text: `select id from users where operator_role is not null and ($1::text is null or id < $1)
@@ -63,9 +55,8 @@ order by id desc limit $2::int`,
 };
 
 interface UserFilter {
-  /** A part of the name or of the e-mail address in any case, or the id. */
+  /** Part of the name or e-mail address, in any case, or the id. */
   readonly search?: string | undefined;
-  /** All of what the person signs in with. */
   readonly signInName?: string | undefined;
   readonly isOperator?: boolean | undefined;
 }
@@ -88,7 +79,7 @@ export function createUserList(database: DirectoryQueryable) {
 
   return {
     find: async (id: string) => USERS.first(await database.query(selectUser, [id])),
-    /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
+    /** Newest first. If the time limit is reached first, returns the users found so far and the position to continue from. */
     async list(
       filter: UserFilter,
       beforeId: string | null,

@@ -4,16 +4,13 @@ import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
-import { isLiving } from './admin-tokens-store.ts';
+import { isActive } from './admin-tokens-store.ts';
 import { addMembership } from './membership-store.ts';
 import { deleteSessionsOf } from './session-store.ts';
 import { foldSignInName, isLikeEmail, signInNameOf } from './sign-in-name.ts';
 import type { UserRefusal, UserStatus } from './user.ts';
 import { createUserList } from './user-list-store.ts';
 
-/** The SQL of users. */
-
-/** A sign-in name that is taken inserts nothing. */
 const insertUser: Statement = {
   name: 'users.insert',
   text: `insert into users (id, email, name, sign_in_name, password_hash, operator_role, status, created_at, unconfirmed_token_id)
@@ -30,25 +27,19 @@ const CREDENTIALS = selection({
   status: textColumn<UserStatus>('status'),
 });
 
-/** What is needed to check the password of a user. */
 export type UserCredential = RowOf<typeof CREDENTIALS>;
 
-/** By users_by_sign_in_name. */
 const selectCredential: Statement = {
   name: 'users.select-credential',
   text: `select ${CREDENTIALS.list} from users where sign_in_name = $1`,
 };
 
-/** By primary key. */
 const selectPassword: Statement = {
   name: 'users.select-password',
   text: `select ${CREDENTIALS.list} from users where id = $1`,
 };
 
-/**
- * Locks the operators that could stay. Two of them who take the role from each other at once are decided one after the other.
- * Plan: users_by_operator_role.
- */
+/** Locks all active operators, which serializes two operators who remove each other's role. Uses users_by_operator_role. */
 const lockOperators: Statement = {
   name: 'users.lock-operators',
   text: `select id from users where operator_role = 'operator' and status = 'active' order by id for update`,
@@ -59,11 +50,10 @@ const CHANGED = selection({
   email: orNull(textColumn('email')),
   operatorRole: orNull(textColumn<OperatorRole>('operator_role')),
   status: textColumn<UserStatus>('status'),
-  /** The token whose end suspends the person; `null`: none. */
+  /** The token whose end suspends the user; `null`: none. */
   unconfirmedTokenId: orNull(textColumn('unconfirmed_token_id')),
 });
 
-/** What a change of a user is decided by. */
 export type ChangedUser = RowOf<typeof CHANGED>;
 
 const lockUser: Statement = {
@@ -76,43 +66,40 @@ const updateUser: Statement = {
   text: `update users set name = $2, email = $3, sign_in_name = $4, operator_role = $5, status = $6 where id = $1`,
 };
 
-/** By primary key. */
 const confirmUser: Statement = {
   name: 'users.confirm',
   text: 'update users set unconfirmed_token_id = null where id = $1 returning id',
 };
 
-/** Links that a token made for a user. Plan: user_links_by_user. */
+/** Confirms links that a token created for the user. Uses user_links_by_user. */
 const confirmLinks: Statement = {
   name: 'users.confirm-links',
   text: 'update user_links set created_by_token_id = null where user_id = $1 and created_by_token_id is not null',
 };
 
-/** The password is still the one that was checked; `$3` null: nothing was checked. */
+/** Updates only if the stored password is the one that was checked; `$3` null: none was. */
 const updatePassword: Statement = {
   name: 'users.update-password',
   text: `update users set password_hash = $2 where id = $1 and ($3::text is null or password_hash = $3) returning id`,
 };
 
-/** Links that would set another password. Plan: user_links_by_user. */
+/** Deletes unused links for setting a password. Uses user_links_by_user. */
 export const deleteLinksOf: Statement = {
   name: 'users.delete-links',
   text: 'delete from user_links where user_id = $1 and used_at is null',
 };
 
-/** Plan: users_by_operator_role. */
 const selectOperator: Statement = {
   name: 'users.select-operator',
   text: `select id from users where operator_role = 'operator' and status = 'active' limit 1`,
 };
 
-/** By primary key. */
 const listAccountsOf: Statement = {
   name: 'users.list-accounts',
   text: 'select account_id from memberships where user_id = $1 order by account_id',
 };
 
-/** Memberships, sessions and links go with it. By primary key. */
+/** Memberships, sessions and links are deleted in cascade. */
 const deleteUser: Statement = { name: 'users.delete', text: 'delete from users where id = $1' };
 
 interface NewUser {
@@ -122,18 +109,17 @@ interface NewUser {
   readonly passwordHash: string | null;
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly { readonly accountId: string; readonly role: AccountRole }[];
-  /** The token whose end suspends the person, unless it is confirmed; absent or `null`: none. */
+  /** The token whose end suspends the user until it is confirmed; absent or `null`: none. */
   readonly unconfirmedTokenId?: string | null;
   readonly at: Date;
 }
 
-/** Who changes a user, as far as it decides what may be changed. */
 interface UserChangeTerms {
-  /** Whether one active operator has to be left besides this user. */
+  /** Whether another active operator must remain. */
   readonly keepsOperator: boolean;
-  /** Whether a role, or an end of a suspension, confirms the person: not if a token gives it. */
+  /** Whether granting a role or ending a suspension also confirms the user; false if a token does it. */
   readonly confirms: boolean;
-  /** Why the change is not allowed; `null`: it is. */
+  /** Returns the reason to refuse the change; `null` to allow it. */
   readonly refuse: (user: ChangedUser, changed: ChangedUser) => UserRefusal | null;
 }
 
@@ -146,7 +132,7 @@ interface UserChange {
 
 export type UserStore = ReturnType<typeof createUserStore>;
 
-/** Sets a password, ends all sessions but one, and makes unused links void. */
+/** Sets a password, ends all sessions except one, and deletes unused links. */
 export async function setPassword(
   transaction: DirectoryQueryable,
   userId: string,
@@ -160,15 +146,15 @@ export async function setPassword(
   return true;
 }
 
-/** Inserts a user with its memberships; what is refused has to be rolled back. */
+/** Inserts a user with its memberships. The caller rolls back if the result is a refusal. */
 export async function insertUserWith(transaction: DirectoryQueryable, user: NewUser): Promise<UserRefusal | null> {
   const { id, email, name, passwordHash, operatorRole, memberships, at, unconfirmedTokenId = null } = user;
-  if (unconfirmedTokenId !== null && !(await isLiving(transaction, unconfirmedTokenId, at))) return 'token_ended';
+  if (unconfirmedTokenId !== null && !(await isActive(transaction, unconfirmedTokenId, at))) return 'token_ended';
   if (email === null && isLikeEmail(name)) return 'name_like_email';
   const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at, unconfirmedTokenId];
   const [inserted] = await transaction.query(insertUser, values);
   if (inserted === undefined) return 'name_taken';
-  // In one order, so that two transactions do not wait for each other's accounts.
+  // Accounts are locked in a fixed order to prevent deadlocks.
   for (const { accountId, role } of memberships.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1))) {
     const refusal = await addMembership(transaction, { userId: id, accountId, role, at });
     if (refusal !== null && refusal !== 'already') return refusal;
@@ -194,12 +180,10 @@ export function createUserStore(database: DirectoryLane) {
   return {
     ...createUserList(database),
     insert: (user: NewUser) => orRolledBack(database, (transaction) => insertUserWith(transaction, user)),
-    /** By what a person types in; `null` if nobody signs in with it. */
     findCredential: (signInName: string) => findOne(selectCredential, foldSignInName(signInName)),
     credentialOf: (userId: string) => findOne(selectPassword, userId),
-    /** Whether there is an operator who is not suspended. */
     hasOperator: async () => (await database.query(selectOperator)).length > 0,
-    /** Changes a user; one that is suspended has no sessions and no links any more. */
+    /** Changes a user. Suspending a user deletes its sessions and links. */
     change: (id: string, change: UserChange, { keepsOperator, confirms, refuse }: UserChangeTerms) =>
       orRolledBack<UserRefusal | 'absent'>(database, async (transaction) => {
         const keeps = keepsOperator && (change.operatorRole !== undefined || change.status !== undefined);
@@ -225,7 +209,7 @@ export function createUserStore(database: DirectoryLane) {
         if (confirms && isGiven && user.unconfirmedTokenId !== null) await confirm(transaction, id);
         return null;
       }),
-    /** Confirms a user that a token made. `false`: there is no such user. */
+    /** Confirms a user that a token created. Returns `false` if there is no such user. */
     confirm: (id: string) => database.transaction((transaction) => confirm(transaction, id)),
     delete: (id: string, keepsOperator: boolean) =>
       orRolledBack<'last_operator' | 'absent'>(database, async (transaction) => {
@@ -237,10 +221,7 @@ export function createUserStore(database: DirectoryLane) {
         for (const account of accounts) await announceChange(transaction, account.account_id);
         return null;
       }),
-    /**
-     * Sets a password, and ends all sessions but one. Returns false if the user is gone, or has another password than the one
-     * that was checked, meanwhile.
-     */
+    /** Sets a password and ends all other sessions. Returns false if the user was deleted or the password changed meanwhile. */
     changePassword: (id: string, hash: string, checkedHash: string, exceptSessionId: string) =>
       database.transaction((transaction) => setPassword(transaction, id, hash, { checkedHash, exceptSessionId })),
   };

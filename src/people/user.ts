@@ -1,29 +1,26 @@
 export type UserStatus = 'active' | 'suspended';
 
-/** Accounts of one person; each request reads them all. */
+/** Accounts per user; each request reads all of them. */
 export const MEMBERSHIPS_MAX = 50;
-/** People in one account. */
 export const MEMBERS_MAX = 200;
-/** Sessions of one person; a sign-in beyond them ends the oldest. */
+/** Sessions per user; a further sign-in ends the oldest. */
 export const SESSIONS_MAX = 50;
-/** Invitations to one account that are neither used nor expired. */
 export const OPEN_INVITATIONS_MAX = 50;
-/** Invitations to one account that were made in a day, but for those that were taken back: each one that is used may make a user. */
+/** Invitations per account and day, not counting withdrawn ones: each use may create a user. */
 export const INVITATIONS_A_DAY_MAX = 200;
 
-/** Why users cannot be changed so. */
 export type UserRefusal =
-  /** Another user signs in with that e-mail address or name. */
+  /** Another user has this e-mail address or name for signing in. */
   | 'name_taken'
-  /** A name without an e-mail address has an @ in it. */
+  /** The user has no e-mail address and the name contains an @. */
   | 'name_like_email'
-  /** No active operator would be left. */
+  /** No active operator would remain. */
   | 'last_operator'
-  /** The change gives what a token may not give. */
+  /** A token may not grant this. */
   | 'by_token'
-  /** It gives what a session gives only if the person has just signed in. */
+  /** A session may grant this only shortly after signing in. */
   | 'sign_in_again'
-  /** A token that has ended made it. */
+  /** The token that makes the change has ended. */
   | 'token_ended'
   | 'no_account'
   | 'no_user'

@@ -18,12 +18,12 @@ import { type AccountRows, type ReleasedAccount, releaseAccount } from './releas
 import { RowsByAccount } from './rows-by-account.ts';
 import { type ExportedTable, IN_EACH_PARTITION, readColumns } from './tables.ts';
 
-/** Rows of a table that are in memory; divided by the number of partitions, of which each has cursors of its own. */
+/** Rows of a table in memory. Divided by the number of partitions, each of which has its own cursors. */
 const ROWS_MAX = 2_000;
 const ROWS_MIN = 50;
-/** Of tables that belong to no account: a row of the change log, or a price list, may be some hundred kilobytes. */
+/** For tables without accounts, where a row (an audit log entry, a price list) may have some hundred kilobytes. */
 const WHOLE_ROWS_MAX = 250;
-/** Of stored responses, each of which may be as large as a body. */
+/** For stored responses, each of which may be as large as a response body. */
 const RESPONSES_MAX = 8;
 
 const readDatabase: Statement = {
@@ -31,10 +31,10 @@ const readDatabase: Statement = {
   text: 'select id, is_demo, (select count(*)::int from accounts) as accounts from database_identity',
 };
 
-/** Keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins after it. */
+/** Prevents call record tables from being dropped. The snapshot begins afterwards, because an earlier one would not prevent it. */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
-/** On Citus the state of a partition begins with it, on its worker. */
+/** On Citus, this starts the partition's snapshot on its worker. */
 const beginState: Statement = { name: 'export.begin-state', text: 'select is_done from usage_backfill' };
 
 export type AccountTable = keyof typeof OF_DIRECTORY | keyof typeof OF_PARTITION;
@@ -43,11 +43,10 @@ export interface ExportedAccount {
   readonly id: string;
   readonly row: string;
   readonly released: ReleasedAccount;
-  /** Read before the next account is asked for. */
+  /** Must be read before the next account is requested. */
   readonly rows: Readonly<Record<AccountTable, RowsByAccount>>;
 }
 
-/** `rowsMax`: for tests. */
 export async function openExport(directory: DirectoryDatabase, rowsMax?: number) {
   const states = await openStates(directory);
   return createReader(states, rowsMax ?? Math.max(ROWS_MIN, Math.floor(ROWS_MAX / states.partitions.length)));
@@ -57,16 +56,15 @@ type StateReader = DirectorySnapshots | PartitionSnapshots;
 
 interface States {
   readonly directory: DirectorySnapshots;
-  /** Of vouchers and redemptions. */
   readonly vouchers: DirectorySnapshots;
-  /** By number. */
   readonly partitions: readonly PartitionSnapshots[];
   close(): Promise<void>;
 }
 
 /**
- * One state of all tables. On Citus each worker's state is its own, and that of vouchers is the last one: then each voucher that an account has
- * been given is redeemed, and an import makes those available again that it has not been given (docs/decisions/0065-books-of-several-partitions.md).
+ * Opens one consistent snapshot of all tables. On Citus each worker has its own snapshot, and vouchers are read in the last one. Every
+ * voucher that gave an account something is therefore redeemed in the export; an import makes vouchers available again that gave nothing
+ * (docs/decisions/0065-books-of-several-partitions.md).
  */
 async function openStates(database: DirectoryDatabase): Promise<States> {
   const known = await readPartitions(database.lane('admin'));
@@ -74,7 +72,7 @@ async function openStates(database: DirectoryDatabase): Promise<States> {
   const partitions = known.map(({ schema }) => directory.inSchema(schema));
   try {
     for (const partition of partitions) await partition.query(keepRecords);
-    // The state of the directory begins with it.
+    // This query starts the directory's snapshot.
     if (!(await hasCitus(directory))) return { directory, vouchers: directory, partitions, close: directory.close };
     for (const partition of partitions) await partition.query(beginState);
     const vouchers = await database.openSnapshots();
@@ -124,7 +122,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
       const { id: identity, is_demo: isDemo, accounts } = row!;
       return { identity, isDemo, accounts, tables: await readColumns(directory) };
     },
-    /** All accounts, in the order of their ids. */
+    /** All accounts in the order of their ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
       const ofDirectory = {
@@ -139,7 +137,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
         }
       }
     },
-    /** The rows of tables that belong to no account; those that several partitions may have, once each. */
+    /** The rows of tables without accounts. Rows that exist in several partitions are returned once. */
     async *wholeTables(): AsyncGenerator<{ readonly table: ExportedTable; readonly rows: readonly ExportedRow[] }> {
       type Keyed = ExportedRow & { readonly key?: string };
       for (const table of Object.keys(WHOLE_TABLES) as (keyof typeof WHOLE_TABLES)[]) {

@@ -4,19 +4,19 @@ import type { Statement, StoredRow } from '../db/database.ts';
 import type { ExportedTable } from './tables.ts';
 
 /**
- * The SQL of the rows of an export. Each statement reads a whole table in the order of an index, and is read by a cursor: rows of
- * accounts by account, so that the rows of one account are next in all of these cursors at the same time.
+ * The SQL that reads the exported tables. Each statement reads a whole table in index order through a cursor. All cursors of account rows
+ * advance in account order, so the rows of one account are next in all of them at the same time.
  */
 
-/** A row as the database's JSON. */
+/** A row as JSON produced by the database. */
 export interface ExportedRow {
   readonly row: string;
 }
 
-/** A row of an account, with the columns that its statement adds. */
+/** A row of an account, with the additional columns of its statement. */
 export interface AccountRow extends StoredRow, ExportedRow {
   readonly account_id: string;
-  /** Of a key, or of the call of a slot. */
+  /** The id of a key, or of a slot's call. */
   readonly id?: string;
   /** The amount of a ledger entry, or the charge of a call. */
   readonly nano?: bigint | null;
@@ -39,24 +39,24 @@ function read(
   };
 }
 
-/** Plan: the primary key, which begins with the account; of `calls`, those of all months, merged. */
+/** Uses the primary key, which begins with the account; for `calls` it merges the primary keys of all months. */
 const readByAccount = (table: ExportedTable, key: string, { columns = '', ...options }: Options = {}): Statement =>
   read(table, `t.account_id, ${key}`, { ...options, columns: `, t.account_id${columns}` });
 
-/** What is valid of what was written down of dropped records. */
-const WRITTEN_DOWN = {
+/** Only summaries of dropped records whose drop is complete. */
+const OF_COMPLETE_DROPS = {
   where: `where exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
 )`,
 };
 
-/** Which partition an account is in is of this database alone. Plan: primary key. */
+/** Omits the partition number, which applies only to this database. */
 export const ACCOUNTS = read('accounts', 't.id', {
   row: `to_jsonb(t) - 'partition_no'`,
   columns: ', t.id, t.partition_no::int as partition',
 });
 
-/** Columns that calls in flight change come as they are after their release; the rest is the database's own JSON. Plan: primary key. */
+/** Columns that calls in flight change are added after their release; the other columns are the database's JSON. */
 function withCounts(
   table: ExportedTable,
   order: string,
@@ -69,7 +69,7 @@ function withCounts(
   return read(table, order, { row: `to_jsonb(t) - array[${names}]`, columns: `, ${columns.of('t')}` });
 }
 
-/** What calls in flight change, and these calls. */
+/** The tables that calls in flight change, and the reservations of these calls. */
 export const STATE = {
   balances: withCounts('balances', 't.account_id', BALANCES),
   key_limits: withCounts('key_limits', 't.account_id, t.key_id', KEY_LIMITS),
@@ -81,37 +81,35 @@ export const STATE = {
   },
 } as const;
 
-/** Rows of accounts in the directory. */
 export const OF_DIRECTORY = {
   api_keys: readByAccount('api_keys', 't.id', { columns: ', t.id' }),
   voucher_redemptions: readByAccount('voucher_redemptions', 't.code_hash'),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 
-/** Rows of accounts in their partitions, as they are. */
 export const OF_PARTITION = {
   notice_states: readByAccount('notice_states', 't.subject'),
   ledger_entries: readByAccount('ledger_entries', 't.entry_no', { columns: ', t.amount_nano as nano' }),
   calls: readByAccount('calls', 't.id, t.started_at', { columns: ', t.charge_nano as nano' }),
-  dropped_calls: readByAccount('dropped_calls', 't.dropped_in, t.month', WRITTEN_DOWN),
-  dropped_uses: readByAccount('dropped_uses', 't.dropped_in, t.owner_id, t.counter, t.place', WRITTEN_DOWN),
+  dropped_calls: readByAccount('dropped_calls', 't.dropped_in, t.month', OF_COMPLETE_DROPS),
+  dropped_uses: readByAccount('dropped_uses', 't.dropped_in, t.owner_id, t.counter, t.place', OF_COMPLETE_DROPS),
   dropped_usage: readByAccount(
     'dropped_usage',
     't.dropped_in, t.day, t.key_id, t.model, t.provider, t.status, t.context',
-    WRITTEN_DOWN,
+    OF_COMPLETE_DROPS,
   ),
   plan_slots: readByAccount('plan_slots', 't.call_id', { columns: ', t.call_id as id' }),
   subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),
   plan_periods: readByAccount('plan_periods', 't.subscription_id, t.starts_at'),
   continuation_keys: readByAccount('continuation_keys', 't.key'),
-  /** Of calls that have ended; claims of calls in flight are not exported. */
+  /** Responses of completed calls; claims of calls in flight are not exported. */
   stored_responses: readByAccount('stored_responses', 't.key_id, t.idempotency_key', { where: 'where t.is_valid' }),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 
-/** Tables whose rows belong to no account, or to any; some columns more if each partition has them. Plans: primary keys. */
+/** Tables without an account; those that exist in each partition have a `key` for deduplication. Uses primary keys. */
 export const WHOLE_TABLES = {
   account_requests: read('account_requests', 't.idempotency_key'),
   price_lists: read('price_lists', 't.id', { columns: ', t.id::text as key' }),
-  /** Those that records were dropped of. */
+  /** Only months whose records were dropped. */
   dropped_months: read('dropped_months', 't.month', {
     where: 'where t.dropped_at is not null',
     columns: ', t.month::text as key',

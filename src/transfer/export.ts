@@ -7,20 +7,17 @@ import { byTable, type ExportedTable } from './tables.ts';
 
 interface ExportParts {
   readonly directory: Parameters<typeof openExport>[0];
-  /** The version of the schema. */
   readonly schema: number;
   readonly clock: Clock;
-  /** For tests: text that is gathered before it is yielded. Rows that were read together may be more. */
   readonly textBytesMax?: number;
-  /** For tests: rows of a table that are in memory. */
   readonly rowsMax?: number;
 }
 
 const TEXT_BYTES_MAX = 64 * 1024;
 
 /**
- * All of a database as lines of text (`format.ts`), as of one state, while calls go on. What calls in flight hold is free in the
- * export, and their ends are in this database only.
+ * Yields the whole database as lines of text (`format.ts`) from one snapshot, while calls continue. Reservations of calls in flight are
+ * released in the export; these calls settle only in this database.
  *
  * @throws TransferError if an account has no balance.
  */
@@ -55,7 +52,7 @@ async function* linesOf(
   lines: LinesOut,
   bytesMin: number,
 ): AsyncIterable<string> {
-  /** `onRow`: looks at each row. Returns what was written, and the sum of its amounts. */
+  /** Writes the rows of a table; returns their number and the sum of their amounts. */
   async function* written(
     table: AccountTable,
     onRow: (row: AccountRow) => void = () => undefined,
@@ -77,7 +74,7 @@ async function* linesOf(
   lines.row('balances', released.balanceRow);
   const keyIds = new Set<string>();
   yield* written('api_keys', ({ id: keyId }) => void keyIds.add(keyId!));
-  // On Citus the state of a partition may have limits of a key that is later than the state of keys.
+  // On Citus, a partition's snapshot may contain limits of a key created after the snapshot of keys.
   for (const { keyId, row: limits } of released.keyLimitRows) {
     if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', limits);
   }
@@ -110,7 +107,6 @@ const AS_THEY_ARE = [
   'continuation_keys',
   'stored_responses',
 ] as const;
-/** Gathers lines, counts them, and sums up what they say. */
 class LinesOut {
   #pending: string[] = [];
   #pendingBytes = 0;
@@ -136,7 +132,7 @@ class LinesOut {
     this.#add(lineOf(name, JSON.stringify(value)));
   }
 
-  /** The lines since the last time, as one text, if they have so many bytes. */
+  /** Yields the collected lines as one text if they have at least `bytesMin` bytes. */
   *take(bytesMin = 1): Generator<string> {
     if (this.#pendingBytes < bytesMin) return;
     const text = this.#pending.join('');
@@ -146,7 +142,6 @@ class LinesOut {
     yield text;
   }
 
-  /** Of all lines that have been taken. */
   get end(): ExportEnd {
     const { balances, entriesSum, chargesSum, ...counts } = this.#sums;
     const amounts = { balances: `${balances}`, entriesSum: `${entriesSum}`, chargesSum: `${chargesSum}` };

@@ -3,33 +3,32 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /**
- * The form of an export: lines of JSON, each an object with one member. The first says what follows, the last what was
- * there, with a digest of all lines before it; a file without it was cut.
+ * The export format: lines of JSON, each an object with one member. The first line describes the export. The last line contains totals and
+ * a digest of all lines before it; without it, the file is incomplete.
  *
  *     {"faregate_export":{"format":1,"schema":16,…}}
- *     {"accounts":{"id":"acct_…",…}}                    a row of a table, by the names of its columns
- *     {"account_end":{"account":"acct_…",…}}            sums of the account whose rows came before
+ *     {"accounts":{"id":"acct_…",…}}                    a table row, by column name
+ *     {"account_end":{"account":"acct_…",…}}            totals of the account whose rows precede it
  *     {"end":{…}}
  *
- * Rows are the database's own JSON and are never parsed here: amounts have more digits than a number of JavaScript.
+ * Rows are JSON produced by the database and are never parsed here, because amounts exceed the precision of JavaScript numbers.
  */
 export const FORMAT = 1;
 
 export interface ExportHead {
   readonly format: number;
-  /** The version of the schema: `faregate db status`. */
+  /** Schema version, as `faregate db status` shows it. */
   readonly schema: number;
-  /** Of the database; an import takes it over, so that journals of its nodes still belong to it. */
+  /** The database identity. An import adopts it, so that journals of the nodes still belong to the database. */
   readonly identity: string;
-  /** Whether its balances are those of the demo; `null` if no gateway has served it. */
+  /** Whether the balances are those of the demo; `null` if no gateway has used the database. */
   readonly isDemo: boolean | null;
   readonly exportedAt: string;
   readonly accounts: number;
-  /** The columns of each table that follows. */
   readonly tables: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What an account has, as its rows say. Amounts are nano-yuan as text. */
+/** Totals of an account. Amounts are nano-yuan as text. */
 export interface AccountEnd {
   readonly account: string;
   readonly balance: string;
@@ -42,7 +41,7 @@ export interface AccountEnd {
 export interface ExportEnd {
   readonly rows: Readonly<Record<string, number>>;
   readonly accounts: number;
-  /** Accounts whose balance is not the sum of their entries: the books were broken before. */
+  /** Number of accounts whose balance differed from the sum of their ledger entries at the export. */
   readonly unsoundAccounts: number;
   readonly balances: string;
   readonly entriesSum: string;
@@ -51,7 +50,7 @@ export interface ExportEnd {
   readonly sha256: string;
 }
 
-/** A file is no export, was cut or damaged, or does not fit; the message says what to do. */
+/** The file is not an export, is incomplete or damaged, or does not match. The message tells the user what to do. */
 export class TransferError extends ForeseenError {
   constructor(message: string) {
     super(message);
@@ -65,21 +64,20 @@ export function lineOf(name: string, json: string): string {
   return `{"${name}":${json}}\n`;
 }
 
-/** The member of a line and its value as JSON text. */
 export function readLine(line: string): { readonly name: string; readonly json: string } {
   const [, name, json] = LINE.exec(line) ?? [];
   if (name === undefined || json === undefined)
-    throw new TransferError('The file is no export of Faregate: a line of it has another form.');
+    throw new TransferError('The file is not a Faregate export: one of its lines has an unknown format.');
   return { name, json };
 }
 
-/** The end of an export, of its last line; `null` if the line is another one. */
+/** Parses the last line of an export; `null` for other lines. */
 export function readEnd(line: string): ExportEnd | null {
   const [, name, json] = LINE.exec(line) ?? [];
   return name === 'end' ? (parseJson(json!) as ExportEnd) : null;
 }
 
-/** Whether the rows of an account agree with each other. */
+/** Whether the account's balance equals the sum of its ledger entries. */
 export function isSound(end: Pick<AccountEnd, 'balance' | 'entriesSum'>): boolean {
   return end.balance === end.entriesSum;
 }
@@ -87,7 +85,7 @@ export function isSound(end: Pick<AccountEnd, 'balance' | 'entriesSum'>): boolea
 export class LineDigest {
   readonly #hash = createHash('sha256');
 
-  /** Lines with their ends, as many as there are. */
+  /** `lines`: complete lines with their line breaks. */
   add(lines: string): void {
     this.#hash.update(lines);
   }

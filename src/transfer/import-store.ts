@@ -17,7 +17,7 @@ import {
   readColumns,
 } from './tables.ts';
 
-/** The SQL of an import, which is one transaction. Rows are the database's own JSON and go in as they are. */
+/** The SQL of an import, which is one transaction. Rows are inserted as the JSON that the database exported. */
 
 const listNodes: Statement = {
   name: 'import.list-nodes',
@@ -26,7 +26,7 @@ const listNodes: Statement = {
 
 const tablesIn = (home: Home): readonly ExportedTable[] => EXPORTED_TABLES.filter((table) => HOMES[table] === home);
 
-/** Nothing else gets in while rows are compared and written; a gateway that starts waits. */
+/** Keeps others from writing while rows are written and compared; a starting gateway waits. */
 const lockTables = (home: Home): Statement => ({
   name: `import.lock-${home}`,
   text: `lock table ${tablesIn(home).join(', ')} in share row exclusive mode`,
@@ -47,10 +47,10 @@ const listFilled = (home: Home): Statement =>
 const countRows = (home: Home): Statement =>
   ofEachTable(home, 'count-rows', (table) => `select '${table}' as name, count(*)::int as n from ${table}`);
 
-/** Columns that say something of the database that was exported, so that they are here what they are by default. */
+/** Columns that describe only the exported database; they keep their defaults. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
 
-/** @param columns names that the table has; others of its columns are what they are by default. */
+/** @param columns existing columns of the table; other columns keep their defaults. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
   const [placeName, place] = table === 'accounts' ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
@@ -61,18 +61,17 @@ select ${names}${place} from json_populate_recordset(null::${table}, $1::json)`,
   };
 }
 
-/** Whose rows are in the partition of their account, and not in each. */
+/** Whether the table's rows are in the partition of their account, rather than in each partition. */
 export const isOfAccount = (table: ExportedTable): boolean =>
   HOMES[table] === 'partition' && !IN_EACH_PARTITION.has(table);
 
-/** Plan: primary key. */
 const selectPlace: Statement = {
   name: 'import.select-place',
   text: 'select partition_no::int as place from accounts where id = $1::text',
 };
 
-/** Call records are summed from the first one on when a gateway runs. Refunds were queued when their entries were inserted. */
-const sumUsageAnew: Statement = {
+/** Restarts the usage sums at the first call record. Refunds were queued when their entries were inserted. */
+const recomputeUsage: Statement = {
   name: 'import.sum-usage-anew',
   text: `update usage_backfill set last_call_id = '', is_done = false`,
 };
@@ -80,7 +79,7 @@ const sumUsageAnew: Statement = {
 const droppedSums = (key: readonly string[]): string => `(${[...key, ...ROLLUP_SUMS].join(', ')})
 select ${[...key, ...ROLLUP_SUMS.map((name) => `sum(${name})`)].join(', ')} from dropped_usage group by ${key.join(', ')}`;
 
-/** What records said that were dropped, and whose sums no record makes anew. */
+/** Adds the summaries of dropped records to the sums, because no record can rebuild them. */
 const ADD_DROPPED: readonly Statement[] = [
   { name: 'import.add-dropped-usage', text: `insert into usage_rollups ${droppedSums(ROLLUP_KEY)}` },
   { name: 'import.add-dropped-totals', text: `insert into usage_totals ${droppedSums(TOTALS_KEY)}` },
@@ -102,7 +101,7 @@ const SUMS = selection({
   chargesSum: textColumn('c.charges_sum'),
 });
 
-/** What accounts have now. Plans: primary keys. */
+/** Totals of accounts in this database. Uses primary keys. */
 const sumAccounts: Statement = {
   name: 'import.sum-accounts',
   text: `select ${SUMS.list}
@@ -123,14 +122,14 @@ const LATE = selection({
   codeHash: textColumn(`encode(r.code_hash, 'hex') as code_hash`),
   place: intColumn('a.partition_no::int as place'),
 });
-/** Redemptions of the last hour before an export: what older ones gave is in each state. Plan: the whole table. */
+/** Redemptions of the last hour before the export; older ones are in every snapshot. Reads the whole table. */
 const listLate: Statement = {
   name: 'import.list-late-redemptions',
   text: `select ${LATE.list} from voucher_redemptions r join accounts a on a.id = r.account_id
 where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
-/** Those that have given nothing: what a voucher gives has a key made of its code. Plans: ledger_by_idempotency_key, primary key. */
+/** Redemptions that gave nothing: a grant has an idempotency key derived from its code. Uses ledger_by_idempotency_key. */
 const findNotGiven: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)
@@ -138,7 +137,6 @@ where not exists (select from ledger_entries e where e.account_id = v.account_id
   and not exists (select from subscription_requests s where s.account_id = v.account_id and s.idempotency_key = 'voucher ' || v.code_hash)`,
 };
 
-/** Plan: primary key. */
 const removeRedemptions: Statement = {
   name: 'import.remove-redemptions',
   text: `delete from voucher_redemptions where code_hash in (select decode(v, 'hex') from unnest($1::text[]) v)`,
@@ -146,7 +144,7 @@ const removeRedemptions: Statement = {
 
 const commitInTwoPhases: Statement = { name: 'import.commit-in-two-phases', text: COMMIT_IN_TWO_PHASES };
 
-/** Runs `work` in a transaction of the directory and all partitions that nothing limits in time. */
+/** Runs `work` in one transaction over the directory and all partitions, without a time limit. */
 export const importInto = <Result>(
   directory: DirectoryDatabase,
   work: (writer: ImportWriter) => Promise<Result>,
@@ -158,11 +156,11 @@ export const importInto = <Result>(
 
 export type ImportWriter = Awaited<ReturnType<typeof createWriter>>;
 
-/** A place is the number of a partition. */
+/** A `place` is a partition number. */
 async function createWriter(directory: LongTransaction) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = (await readPartitions(directory)).map(({ schema }) => directory.inSchema(schema));
-  /** The directory, then each partition. */
+  /** Runs a statement in the directory, then in each partition. */
   async function* ofEachHome<Row>(statement: (home: Home) => Statement): AsyncGenerator<readonly [Row[], number]> {
     yield [await directory.query<Row>(statement('directory')), 0];
     for (const [number, partition] of partitions.entries())
@@ -171,14 +169,12 @@ async function createWriter(directory: LongTransaction) {
 
   return {
     partitions: partitions.length,
-    /** Keeps everybody else from writing until the end of the transaction. */
+    /** Prevents others from writing until the end of the transaction. */
     async lockTables(): Promise<void> {
       for await (const _ of ofEachHome(lockTables));
       await directory.query(lockNodes);
     },
-    /** Nodes that run on this database. */
     runningNodes: async () => (await directory.query<{ id: string }>(listNodes)).map(({ id }) => id),
-    /** Tables that have rows. */
     async filledTables(): Promise<string[]> {
       const filled = new Set<string>();
       for await (const [rows] of ofEachHome<{ name: string }>(listFilled))
@@ -186,11 +182,10 @@ async function createWriter(directory: LongTransaction) {
       return EXPORTED_TABLES.filter((table) => filled.has(table));
     },
     readColumns: () => readColumns(directory),
-    /** From now on rows of the table have these columns, which it has too. */
+    /** Sets the columns that inserted rows of a table have. */
     useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
     },
-    /** Whether the database is the demo's; `null` if no gateway has served it. */
     async isDemo(): Promise<boolean | null> {
       const [row] = await directory.query<{ is_demo: boolean | null }>(selectMark);
       return row!.is_demo;
@@ -198,38 +193,38 @@ async function createWriter(directory: LongTransaction) {
     async setIdentity(id: string, isDemo: boolean | null): Promise<void> {
       await directory.query(setIdentity, [id, isDemo]);
     },
-    /** Prepares the tables of call records of a month, `2026-11`. */
+    /** Creates the call record tables of a month such as `2026-11`. */
     async prepareMonth(month: string): Promise<void> {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** Rows of accounts of a place. What each partition has goes to all of them. */
+    /** Inserts rows of accounts in one partition. Rows that each partition has are inserted into all of them. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;
       for (const home of isOfAccount(table) ? [all[place]!] : all) await home.query(inserts.get(table)!, parameters);
     },
-    /** Where an account was put; `null`: it is not there. */
+    /** The partition of an account; `null` if the account does not exist. */
     async placeOf(accountId: string): Promise<number | null> {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    /** Has the sums of usage made from the call records, to which what dropped records said is added. After the last row. */
-    async sumUsageAnew(): Promise<void> {
+    /** Schedules the usage sums for recomputation and adds those of dropped records. Call it after the last row. */
+    async recomputeUsage(): Promise<void> {
       for (const partition of partitions)
-        for (const statement of [sumUsageAnew, ...ADD_DROPPED]) await partition.query(statement);
+        for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);
     },
-    /** What accounts of a place have; those that are not there are left out. */
+    /** Totals of accounts in a partition; missing accounts are omitted. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
-    /** What each partition has is counted in the first one. */
+    /** Counts rows per table. Tables that each partition has are counted in the first one. */
     async countRows(): Promise<Record<ExportedTable, number>> {
       const counts = byTable(() => 0);
       for await (const [rows, number] of ofEachHome<{ name: ExportedTable; n: number }>(countRows))
         for (const { name, n } of rows) if (number === 0 || !IN_EACH_PARTITION.has(name)) counts[name] += n;
       return counts;
     },
-    /** Removes redemptions later than the state of their accounts. Returns how many. */
+    /** Removes redemptions that are newer than their accounts' snapshot; returns their number. */
     async removeLateRedemptions(exportedAt: string): Promise<number> {
       let removed = 0;
       const late = LATE.all(await directory.query(listLate, [exportedAt]));

@@ -14,44 +14,42 @@ import {
 import { type ImportWriter, importInto, isOfAccount } from './import-store.ts';
 import { byTable, EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
 
-/** What was imported, counted in the database after the last row. */
+/** The result of an import, counted in the database after the last row. */
 export interface Imported {
   readonly head: ExportHead;
   readonly end: ExportEnd;
   readonly rows: Readonly<Record<ExportedTable, number>>;
-  /** Redemptions that were later than the state of their accounts, and were removed. */
+  /** Number of removed redemptions, which were newer than the snapshot of their accounts. */
   readonly lateRedemptions: number;
-  /** Accounts whose balance was not the sum of their entries already if they were exported. */
+  /** Accounts whose balance already differed from the sum of their ledger entries when exported. */
   readonly unsound: readonly string[];
 }
 
 interface ImportParts {
   readonly directory: Parameters<typeof importInto>[0];
-  /** The version of the schema of the database. */
   readonly schema: number;
   readonly onProgress?: (progress: { readonly accounts: number; readonly of: number }) => void;
 }
 
 /**
- * The oldest schema whose exports are read: columns and tables that later steps have added are what they are by default. A step
- * after which rows of before need more than that raises it to its own version.
+ * The oldest schema whose exports can be imported: columns and tables added by later migrations keep their defaults. A migration for which
+ * this is not enough raises it to its own version.
  */
 const SCHEMA_MIN = 44;
-/** Rows in memory until they are written. */
 const BATCH_BYTES = 512 * 1024;
-/** The schema since which all that vouchers give has a key made of the code. */
+/** Since this schema, everything that a voucher grants has an idempotency key derived from its code. */
 const GIFTS_KEYED_SINCE = 48;
-/** Columns that files of earlier schemas have, and that say nothing now. */
+/** Columns of earlier schemas that are ignored. */
 const GONE: Partial<Record<ExportedTable, string>> = {
   accounts: 'low_balance_set_at',
   voucher_redemptions: 'under_way_since',
 };
 
 /**
- * Writes an export into an empty database: everything, or nothing if the file is cut, damaged or of a version that is not read, or where the
- * sums of any account differ from those in the file. Accounts are spread evenly over the partitions.
+ * Imports an export into an empty database: everything or nothing. It fails if the file is incomplete, damaged or of an unsupported
+ * version, or if an account's totals differ from those in the file. Accounts are spread evenly over the partitions.
  *
- * @param lines without their ends
+ * @param lines without line breaks
  * @throws TransferError if nothing was imported.
  */
 export function importDatabase(
@@ -65,11 +63,11 @@ export function importDatabase(
     let head: ExportHead | null = null;
     let end: ExportEnd | null = null;
     for await (const line of lines) {
-      if (end !== null) throw new TransferError('The file goes on behind its end.');
+      if (end !== null) throw new TransferError('The file continues after its last line.');
       const { name, json } = readLine(line);
       if (name === 'end') {
         end = parseJson(json) as ExportEnd;
-        if (end.sha256 !== digest.sha256) throw new TransferError(`${DAMAGED} Its digest does not fit.`);
+        if (end.sha256 !== digest.sha256) throw new TransferError(`${DAMAGED} Its digest does not match.`);
         continue;
       }
       digest.add(`${line}\n`);
@@ -80,31 +78,31 @@ export function importDatabase(
       } else if (name === 'account_end') {
         await batches.end(parseJson(json) as AccountEnd);
         onProgress?.({ accounts: batches.accounts, of: head.accounts });
-      } else if (isUnderWay(name, json)) {
-        throw new TransferError(UNDER_WAY);
+      } else if (isIncomplete(name, json)) {
+        throw new TransferError(INCOMPLETE);
       } else if (isExportedTable(name)) {
         await batches.add(name, json);
       } else {
-        throw new TransferError(`The file has rows of a table that this version does not know: ${name}.`);
+        throw new TransferError(`The file has rows of an unknown table: ${name}.`);
       }
     }
-    if (head === null || end === null) throw new TransferError(CUT);
+    if (head === null || end === null) throw new TransferError(TRUNCATED);
     await batches.write();
-    await writer.sumUsageAnew();
+    await writer.recomputeUsage();
     const rows = await compareRows(writer, end, batches.accounts);
     const lateRedemptions = head.schema < GIFTS_KEYED_SINCE ? 0 : await writer.removeLateRedemptions(head.exportedAt);
     return { head, end, rows, lateRedemptions, unsound: batches.unsound };
   });
 }
 
-/** Earlier versions made accounts and redeemed vouchers in steps, and exported what was between two of them. */
-const isUnderWay = (name: string, json: string): boolean =>
+/** Earlier versions created accounts and redeemed vouchers in several steps, and exported incomplete ones. */
+const isIncomplete = (name: string, json: string): boolean =>
   name === 'new_accounts' || (name === 'voucher_redemptions' && /"under_way_since": ?"/.test(json));
 
-const UNDER_WAY =
+const INCOMPLETE =
   'When the file was written, an account was being created or a voucher redeemed, and only the Faregate that wrote the file can complete ' +
   'that. Import it with that version, start a gateway there, and export again once it serves; or take another file. Nothing was imported.';
-const CUT =
+const TRUNCATED =
   'The file is not complete: its last line is missing. Nothing was imported; export again, or take an earlier file.';
 const DAMAGED = 'The file is damaged: nothing was imported; export again, or take an earlier file.';
 
@@ -113,53 +111,53 @@ async function requireEmpty(writer: ImportWriter): Promise<void> {
   const nodes = await writer.runningNodes();
   if (nodes.length > 0) {
     throw new TransferError(
-      `Gateways run on this database: ${nodes.join(', ')}. Stop them first; an import is for a new database.`,
+      `Gateways are running on this database: ${nodes.join(', ')}. Stop them first; an import requires a new database.`,
     );
   }
   const filled = await writer.filledTables();
   if (filled.length === 0) return;
   throw new TransferError(
-    `This database is not empty: ${filled.join(', ')}. An import fills a new one: name another directory with --data-dir, ` +
-      'or create another database with createdb and name it in DATABASE_URL.',
+    `This database is not empty: ${filled.join(', ')}. An import requires an empty one: specify another directory with --data-dir, ` +
+      'or create another database with createdb and set DATABASE_URL.',
   );
 }
 
-/** Whether the database is the demo's from now on: what is in the file stays the demo's, or does not become it. */
+/** Whether the database is marked as the demo's after the import. A mark never changes in either direction. */
 async function markOf({ isDemo }: ExportHead, writer: ImportWriter): Promise<boolean | null> {
   const isHere = await writer.isDemo();
   if (isHere === null || isHere === isDemo) return isDemo;
   if (isDemo === null && !isHere) return isHere;
   throw new TransferError(
     isHere
-      ? 'This database is marked as demo, and the file is not of the demo. An import fills a new database: name another one.'
-      : 'The file is an export of the demo, whose balances nobody has paid for, and a gateway that is not the demo has served ' +
-          'this database. An import of it fills a new database: name another one.',
+      ? 'This database is marked as demo, but the file is not a demo export. Import it into a new database.'
+      : 'The file is a demo export, whose balances nobody has paid for, but a production gateway has used ' +
+          'this database. Import it into a new database.',
   );
 }
 
 function readHead(name: string, json: string, schema: number): ExportHead {
-  if (name !== 'faregate_export') throw new TransferError('The file is no export of Faregate.');
+  if (name !== 'faregate_export') throw new TransferError('The file is not a Faregate export.');
   const head = parseJson(json) as ExportHead;
   if (head.format !== FORMAT) {
     throw new TransferError(
-      `The file has format ${head.format}, and this version reads ${FORMAT}. Use the Faregate that wrote it.`,
+      `The file has format ${head.format}, but this version reads only format ${FORMAT}. Use the version of Faregate that wrote the file.`,
     );
   }
   if (head.schema > schema) {
     throw new TransferError(
-      `The file is of schema version ${head.schema}, but this program knows only ${schema}. Use a newer Faregate.`,
+      `The file is of schema version ${head.schema}, but this program supports only ${schema}. Use a newer version of Faregate.`,
     );
   }
   if (head.schema < SCHEMA_MIN) {
     throw new TransferError(
-      `The file is of schema version ${head.schema}, and this program reads none before ${SCHEMA_MIN}. Import it with the Faregate ` +
+      `The file is of schema version ${head.schema}, but this program reads only version ${SCHEMA_MIN} and later. Import it with the version of Faregate ` +
         `that wrote it. ${UPGRADE_FIRST}`,
     );
   }
   return head;
 }
 
-/** A table may have more columns here where the file is of an older schema. */
+/** The table may have additional columns here if the file is of an older schema. */
 async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
   const columnsHere = await writer.readColumns();
   for (const table of EXPORTED_TABLES) {
@@ -169,33 +167,33 @@ async function useColumns(writer: ImportWriter, head: ExportHead, schema: number
     const isRead = head.schema < schema ? there.every((name) => here.includes(name)) : isDeepStrictEqual(here, there);
     if (!isRead) {
       throw new TransferError(
-        `The table ${table} has other columns in the file (${there.join(', ')}) than in this database (${here.join(', ')}).`,
+        `The table ${table} has different columns in the file (${there.join(', ')}) and in this database (${here.join(', ')}).`,
       );
     }
     writer.useColumns(table, there);
   }
 }
 
-/** In the rows of the database's own JSON; a quote inside of a text has a backslash before it. */
+/** Applied to the database's JSON, where quotes in texts are escaped with a backslash. */
 const ID = /"id": ?"([^"]+)"/;
 const ACCOUNT_ID = /"account_id": ?"([^"]+)"/;
 const STARTED_AT = /"started_at": ?"([^"]+)"/;
 
 const valueIn = (pattern: RegExp, row: string): string => pattern.exec(row)?.[1] ?? '';
 
-/** Writes rows in the order of their tables, and compares what the file says of accounts with what the database has of them. */
+/** Writes rows in table order and compares the totals of accounts in the file and in the database. */
 class Batches {
   accounts = 0;
   readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
-  /** Of each table by places. */
+  /** For each table, rows by partition. */
   readonly #rows: Readonly<Record<ExportedTable, string[][]>>;
   #bytes = 0;
   readonly #months = new Set<string>();
-  /** Rows of an account follow each other. */
+  /** The rows of an account are consecutive. */
   #last = { accountId: '', place: 0 };
   #placed = 0;
-  /** Accounts whose rows are all written or in the batch. */
+  /** Accounts whose rows have all been written or are in this batch. */
   #ended: { readonly end: AccountEnd; readonly place: number }[] = [];
 
   constructor(writer: ImportWriter) {
@@ -234,7 +232,7 @@ class Batches {
     this.#ended = [];
   }
 
-  /** Accounts are spread evenly; 0 for what belongs to no account of a partition. */
+  /** Accounts are assigned to partitions in turn; 0 for rows without a partition. */
   async #placeOf(table: ExportedTable, row: string): Promise<number> {
     if (table === 'accounts') {
       this.#last = { accountId: valueIn(ID, row), place: this.#placed++ % this.#writer.partitions };
@@ -248,7 +246,7 @@ class Batches {
     await this.write();
     const place = await this.#writer.placeOf(accountId);
     if (place === null)
-      throw new TransferError(`${DAMAGED} It has rows of the account ${accountId}, but not the account.`);
+      throw new TransferError(`${DAMAGED} It contains rows of account ${accountId}, but not the account itself.`);
     this.#last = { accountId, place };
     return place;
   }
@@ -277,14 +275,16 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
   }
 }
 
-/** Returns how many rows each table has. */
 async function compareRows(writer: ImportWriter, end: ExportEnd, accounts: number): Promise<Imported['rows']> {
-  if (accounts !== end.accounts) throw new TransferError(`${DAMAGED} It has ${accounts} of ${end.accounts} accounts.`);
+  if (accounts !== end.accounts)
+    throw new TransferError(`${DAMAGED} It contains ${accounts} of ${end.accounts} accounts.`);
   const rows = await writer.countRows();
   for (const [table, here] of Object.entries(rows)) {
     const there = end.rows[table] ?? 0;
     if (here === there) continue;
-    throw new TransferError(`The table ${table} has ${here} rows here and ${there} in the file. Nothing was imported.`);
+    throw new TransferError(
+      `The table ${table} has ${here} rows in this database but ${there} in the file. Nothing was imported.`,
+    );
   }
   return rows;
 }

@@ -9,22 +9,21 @@ import type { SqlValue } from '../db/database.ts';
 import type { TableColumns } from '../db/table.ts';
 import type { AccountRow, STATE } from './export-tables-store.ts';
 
-/** The rows of an account that calls in flight change, and these calls. */
+/** The rows that calls in flight change, and the reservations of these calls. */
 export type AccountRows = Readonly<Record<keyof typeof STATE, readonly AccountRow[]>>;
 
-/** An account with its calls in flight released: its rows. */
 export interface ReleasedAccount {
   readonly balanceNano: bigint;
   readonly balanceRow: string;
   readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
-  /** `keyId`: empty for those of the account. */
+  /** `keyId`: empty for the account's own limits. */
   readonly rateLimitRows: readonly { readonly keyId: string; readonly row: string }[];
   readonly subscriptionRows: readonly string[];
   /** Calls in flight, whose slots are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
 }
 
-/** Gives everything back that calls in flight have taken, as if they had never been admitted. `null`: there is no balance. */
+/** Releases all reservations of an account, as if its calls in flight had never been admitted. `null`: the account has no balance. */
 export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
   const accounts = toAccounts(rows.balances);
   addKeys(accounts, rows.key_limits);
@@ -55,7 +54,6 @@ export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
   };
 }
 
-/** The row with what is counted as the release has left it. */
 function withCounted<Row extends object>({ row }: AccountRow, columns: TableColumns<Row>, state: Row): string {
   const values = columns.valuesOf(state);
   const counted = columns.names.map((name, i) => `,"${name}":${toJson(values[i]!)}`);
@@ -66,7 +64,7 @@ function toJson(value: SqlValue): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
-/** At any instant and in periods without a beginning, so that none begins because of it: what a key used of its day stays as it is. */
+/** Prevents any period from beginning during the release, so that what a key used today stays as it is. */
 const NO_PERIODS: RunningPeriods = {
   today: '',
   nowMs: Number.POSITIVE_INFINITY,

@@ -2,11 +2,11 @@ import type { AccountRow } from './export-tables-store.ts';
 import { TransferError } from './format.ts';
 
 interface Cursor {
-  /** The next rows of a table, as many as these if there are so many. */
+  /** The next rows of a table; fewer than `rowsMax` at the end. */
   fetch(rowsMax: number): Promise<readonly AccountRow[]>;
 }
 
-/** The rows of a table by account. Accounts are asked for in the order of their ids. */
+/** Reads a table's rows by account. Accounts must be requested in the order of their ids. */
 export class RowsByAccount {
   readonly #cursor: Cursor;
   readonly #rowsMax: number;
@@ -14,13 +14,13 @@ export class RowsByAccount {
   #next = 0;
   #isAtEnd = false;
 
-  /** `rowsMax`: how many rows are in memory. */
+  /** `rowsMax`: the number of rows in memory. */
   constructor(cursor: Cursor, rowsMax: number) {
     this.#cursor = cursor;
     this.#rowsMax = rowsMax;
   }
 
-  /** The rows of an account, as many at a time as are in memory. Those of accounts before it, for which nobody has asked, are passed over. */
+  /** The rows of an account, in batches. Rows of earlier accounts that were not requested are skipped. */
   async *of(accountId: string): AsyncGenerator<readonly AccountRow[]> {
     for (;;) {
       const rows = this.#rows;
@@ -43,7 +43,7 @@ export class RowsByAccount {
 
   async #fetch(): Promise<void> {
     let last = this.#rows.at(-1)?.account_id ?? '';
-    // Not those and the next ones at a time.
+    // Releases the current rows before the next ones are fetched.
     this.#rows = [];
     this.#rows = await this.#cursor.fetch(this.#rowsMax);
     this.#next = 0;
@@ -56,5 +56,5 @@ export class RowsByAccount {
 }
 
 const SORTED_DIFFERENTLY =
-  'The database sorts the ids of its accounts in another order than that of their bytes, so its rows cannot be exported by account. ' +
+  'The database does not sort account ids in byte order, so its rows cannot be exported by account. ' +
   'Use pg_dump, or create a database with the locale C.UTF-8 and move it there with pg_dump.';

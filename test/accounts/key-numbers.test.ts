@@ -34,7 +34,7 @@ describe(`how many keys an account has`, () => {
     await insert('a', 1_100, '2 days', null);
     const refused = await make();
     assert.equal(refused.status, 409);
-    assert.match(refused.body.error.message, /1000 keys that can be used/);
+    assert.match(refused.body.error.message, /1000 active keys/);
     const call = await fetch(`${g.url}/v1/models`, { headers: { authorization: `Bearer ${account.key}` } });
     assert.equal(call.status, 200);
     const replaced = await g.admin('POST', '/keys/key_a000001/replacement', { keepOldSeconds: 0 });
@@ -48,6 +48,6 @@ describe(`how many keys an account has`, () => {
     await insert('b', 999, '2 hours', '1 minute');
     const refused = await make();
     assert.equal(refused.status, 409);
-    assert.match(refused.body.error.message, /1000 keys were made for the account in a day/);
+    assert.match(refused.body.error.message, /1000 keys were created for the account within a day/);
   });
 });

@@ -18,7 +18,7 @@ describe('models', () => {
   const bodyOf = (response: Response): Promise<any> => response.json();
   const asOwner = (path: string) => get(path, { authorization: `Bearer ${account.key}` });
 
-  it('are listed for the chat-style SDK, which finds one by id and by alias under its canonical id', async () => {
+  it('are listed for the chat-style SDK, which finds one by id, and by alias with its canonical id', async () => {
     const client = new OpenAI({ baseURL: `${g.url}/v1`, apiKey: account.key });
     const ids: string[] = [];
     for await (const model of client.models.list()) ids.push(model.id);
@@ -42,7 +42,7 @@ describe('models', () => {
     }
   });
 
-  it('satisfy the messages-style SDK at the bare address too', async () => {
+  it('satisfy the messages-style SDK at the root address too', async () => {
     const client = new Anthropic({ baseURL: g.url, apiKey: account.key });
     const page = await client.models.list();
     assert.ok(page.data.some(({ id, display_name }) => id === 'test-messages' && display_name === 'test-messages'));
@@ -61,7 +61,7 @@ describe('models', () => {
     }
   });
 
-  it('need a key, in the envelope of their address', async () => {
+  it('require a key, with errors in the address’s envelope', async () => {
     const chat = await get('/v1/models');
     assert.equal(chat.status, 401);
     assert.equal((await bodyOf(chat)).error.code, 'invalid_api_key');
@@ -70,7 +70,7 @@ describe('models', () => {
     assert.equal((await bodyOf(messages)).error.type, 'authentication_error');
   });
 
-  it('cost nothing', async () => {
+  it('are free', async () => {
     assert.equal((await asOwner('/v1/models')).status, 200);
     assert.equal((await account.money()).balanceNano, 0n);
     assert.equal(await account.lastCall(), undefined);

@@ -103,7 +103,7 @@ describe('a command without a local database', () => {
         const dataDir = join(directory.path, 'data');
         if (isDirectoryThere) mkdirSync(dataDir);
         for (const given of [...READING, ...CHANGING, ['db', 'status']]) {
-          const message = `There is no database in ${dataDir}; create one with "faregate db migrate", or start the gateway, which creates it: faregate serve`;
+          const message = `There is no database in ${dataDir}. Create one with "faregate db migrate", or start the gateway, which creates it: faregate serve`;
           const location = { url: '', dataDir };
           assert.deepEqual(await cli(location, ...given), { code: 1, out: '', error: `${message}\n` });
           const { code, out, error } = await cli(location, ...given, '--json');
@@ -156,7 +156,7 @@ describe(`a command`, { timeout: 300_000 }, () => {
       async (stored) => {
         await expectRefusals(
           stored,
-          /^The database has no tables of Faregate yet; create them: faregate db migrate\n$/,
+          /^The database has no Faregate tables yet; create them: faregate db migrate\n$/,
           COMMANDS,
         );
         const status = await cli(stored, 'db', 'status');
@@ -213,7 +213,7 @@ describe('a command', { timeout: 300_000 }, () => {
         expectRefusals(
           stored,
           new RegExp(
-            `^The database is at schema version 41, and this program reads none before 44\\. ${UPGRADE_FIRST}\n$`,
+            `^The database is at schema version 41, but this program reads only version 44 and later\\. ${UPGRADE_FIRST}\n$`,
           ),
           [...COMMANDS, ['db', 'status'], ['db', 'migrate']],
         ),
@@ -228,7 +228,7 @@ describe('a command', { timeout: 300_000 }, () => {
       (database) => database.script(`delete from schema_migrations where version = ${newest!.version}`),
       async (stored) => {
         const sentence = new RegExp(
-          `^The database is at schema version ${before!.version}, but this program needs ${newest!.version}; bring it up to date: faregate db migrate\n$`,
+          `^The database is at schema version ${before!.version}, but this program needs ${newest!.version}; migrate it: faregate db migrate\n$`,
         );
         await expectRefusals(stored, sentence, COMMANDS);
         assert.match((await cli(stored, 'db', 'status')).out, new RegExp(` ${newest!.name} +not yet$`, 'm'));
@@ -244,7 +244,7 @@ describe('a command', { timeout: 300_000 }, () => {
       (stored) =>
         expectRefusals(
           stored,
-          /^The database is at schema version 9999, but this program knows only \d+\. Use a newer Faregate\.\n$/,
+          /^The database is at schema version 9999, but this program supports only \d+\. Use a newer version of Faregate\.\n$/,
           [...COMMANDS, ['db', 'status'], ['db', 'migrate']],
         ),
     );

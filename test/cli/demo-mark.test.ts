@@ -61,7 +61,7 @@ describe(`the demo and configurations of one's own`, () => {
     await refuses(
       'demo',
       ['--config', config],
-      /^This database is marked as demo: .* For this configuration name another/m,
+      /^This database is marked as demo: .* For this configuration, specify another/m,
     );
     const doctor = await runCommand(['--config', config, 'doctor', '--json'], environmentOf('demo'));
     const found = JSON.parse(doctor.stdout).find(({ check }: { check: string }) => check === 'demo');
@@ -74,10 +74,14 @@ describe(`the demo and configurations of one's own`, () => {
     await refuses(
       'empty',
       [],
-      /^This database is not of the demo: a gateway with a configuration of its own has served it/m,
+      /^This database does not belong to the demo: a gateway with another configuration has used it/m,
     );
     assert.equal((await cli('own', 'account', 'create', 'alice', '--balance', '5')).code, 0);
-    await refuses('own', [], /^This database is not of the demo: it has accounts .* Name the configuration/m);
+    await refuses(
+      'own',
+      [],
+      /^This database does not belong to the demo: it has accounts .* Specify its configuration/m,
+    );
     await serve('own', ['--config', config]);
   });
 
@@ -86,7 +90,7 @@ describe(`the demo and configurations of one's own`, () => {
     assert.equal((await cli('demo', 'db', 'export', file)).code, 0);
     const refused = await cli('empty', 'db', 'import', file);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^The file is an export of the demo, whose balances nobody has paid for/m);
+    assert.match(refused.stderr, /^The file is a demo export, whose balances nobody has paid for/m);
     const done = await cli('copy', 'db', 'import', file);
     assert.equal(done.code, 0, done.stderr);
     await refuses('copy', ['--config', config], /^This database is marked as demo/m);

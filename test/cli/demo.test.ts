@@ -110,7 +110,7 @@ describe('the demo', () => {
   it('makes a second gateway on the same data directory wait, says for what, and stops it at a signal', async () => {
     const second = startProgram(['serve'], { environment, directory: directory.path });
     await second.printed(
-      /Waiting up to 10 seconds for process \d+ \(listening on http:.*to let go of the data directory/,
+      /Waiting up to 10 seconds for process \d+ \(listening on http:.*to release the data directory/,
     );
     second.child.kill('SIGTERM');
     const { code, stderr } = await second.finished;

@@ -31,7 +31,7 @@ describe('commands on a database of several partitions', { timeout: 120_000 }, (
 
     const early = await cli(stored, 'account', 'list');
     assert.equal(early.code, 1);
-    assert.match(early.stderr, /Partition 2 of the database is of an earlier version; .* faregate db migrate/);
+    assert.match(early.stderr, /Partition 2 of the database has an earlier schema version; .* faregate db migrate/);
 
     const lines = (await cli(stored, 'db', 'migrate')).stdout.trimEnd().split('\n');
     const { version, name } = readMigrations().at(-1)!;

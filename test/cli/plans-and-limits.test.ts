@@ -168,13 +168,13 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     // The token of a remote gateway can remove the role of an operator, but not assign it.
     assert.match(
       await complaint('user', 'role', 'lin@people.example', 'operator'),
-      /^A token cannot give a person a role/,
+      /^A token cannot grant a role to a person/,
     );
     await sql(stored.database, `update users set operator_role = 'operator' where email = 'lin@people.example'`);
     const { id, operatorRole, memberships } = await json('user', 'role', 'lin@people.example', 'none');
     assert.deepEqual([operatorRole, memberships], [null, []]);
     assert.equal((await json('user', 'suspend', id)).status, 'suspended');
-    assert.equal(await complaint('user', 'reset', id), 'The user is suspended; a link would not work.\n');
+    assert.equal(await complaint('user', 'reset', id), 'The user is suspended and cannot use a link.\n');
     assert.equal((await json('user', 'resume', id)).status, 'active');
     const reset = await json('user', 'reset', id);
     assert.deepEqual([reset.linkKind, tokenOf(reset.link) === tokenOf(link)], ['reset', false]);
@@ -229,12 +229,12 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     assert.equal(await call('/v1/chat/completions', key), 200);
     const [{ id, chargeYuan }] = JSON.parse((await cli('calls', '--account', 'refunded', '--json')).stdout);
     const resolved = await cli('calls', 'resolve', id, '--charge', '1');
-    assert.match(resolved.stderr, /ended by itself: it is succeeded/);
+    assert.match(resolved.stderr, /already ended: it is succeeded/);
     assert.equal(
       (await cli('calls', 'refund', id, '--memo', 'sorry')).stdout,
       `Refunded ¥${chargeYuan}, in all ¥${chargeYuan} of the charge of ¥${chargeYuan}. The balance is ¥1.\n`,
     );
-    assert.match((await cli('calls', 'refund', id)).stderr, /was refunded already/);
+    assert.match((await cli('calls', 'refund', id)).stderr, /has been refunded already/);
     assert.ok((await cli('calls', '--account', 'refunded')).stdout.includes(`${chargeYuan} (-${chargeYuan})`));
     assert.equal((await cli('calls', '--status', 'in_flight')).stdout, 'No calls are in flight.\n');
   });
@@ -286,13 +286,13 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     );
     assert.match(
       await complaint('plan', 'grant', 'erin', 'pro', '--starts', '2020-01-01T00:00:00Z'),
-      /^startsAt: The period would be over already\.\n$/,
+      /^startsAt: The period would end in the past\.\n$/,
     );
     await printed('account', 'create', 'twice');
     await printed('plan', 'grant', 'twice', 'pro');
     assert.match(
       await complaint('plan', 'grant', 'twice', 'pro'),
-      /another subscription in that time\. Cancel it, or let this one start at its end\.\n$/,
+      /another subscription in that period\. Cancel it, or start this one at its end\.\n$/,
     );
     for (const command of ['renew', 'cancel']) {
       assert.equal(await complaint('plan', command, 'sub_none'), 'There is no subscription sub_none.\n');

@@ -64,32 +64,32 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     [
       'cut in a line',
       () => text.slice(0, -100),
-      /^The file is no export of Faregate: a line of it has another form\.\n$/,
+      /^The file is not a Faregate export: one of its lines has an unknown format\.\n$/,
     ],
     ['compressed and cut', () => gzipSync(text).subarray(0, -20), /^The file is damaged or incomplete/],
     ['empty', () => '', /^The file is not complete/],
     [
       'with another name in it',
       () => text.replace('"alice"', '"mallo"'),
-      /^The file is damaged: .*Its digest does not fit\.\n$/,
+      /^The file is damaged: .*Its digest does not match\.\n$/,
     ],
-    ['not an export', () => '{"a":{}}\n', /^The file is no export of Faregate\.\n$/],
+    ['not an export', () => '{"a":{}}\n', /^The file is not a Faregate export\.\n$/],
     [
       'of a newer schema',
       () => text.replace(/"schema":\d+/, '"schema":9999'),
-      /^The file is of schema version 9999, but this program knows only \d+\. Use a newer Faregate\.\n$/,
+      /^The file is of schema version 9999, but this program supports only \d+\. Use a newer version of Faregate\.\n$/,
     ],
     [
       'of an older schema',
       () => text.replace(/"schema":\d+/, '"schema":1'),
       new RegExp(
-        `^The file is of schema version 1, and this program reads none before 44\\. Import it with the Faregate that wrote it\\. ${UPGRADE_FIRST}\n$`,
+        `^The file is of schema version 1, but this program reads only version 44 and later\\. Import it with the version of Faregate that wrote it\\. ${UPGRADE_FIRST}\n$`,
       ),
     ],
     [
       'of another format',
       () => text.replace('"format":1', '"format":2'),
-      /^The file has format 2, and this version reads 1\./,
+      /^The file has format 2, but this version reads only format 1\./,
     ],
     [
       'whose sums do not fit, with a digest that does',
@@ -160,7 +160,7 @@ models:
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^This database is not empty: accounts, balances, api_keys, ledger_entries, changes\. An import fills a new one: name another directory with --data-dir/m,
+      /^This database is not empty: accounts, balances, api_keys, ledger_entries, changes\. An import requires an empty one: specify another directory with --data-dir/m,
     );
   });
 
@@ -169,7 +169,7 @@ models:
     await using _g = await startGateway({ stored: target, database: target.openAnother() });
     const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { DATABASE_URL: target.url });
     assert.equal(code, 1);
-    assert.match(stderr, /^Gateways run on this database: node_\w+\. Stop them first/m);
+    assert.match(stderr, /^Gateways are running on this database: node_\w+\. Stop them first/m);
   });
 
   it('refuse a local database that another process has open', async () => {

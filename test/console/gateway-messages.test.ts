@@ -73,7 +73,7 @@ describe('the messages of the management APIs', () => {
     }
     assert.equal(inChinese('There is no account acct_1.'), '没有账户 acct_1。');
     assert.equal(
-      inChinese('amountYuan: The charge is ¥1, of which ¥0.2 was refunded already; at most ¥0.8 can be refunded.'),
+      inChinese('amountYuan: The charge is ¥1, of which ¥0.2 has been refunded already; at most ¥0.8 can be refunded.'),
       'amountYuan：扣费为 ¥1，其中 ¥0.2 已退款，最多还可退 ¥0.8。',
     );
     assert.equal(

@@ -65,7 +65,7 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
     assert.equal(above.status, 422);
     assert.equal(
       above.body.error.message,
-      `chargeYuan: The call had reserved ¥${unresolved.heldYuan}; it can be charged at most that.`,
+      `chargeYuan: The call had reserved ¥${unresolved.heldYuan} and can be charged at most that amount.`,
     );
     const charge = { action: 'charge', chargeYuan: '0.0001', memo: 'billed', by: 'erin' };
     const responses = await Promise.all(['a', 'a', 'b'].map((key) => resolve(charge, key)));
@@ -78,7 +78,7 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
     }
     const other = await resolve({ action: 'release' }, 'c');
     assert.equal(other.status, 409);
-    assert.match(other.body.error.message, /resolved already, at .*: it was charged ¥0\.0001/);
+    assert.match(other.body.error.message, /already resolved at .*: it was charged ¥0\.0001/);
     await end();
     // Repeats leave no row.
     const [change, ...others] = (await g.admin('GET', `/changes?subjectId=${id}`)).body.data;
@@ -96,12 +96,12 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
     }
   });
 
-  it('refuse to resolve a call that has ended by itself, and say how it ended', async () => {
+  it('refuse to resolve a call that has already ended, and report how it ended', async () => {
     const { id, end } = await unresolvedCall();
     await end();
     const late = await g.admin('POST', `/calls/${id}/resolution`, { action: 'release' });
     assert.equal(late.status, 409);
-    assert.match(late.body.error.message, /ended by itself: it is succeeded and was charged ¥0\.\d+\./);
+    assert.match(late.body.error.message, /already ended: it is succeeded and was charged ¥0\.\d+\./);
   });
 
   it('refund a charge, with an entry that names the call, and what was spent today stays', async () => {
@@ -124,7 +124,7 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
     assert.equal((await refund({})).body.refundedYuan, formatYuan(CALL_NANO));
     const all = await refund({});
     assert.equal(all.status, 409);
-    assert.match(all.body.error.message, /was refunded already/);
+    assert.match(all.body.error.message, /has been refunded already/);
 
     const record = (await g.admin('GET', `/calls/${id}`)).body;
     assert.deepEqual([record.chargeYuan, record.refundedYuan], [formatYuan(CALL_NANO), formatYuan(CALL_NANO)]);

@@ -5,12 +5,12 @@ import type { TestDatabase } from '../support/database.ts';
 import { createItems, one } from '../support/items.ts';
 import { locksAwaited } from '../support/locks.ts';
 
-/** What becomes of the other connections if one is cut off, because nobody waits for its statement any more. */
+/** The other connections when one is destroyed because nobody waits for its statement any more. */
 
 const pid = { name: 'test.pid', text: 'select pg_backend_pid() as pid' };
 const lockItem = { name: 'test.lock-item', text: 'select id from items for update' };
 
-describe('if a connection is cut off', { timeout: 60_000 }, () => {
+describe('when a connection is destroyed', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;
   before(async () => {
@@ -22,7 +22,7 @@ describe('if a connection is cut off', { timeout: 60_000 }, () => {
     await stored.remove();
   });
 
-  /** Does work while somebody else holds the row that `lockItem` wants. */
+  /** Runs work while another connection holds the row that `lockItem` wants. */
   function whileHeld(work: () => Promise<void>): Promise<void> {
     return stored.database.transaction(async (transaction) => {
       await transaction.query(lockItem);
@@ -30,7 +30,7 @@ describe('if a connection is cut off', { timeout: 60_000 }, () => {
     });
   }
 
-  /** Aborts what waits for that row. */
+  /** Aborts the waiting statement. */
   async function aborted(ask: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const aborts = new AbortController();
     const late = assert.rejects(ask(aborts.signal), /nobody waits/);
@@ -39,14 +39,14 @@ describe('if a connection is cut off', { timeout: 60_000 }, () => {
     await late;
   }
 
-  it('those that nobody uses are cut off too, and nobody gets one of them, even before they are closed', () =>
+  it('idle ones are destroyed too, and are not used again even before they are closed', () =>
     whileHeld(async () => {
       await Promise.all([node.query(one), node.query(one)]);
       await aborted((signal) => node.query(lockItem, [], signal));
       assert.deepEqual(await node.query(one), [{ one: 1 }]);
     }));
 
-  it('while it waited for a lock, as it may, the others stay', () =>
+  it('the others stay if it was waiting for a lock', () =>
     whileHeld(async () => {
       const before = await node.query(pid);
       const reads = [{ statement: lockItem, parameters: [] }];

@@ -15,18 +15,18 @@ import {
 import { warnOfNetworkFileSystem } from '../../src/db/network-file-system.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
-/** A data directory has one owner, and so has its local server. */
+/** A data directory has one owner, and therefore one local server. */
 
 const OWNER_FILE = 'gateway.json';
 const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
 
-/** Runs a program in a space of process ids of its own, as a container does: its process is number 1 there. */
+/** Runs a program in its own pid namespace, as in a container, where its process has number 1. */
 const CONTAINER = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc'];
 const probe = spawnSync(CONTAINER[0]!, [...CONTAINER.slice(1), 'true'], { encoding: 'utf8' });
 const withoutContainers =
   probe.status === 0 ? false : `this system allows no process-id spaces: ${probe.error?.message ?? probe.stderr}`;
 
-/** A process that runs the script, and says one line a result. */
+/** A process that runs the script and prints one line per result. */
 function startProcess(script: string, within: readonly string[] = []): ChildProcess {
   const [command, ...given] = [...within, process.execPath, '--eval', script];
   return spawn(command!, given, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -45,7 +45,7 @@ async function endOf(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-/** Takes the directory, says how that went, and keeps it until its input ends. */
+/** Acquires the directory, prints the result, and keeps the directory until its input ends. */
 const takeDirectory = (dataDir: string): string => `
 import { acquireDataDir, announceGateway } from ${source('db/data-dir.ts')};
 try {
@@ -90,7 +90,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     assert.equal(existsSync(ownerFile()), false);
   });
 
-  test('says who has it open, where that gateway listens, and what to do', async () => {
+  test('names its owner, the gateway’s address, and a remedy', async () => {
     const lock = await acquireDataDir(dataDir);
     announceGateway(dataDir, {
       url: 'http://127.0.0.1:8080',
@@ -115,7 +115,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     lock.release();
   });
 
-  test('stays with its owner if others in the same process ask for it and look who has it', async () => {
+  test('stays with its owner when others in the same process request it or look up the owner', async () => {
     const lock = await acquireDataDir(dataDir);
     await assert.rejects(acquireDataDir(dataDir, WITHOUT_WAITING), DataDirInUseError);
     assert.equal(readDataDirOwner(dataDir)?.pid, process.pid);
@@ -130,13 +130,13 @@ describe('a data directory', { timeout: 300_000 }, () => {
     await endOf(child);
   });
   const leftBehind: readonly (readonly [what: string, content: () => string])[] = [
-    ['a process that is gone', () => JSON.stringify(gone)],
-    ['a process whose number another one has got since', () => JSON.stringify({ pid: process.ppid, host: hostname() })],
-    ['a start that was cut off before it wrote', () => ''],
-    ['a start that was cut off while it wrote', () => '{"pid":'],
-    ['something else', () => '[]'],
-    ['something else that is null', () => 'null'],
-    ['an impossible process', () => JSON.stringify({ pid: -1, host: hostname() })],
+    ['a process that has ended', () => JSON.stringify(gone)],
+    ['a process whose number another one has now', () => JSON.stringify({ pid: process.ppid, host: hostname() })],
+    ['a start interrupted before it wrote', () => ''],
+    ['a start interrupted while it wrote', () => '{"pid":'],
+    ['another JSON value', () => '[]'],
+    ['null', () => 'null'],
+    ['an invalid process number', () => JSON.stringify({ pid: -1, host: hostname() })],
   ];
   for (const [what, content] of leftBehind) {
     test(`is taken over if its owner file was left behind by ${what}`, async () => {
@@ -148,7 +148,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     });
   }
 
-  test('is taken over by one process only, however many find it left behind at once', async () => {
+  test('is taken over by one of several processes that find it abandoned', async () => {
     const script = `
 import { acquireDataDir } from ${source('db/data-dir.ts')};
 console.log('ready');
@@ -179,13 +179,13 @@ process.stdin.once('data', async () => {
       },
     });
     assert.deepEqual(messages, [
-      `Waiting up to 10 seconds for process ${child.pid} (listening on http://127.0.0.1:${child.pid}) to let go of the data directory ${dataDir}.`,
+      `Waiting up to 10 seconds for process ${child.pid} (listening on http://127.0.0.1:${child.pid}) to release the data directory ${dataDir}.`,
     ]);
     assert.equal(readDataDirOwner(dataDir)?.pid, process.pid);
     lock.release();
   });
 
-  test('is refused if its owner does not go in time', async () => {
+  test('is refused if its owner does not release it in time', async () => {
     const child = start(takeDirectory(dataDir));
     assert.equal(await lineFrom(child), 'mine');
     let messages = 0;
@@ -196,11 +196,11 @@ process.stdin.once('data', async () => {
     assert.equal(messages, 1);
   });
 
-  test('that cannot be locked is refused with what to do', async () => {
+  test('that cannot be locked is refused with a remedy', async () => {
     mkdirSync(join(dataDir, 'gateway.lock'));
     await assert.rejects(acquireDataDir(dataDir), (error) => {
       assert.ok(error instanceof NoLockError);
-      assert.match(error.message, /cannot be locked \(.+\)\. It has to be on a local disk/);
+      assert.match(error.message, /cannot be locked \(.+\)\. It must be on a local disk/);
       return true;
     });
   });
@@ -220,13 +220,13 @@ process.stdin.once('data', async () => {
     (await acquireDataDir(dataDir)).release();
   });
 
-  test('on a file system of the network is warned of', { skip: process.platform !== 'linux' }, () => {
+  test('on a network file system causes a warning', { skip: process.platform !== 'linux' }, () => {
     const { logger, lines } = recordLogs();
     warnOfNetworkFileSystem(dataDir, logger);
     warnOfNetworkFileSystem(dataDir, logger, () => 0xef53);
     assert.equal(lines.length, 0);
     warnOfNetworkFileSystem(dataDir, logger, () => 0x6969);
-    // As a signed number, which some systems report.
+    // Some systems report the type as a signed number.
     warnOfNetworkFileSystem(dataDir, logger, () => 0xff534d42 | 0);
     assert.deepEqual(
       lines.map(({ level, details }) => [level, details.dataDir, details.fileSystem]),

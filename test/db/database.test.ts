@@ -8,9 +8,9 @@ import { anyCharacter } from '../support/any-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';
 
-/** What the stores rely on of a database. */
+/** Properties of a database that the stores rely on. */
 
-/** What PostgreSQL can store: text without a zero byte whose surrogates come in pairs. */
+/** Text that PostgreSQL can store: no zero byte, and only paired surrogates. */
 const storableText = fc.string({ unit: anyCharacter }).map((text) => text.replaceAll('\0', ''));
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
@@ -24,7 +24,7 @@ describe(`a statement`, { timeout: 60_000 }, () => {
   });
   after(() => stored?.remove());
 
-  test('takes an array of any text and gives it back', async () => {
+  test('stores and returns arrays of any text', async () => {
     const statement = {
       name: 'test.texts',
       text: 'select item from unnest($1::text[]) with ordinality as given (item, position) order by position',
@@ -68,7 +68,7 @@ describe(`a statement`, { timeout: 60_000 }, () => {
     );
   });
 
-  test('takes arrays of whole numbers up to 64 bits, and of booleans', async () => {
+  test('stores arrays of integers up to 64 bits, and of booleans', async () => {
     const statement = {
       name: 'test.numbers',
       text: `select number, flag from unnest($1::bigint[], $2::boolean[]) with ordinality as given (number, flag, position)
@@ -87,7 +87,7 @@ order by position`,
     );
   });
 
-  test('takes any text as it is, and cannot be changed by it', async () => {
+  test('stores any text unchanged, without SQL injection', async () => {
     const statement = { name: 'test.text', text: 'select $1::text as body' };
     await fc.assert(
       fc.asyncProperty(storableText, async (body) => {
@@ -103,7 +103,7 @@ order by position`,
     ]);
   });
 
-  test('returns each type of column as the stores expect it', async () => {
+  test('returns each column type as the stores expect', async () => {
     const at = new Date('2026-11-20T04:05:06.789Z');
     const parameters: Parameter[] = [
       7,
@@ -135,7 +135,7 @@ order by position`,
     });
   });
 
-  test('finds its rows by an index, also if the table was empty when it was planned', async () => {
+  test('uses an index, even if the table was empty when it was planned', async () => {
     await database.script('create table visits (id bigint primary key)');
     await database.script('vacuum visits');
     const plan = await database.query<{ 'QUERY PLAN': string }>({
@@ -147,7 +147,7 @@ order by position`,
     assert.doesNotMatch(lines, /Seq Scan/);
   });
 
-  test('with a zero byte in its text is bad data, like a bad number, and does no harm', async () => {
+  test('with a zero byte in its text fails as a data error, like an invalid number', async () => {
     const insert = { name: 'test.insert-zero', text: 'insert into notes values ($1::bigint, $2)' };
     for (const parameters of [
       [1, 'a\0b'],
@@ -168,7 +168,7 @@ order by position`,
     ]);
   });
 
-  test('that reads a slice of a table is planned along an index, and can change nothing', async () => {
+  test('that reads a batch of a table uses an index, and cannot write', async () => {
     const setting = {
       name: 'test.setting',
       text: `select current_setting('enable_sort') as value, $1::text as given`,
@@ -191,7 +191,7 @@ order by position`,
     assert.deepEqual(await database.query({ name: 'test.written', text: 'select 1 from notes where id = -1' }), []);
   });
 
-  test('of a cursor comes in parts, of one state, beside those of other cursors', async () => {
+  test('of a cursor returns batches from one snapshot, interleaved with other cursors', async () => {
     const numbers = { name: 'test.numbers', text: 'select n::int from generate_series(1, $1::int) n order by n' };
     const reader = await database.openSnapshots();
     try {
@@ -204,14 +204,14 @@ order by position`,
     }
   });
 
-  test('that is wrong is not taken for bad data', async () => {
+  test('with invalid SQL is not a data error', async () => {
     const statement = { name: 'test.wrong', text: 'select * from no_such_table' };
     for (let i = 0; i < 2; i++) {
       await assert.rejects(database.query(statement), (error) => sqlState(error) === '42P01' && !isDataError(error));
     }
   });
 
-  test('may be used by many at once from its first use on', async () => {
+  test('can be used concurrently from its first use on', async () => {
     const statement = { name: 'test.first-use', text: 'select $1::int as n' };
     const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => database.query(statement, [n])));
     assert.deepEqual(
@@ -220,7 +220,7 @@ order by position`,
     );
   });
 
-  test('may be used for the first time by transactions at once, one of which fails', async () => {
+  test('can be used for the first time by concurrent transactions, one of which fails', async () => {
     const statement = { name: 'test.first-use-in-transaction', text: 'select $1::int as n' };
     const outcomes = await Promise.allSettled(
       Array.from({ length: 8 }, (_, n) =>
@@ -254,7 +254,7 @@ describe(`a transaction`, { timeout: 60_000 }, () => {
   });
   after(() => stored?.remove());
 
-  test('that throws leaves nothing behind, and the next one works', async () => {
+  test('that throws is rolled back, and the next one works', async () => {
     await assert.rejects(
       database.transaction(async (transaction) => {
         await transaction.query(insert, [1, 'one']);
@@ -279,7 +279,7 @@ describe(`a transaction`, { timeout: 60_000 }, () => {
     assert.deepEqual(await ids(), [1n, 2n]);
   });
 
-  test('is not seen by others before it ends', async () => {
+  test('is invisible to others before it ends', async () => {
     const inserted = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     const writing = database.transaction(async (transaction) => {
@@ -306,7 +306,7 @@ describe(`a subscription`, { timeout: 60_000 }, () => {
   });
   after(() => stored?.remove());
 
-  test('receives its own channel in order, a transaction only once it has ended, and nothing after its close', async () => {
+  test('receives its own channel in order, transactions only after their commit, and nothing after its close', async () => {
     const heard: string[] = [];
     const last = Promise.withResolvers<void>();
     const subscription = await database.subscribe(
@@ -349,7 +349,7 @@ describe(`a subscription`, { timeout: 60_000 }, () => {
 });
 
 describe('a reader of whole tables', { timeout: 60_000 }, () => {
-  test('does not keep a database from closing', async () => {
+  test('does not prevent closing the database', async () => {
     await using stored = await createTestDatabase();
     const node = stored.openAnother();
     const reader = await node.openTables();

@@ -8,7 +8,7 @@ import { createBareDatabase, createTestDatabase, type TestDatabase } from '../su
 const DEMO: ServedAs = { isDemo: true, demoAccountId: null };
 const OWN: ServedAs = { isDemo: false, demoAccountId: null };
 const ACCOUNT = 'acct_01k0000000000000000000000a';
-/** `demo.json` is beside the database. */
+/** `demo.json` is next to the database. */
 const withFile = (served: ServedAs): ServedAs => ({ ...served, demoAccountId: ACCOUNT });
 
 async function addAccount(database: Database): Promise<void> {
@@ -58,33 +58,30 @@ describe(`the demo's mark of a database`, () => {
 
   inNew('is decided by the first start, also before there are accounts', async () => {
     await accepts(OWN);
-    await refuses(DEMO, /a gateway with a configuration of its own has served it/);
+    await refuses(DEMO, /a gateway with another configuration has used it/);
     await addAccount(stored.database);
-    await refuses(withFile(DEMO), /a gateway with a configuration of its own has served it/);
+    await refuses(withFile(DEMO), /a gateway with another configuration has used it/);
     await accepts(OWN);
   });
 
   inNew('is not set if accounts are in a database that no gateway has served', async () => {
     await addAccount(stored.database);
-    await refuses(DEMO, /accounts that the demo did not make/);
+    await refuses(DEMO, /accounts that the demo did not create/);
     await accepts(OWN);
     await accepts(withFile(OWN));
   });
 
-  inNew(
-    'is missing where a demo made the database that marked nothing, which is refused, with what to do',
-    async () => {
-      await addAccount(stored.database);
-      for (const served of [DEMO, OWN])
-        await refuses(withFile(served), /demo of a version that marked nothing made this database/);
-      await assert.rejects(setDemoMark(stored.database, withFile(DEMO)), (error: Error) =>
-        error.message.includes(UPGRADE_FIRST),
-      );
-      await accepts(OWN);
-    },
-  );
+  inNew('is missing if a demo of an earlier version created the database, which is refused with advice', async () => {
+    await addAccount(stored.database);
+    for (const served of [DEMO, OWN])
+      await refuses(withFile(served), /created by the demo of an earlier version that set no mark/);
+    await assert.rejects(setDemoMark(stored.database, withFile(DEMO)), (error: Error) =>
+      error.message.includes(UPGRADE_FIRST),
+    );
+    await accepts(OWN);
+  });
 
-  it('is looked for without changing anything where there are no tables yet', async () => {
+  it('is checked without changes if there are no tables yet', async () => {
     stored = await createBareDatabase();
     try {
       for (const served of [DEMO, OWN, withFile(DEMO)]) await checkDemoMark(stored.database, served);
@@ -94,14 +91,14 @@ describe(`the demo's mark of a database`, () => {
   });
 });
 
-describe('the mark of a database that several gateways start on', () => {
+describe('the mark of a database on which several gateways start', () => {
   let stored: TestDatabase;
   before(async () => {
     stored = await createTestDatabase();
   });
   after(() => stored.remove());
 
-  it('is that of one of them, and the other kind is refused', async () => {
+  it('is set by one of them, and the other kind is refused', async () => {
     const others = Array.from({ length: 6 }, () => stored.openAnother());
     try {
       const results = await Promise.allSettled(

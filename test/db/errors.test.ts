@@ -10,7 +10,7 @@ import { startProxy } from '../support/proxy.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 import { until } from '../support/until.ts';
 
-/** What no error may say. */
+/** What no error may contain. */
 const SECRET = "sk-fg-c4naryOf'Prompts";
 
 interface Failing {
@@ -90,7 +90,7 @@ describe(`the error of a statement`, { timeout: 60_000 }, () => {
     ],
   ];
   for (const [way, run] of ways) {
-    it(`${way} has the name of the statement and its code, and no value`, async () => {
+    it(`${way} contains the statement’s name and the code, but no values`, async () => {
       for (const each of failing) {
         const error = await run(each).then(
           () => assert.fail(`${each.what} is no error`),
@@ -106,7 +106,7 @@ describe(`the error of a statement`, { timeout: 60_000 }, () => {
     });
   }
 
-  it('names the constraint that a row breaks, and the table that is not there', async () => {
+  it('names a violated constraint, and a missing table', async () => {
     await assert.rejects(database.query(insertItem, [SECRET, 1, null]), /items_pkey/);
     await assert.rejects(
       database.query({ name: 'test.no-table', text: 'select * from nowhere' }),
@@ -114,7 +114,7 @@ describe(`the error of a statement`, { timeout: 60_000 }, () => {
     );
   });
 
-  it('that the caller of a transaction throws stays as it is', async () => {
+  it('thrown by the caller of a transaction is not changed', async () => {
     const mine = new Error(SECRET);
     await assert.rejects(
       database.transaction(() => Promise.reject(mine)),
@@ -131,8 +131,8 @@ describe(`the error of a statement`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('an idle connection that is lost', { timeout: 60_000 }, () => {
-  it('is logged without the connection, which has the password and the statements that it prepared', async () => {
+describe('a lost idle connection', { timeout: 60_000 }, () => {
+  it('is logged without the connection, which contains the password and prepared statements', async () => {
     const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
     const logs = recordLogs();

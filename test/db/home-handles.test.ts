@@ -16,9 +16,8 @@ import { type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
 /**
- * What a gateway does with a handle of the directory that fails each statement about a table of partitions, and one of the partition that
- * fails each about a table of the directory. All test gateways have such handles (`support/gateway.ts`), and none may stop if a statement
- * went to the wrong one; here, in one place, are the flows that need both.
+ * A gateway whose handle for each home fails statements about tables of the other home. All test gateways have such handles
+ * (`support/gateway.ts`) and would not notice every wrong statement; this test covers the flows that need both.
  */
 
 const HELLO = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -27,9 +26,9 @@ notices: { lowBalanceYuan: "99.999999", allowNetworks: [127.0.0.0/8] }
 retention: { calls: 30d }
 `;
 
-describe('the lane of a home', () => {
-  it('is not taken for that of the other home', () => {
-    // Whether it compiles is what is tested; none of it runs.
+describe('connections of a home', () => {
+  it('are not accepted in place of the other home’s', () => {
+    // Only compilation is tested; nothing here runs.
     const stores = (directory: DirectoryLane, partition: PartitionLane, both: Lane) => [
       createChangesStore(directory),
       createChangesStore(both),
@@ -44,7 +43,7 @@ describe('the lane of a home', () => {
   });
 });
 
-describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () => {
+describe(`a gateway with a separate handle per home`, { timeout: 120_000 }, () => {
   const clock = createTestClock('2026-01-31T12:00:00Z');
   let stored: TestDatabase;
   let receiver: Receiver;
@@ -87,7 +86,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
   const query = async (path: string): Promise<number> =>
     (await fetch(g.url + path, { headers: { authorization: `Bearer ${account.key}` } })).status;
 
-  it('fails what goes to the wrong one', async () => {
+  it('fails statements sent to the wrong one', async () => {
     const found: unknown[] = [];
     const directory = handleOf('directory', g.database, (error) => found.push(error));
     const store = createLedgerStore(directory.lane('admin'));
@@ -95,7 +94,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
     assert.equal(found.length, 1);
   });
 
-  it('takes calls of the balance and of a plan, and shows what is left', async () => {
+  it('serves calls on the balance and on a plan, and shows the remainders', async () => {
     await post(`/accounts/${account.id}/subscriptions`, { planId: 'coder' });
     const limits = { dailyCalls: 90, totalSpendCapYuan: '9', requestsPerMinute: 50 };
     assert.equal((await g.admin('PATCH', `/keys/${account.keyId}`, limits)).status, 200);
@@ -108,7 +107,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
     }
   });
 
-  it('lists calls, and sums them up by accounts and keys', async () => {
+  it('lists calls and sums them by account and key', async () => {
     await until(async () => (await get(`/usage?accountId=${account.id}`)).data[0]?.calls === 3);
     const [found] = (await get('/usage?groupBy=account,key')).data;
     assert.deepEqual([found.accountName, found.keyName], ['tester', 'test']);
@@ -124,7 +123,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
     assert.equal((await get('/accounts?search=tester')).data.length, 1);
   });
 
-  it('makes, finds, replaces and revokes keys', async () => {
+  it('creates, finds, replaces and revokes keys', async () => {
     const made = await post(`/accounts/${account.id}/keys`, { name: 'limited', dailyCalls: 5 });
     assert.equal((await post('/keys/search', { key: made.key })).data[0].dailyCalls, 5);
     const next = await post(`/keys/${made.id}/replacement`);
@@ -133,7 +132,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
     assert.equal((await call(g.url + CHAT, next.key, HELLO)).status, 401);
   });
 
-  it('redeems vouchers, and has people', async () => {
+  it('redeems vouchers, and manages users', async () => {
     const { id, codes } = await post('/vouchers', { name: 'spring', count: 2, amountYuan: '5' });
     const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
     for (const code of codes) {
@@ -147,7 +146,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
     assert.ok((await get('/changes')).data.length > 5);
   });
 
-  it('tells of what happens', async () => {
+  it('sends notices', async () => {
     await post(`/accounts/${account.id}/adjustments`, { amountYuan: '-20', memo: 'a mistake' });
     await until(async () => {
       await g.gateway.notices.settle();
@@ -155,7 +154,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
     });
   });
 
-  it('audits the books, and exports them', async () => {
+  it('audits and exports the database', async () => {
     assert.equal((await post('/audit')).isSound, true);
     const headers = { authorization: `Bearer ${LOCAL_TOKEN}` };
     const text = await (await fetch(`${g.url}/admin/v1/export`, { method: 'POST', headers })).text();
@@ -163,7 +162,7 @@ describe(`a gateway whose homes have a handle each`, { timeout: 120_000 }, () =>
     assert.ok((await (await fetch(`${g.url}/metrics`, { headers })).text()).includes('faregate_'));
   });
 
-  it('keeps house, and drops the records of months that are over', async () => {
+  it('runs housekeeping, and drops call records of past months', async () => {
     await g.stop();
     clock.set('2026-03-10T00:00:00Z');
     g = await start(stored.openAnother());

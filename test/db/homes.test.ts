@@ -15,7 +15,7 @@ const listForeignKeys = `select k.conname::text as name, c.relname::text as tabl
 from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class o on o.oid = k.confrelid
 where k.contype = 'f' and k.connamespace = current_schema()::regnamespace`;
 
-/** With the tables whose triggers they are. */
+/** Includes the tables of triggers. */
 const listFunctions = `select p.proname::text as name, p.prosrc as body, coalesce((
   select json_agg(distinct c.relname) from pg_trigger t join pg_class c on c.oid = t.tgrelid
   where t.tgfoid = p.oid and not c.relispartition
@@ -45,12 +45,12 @@ describe(`the homes of tables`, () => {
   });
   after(() => stored?.remove());
 
-  it('are said of each table of the schema, and of no other', async () => {
+  it('are defined for exactly the tables of the schema', async () => {
     const tables = await sql<{ name: string }>(stored.database, listTables);
     assert.deepEqual(tables.map(({ name }) => name).sort(), [...KNOWN].sort());
   });
 
-  it('have no foreign key, trigger or function between them', async () => {
+  it('share no foreign key, trigger or function', async () => {
     assert.deepEqual(await crossingKeys(stored.database), []);
     assert.deepEqual(await crossingFunctions(stored.database), []);
     await stored.database.script(`alter table balances add constraint to_directory foreign key (account_id) references accounts (id);

@@ -10,16 +10,13 @@ import { recordLogs } from '../support/recorded-logger.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
-/**
- * Nodes are notified of revoked keys by LISTEN. A dead connection delivers nothing and looks like an idle one, so its loss
- * must be detected, logged and repaired.
- */
+/** Nodes are notified of revoked keys through LISTEN. A dead connection looks like an idle one, so its loss must be detected, logged and repaired. */
 
 const CHANNEL = 'test_channel';
 const RECONNECTED = '(reconnected)';
 const notify = 'select pg_notify($1, $2)';
 
-/** Ends every connection that listens, as an operator or a restart would; returns how many there were. */
+/** Terminates every listening connection, as an operator or a restart would; returns their number. */
 async function killListeners(database: Database): Promise<number> {
   const rows = await sql(
     database,
@@ -49,7 +46,7 @@ async function watch(database: Database) {
   };
 }
 
-/** Resolves when a heartbeat of that instant has come back: the next one of it is not sent before. */
+/** Resolves when a heartbeat of that instant was received; no further one is sent before. */
 async function heartbeatBack(database: Database, sentAtMs: number): Promise<void> {
   const seen = new Set<string>();
   await until(async () => {
@@ -70,7 +67,7 @@ async function withDatabase(work: (stored: TestDatabase) => Promise<void>): Prom
 }
 
 describe('the connection that listens', { timeout: 60_000 }, () => {
-  test('comes back when the server has ended it, logs that, and receives what follows', () =>
+  test('reconnects after the server closed it, logs that, and receives later notifications', () =>
     withDatabase(async ({ database }) => {
       const channel = await watch(database);
       await sql(database, notify, [CHANNEL, 'before']);
@@ -88,7 +85,7 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
       assert.equal(channel.subscription.isConnected, false);
     }));
 
-  test('is tried again for as long as the server cannot be reached, and reports meanwhile that it receives nothing', () =>
+  test('keeps reconnecting while the server is unreachable, and reports that it is not connected', () =>
     withDatabase(async ({ database, url }) => {
       const proxy = await startProxy(url);
       const far = openPostgres({ url: proxy.url, logger: silentLogger });
@@ -114,7 +111,7 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
       }
     }));
 
-  test('does not come back once it has been closed, while another one does', () =>
+  test('does not reconnect after it was closed, while another one does', () =>
     withDatabase(async ({ url }) => {
       const proxy = await startProxy(url);
       const far = openPostgres({ url: proxy.url, logger: silentLogger });
@@ -126,7 +123,7 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
         await closed.lost();
         await open.lost();
         await closed.subscription.close();
-        // Both would try again after the same time, the closed one first.
+        // Both would reconnect after the same delay, the closed one first.
         await open.hears([RECONNECTED]);
         assert.equal(proxy.connections, 1);
         assert.equal(closed.subscription.isConnected, false);
@@ -137,8 +134,8 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
       }
     }));
 
-  // A node that was cut off by the network gets no end of the connection: nothing arrives any more, and that is all.
-  test('counts as down at most four seconds after the last heartbeat that came back, though nothing has closed it', () =>
+  // A network failure does not close the connection: notifications just stop.
+  test('counts as down at most four seconds after its last heartbeat, even if nothing closed it', () =>
     withDatabase(async ({ database, url }) => {
       const proxy = await startProxy(url);
       const logs = recordLogs();
@@ -161,7 +158,7 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
         nowMs = cutAtMs + 4_000;
         assert.equal(channel.subscription.isConnected, false);
 
-        // It is closed, and another one takes its place.
+        // It is closed and replaced.
         await channel.hears([RECONNECTED]);
         assert.equal(proxy.connections, 1);
         assert.equal(channel.subscription.isConnected, true);
@@ -170,8 +167,8 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
         assert.deepEqual(
           logs.lines.map(({ level, message }) => [level, message]),
           [
-            ['warn', 'notifications do not arrive; what depends on them is read from the database'],
-            ['info', 'notifications arrive again'],
+            ['warn', 'notifications are interrupted; affected data is read from the database'],
+            ['info', 'notifications restored'],
           ],
         );
         await channel.subscription.close();
@@ -181,7 +178,7 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
       }
     }));
 
-  test('is tried again if connecting itself meets with silence', () =>
+  test('is retried if the server is silent while connecting', () =>
     withDatabase(async ({ url }) => {
       const proxy = await startProxy(url);
       const far = openPostgres({
@@ -202,14 +199,14 @@ describe('the connection that listens', { timeout: 60_000 }, () => {
       }
     }));
 
-  test('notices a silence early enough for a revoked key to be refused within five seconds', () => {
+  test('detects silence early enough to refuse revoked keys within five seconds', () => {
     const { beatMs, silenceMaxMs } = NOTIFICATION_TIMING;
     assert.ok(silenceMaxMs < 5_000);
-    // A heartbeat that is a little late must not count as silence.
+    // A slightly late heartbeat must not count as silence.
     assert.ok(silenceMaxMs >= 2 * beatMs);
   });
 
-  test('that cannot be opened at all is an error, not a silence', () =>
+  test('that cannot be opened at all is an error', () =>
     withDatabase(async ({ url }) => {
       const proxy = await startProxy(url);
       proxy.refuse();

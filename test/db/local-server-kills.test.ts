@@ -8,7 +8,7 @@ import { recordLogs } from '../support/recorded-logger.ts';
 import { byScope, inFullRunsOnly } from '../support/scope.ts';
 import { until } from '../support/until.ts';
 
-/** Who waits for a commit has it, whatever is killed. */
+/** Acknowledged commits survive, whatever is killed. */
 
 const ROUNDS = byScope({ full: 20, quick: 2 });
 const isRoot = process.getuid?.() === 0;
@@ -24,7 +24,7 @@ describe('the local server, killed', () => {
   });
   after(() => directory.remove());
 
-  /** What the next start finds. */
+  /** The data that the next start finds. */
   async function lastCommitted(): Promise<number> {
     const server = await directory.start();
     const [row] = await query(server.connection, 'select max(number) as max, count(*)::int as count from committed');
@@ -45,7 +45,7 @@ describe('the local server, killed', () => {
       const next = await directory.start({ logger });
       assert.ok(!isRunning(pid));
       assert.notEqual(serverPid(cluster), pid);
-      assert.ok(lines.some(({ message }) => message === 'stopping the server of a gateway that was killed'));
+      assert.ok(lines.some(({ message }) => message === 'stopping the database server of a killed gateway'));
       await next.stop();
       assert.ok((await lastCommitted()) >= owner.committed());
     }
@@ -65,7 +65,7 @@ describe('the local server, killed', () => {
         const [found] = await query(server.connection, 'select max(number) as max from committed').catch(() => []);
         return found?.max === row?.number && serverPid(cluster) !== pid;
       }, 'the server does not run again');
-      assert.ok(lines.some(({ message }) => message === 'the database server has ended; it is started again'));
+      assert.ok(lines.some(({ message }) => message === 'the database server stopped unexpectedly; restarting'));
       await server.stop();
     }
   });
@@ -92,7 +92,7 @@ describe('the local server, killed', () => {
     await server.stop();
   });
 
-  test('its owner exits without stopping it: it ends by itself', async () => {
+  test('its owner exits without stopping it: it stops by itself', async () => {
     const owner = await startOwner(directory, [], 'exit');
     const pid = serverPid(cluster);
     owner.child.stdin!.end();
@@ -110,7 +110,7 @@ describe('the local server, killed', () => {
     }
   });
 
-  test('a server that is suspended is ended all the same', { skip: inFullRunsOnly }, async () => {
+  test('a suspended server is stopped too', { skip: inFullRunsOnly }, async () => {
     const owner = await startOwner(directory);
     const pid = serverPid(cluster);
     process.kill(pid, 'SIGSTOP');
@@ -119,7 +119,7 @@ describe('the local server, killed', () => {
     assert.ok(!isRunning(pid));
   });
 
-  /** A space of process ids of its own, as a container has: the shell is number 1 there and outlives the gateway. */
+  /** A separate pid namespace, as in a container: the shell has number 1 and outlives the gateway. */
   const container = [
     ...(isRoot ? ['unshare'] : ['unshare', '--user', '--map-current-user']),
     ...['--pid', '--fork', '--kill-child', '--mount-proc'],

@@ -20,11 +20,11 @@ import { asSuperuser, clusterOf, makeServerDirectory, query, serverPid, startOwn
 import { inFullRunsOnly } from '../support/scope.ts';
 import { until } from '../support/until.ts';
 
-/** PostgreSQL does not run as root, and what root's gateway has is for nobody else. */
+/** PostgreSQL does not run as root, and other users must not access the data of root's gateway. */
 
 const skip = process.getuid?.() !== 0 && 'only root has these';
 
-/** A command that runs as another user, who can reach neither a clone below a closed directory nor its Node. */
+/** A command that runs as another user, who can access neither a checkout in a closed directory nor its Node. */
 const as = (id: number): string[] => ['setpriv', '--reuid', String(id), '--regid', String(id), '--clear-groups'];
 const hasOtherUsers =
   !skip && spawnSync('setpriv', [...as(12_345).slice(1), process.execPath, '--version']).status === 0;
@@ -43,7 +43,7 @@ describe('the local server of root', { skip }, () => {
   });
   after(() => directory.remove());
 
-  test('runs as a user that nothing else uses, and root keeps what it does not need', async () => {
+  test('runs as an otherwise unused user, which can access only what it needs', async () => {
     const server = await directory.start();
     const { uid, gid } = statSync(cluster);
     const status = readFileSync(`/proc/${serverPid(cluster)}/status`, 'utf8');
@@ -67,7 +67,7 @@ describe('the local server of root', { skip }, () => {
     }
   });
 
-  test('each data directory has a user of its own', async () => {
+  test('each data directory has its own user', async () => {
     const other = await directory.start({ dataDir: join(directory.path, 'other') });
     assert.notEqual(statSync(clusterOf(other)).uid, statSync(cluster).uid);
     await other.stop();
@@ -106,7 +106,7 @@ describe('the local server of root', { skip }, () => {
     await server.stop();
   });
 
-  test('owners and rights that an orchestrator has changed are mended', async () => {
+  test('owners and permissions changed by an orchestrator are restored', async () => {
     execFileSync('chgrp', ['-R', '12345', dirname(cluster)]);
     execFileSync('chmod', ['-R', 'g+rwX', dirname(cluster)]);
     const server = await directory.start();
@@ -116,11 +116,11 @@ describe('the local server of root', { skip }, () => {
     assert.equal(statSync(dirname(cluster)).gid, statSync(cluster).uid);
   });
 
-  test('a cluster that an ordinary user has made is served as that user', { skip: withoutOtherUsers }, async () => {
+  test('a cluster created by an ordinary user runs as that user', { skip: withoutOtherUsers }, async () => {
     const made = makeServerDirectory();
     mkdirSync(made.dataDir, { mode: 0o700 });
     const { uid } = statSync(cluster);
-    // It has an entry, which `initdb` wants.
+    // This user has an entry, which `initdb` requires.
     chownSync(made.dataDir, 65_534, 65_534);
     const owner = await startOwner(made, as(65_534));
     assert.equal(owner.said, `running ${join(made.dataDir, 'postgres/cluster')}`);
@@ -133,13 +133,13 @@ describe('the local server of root', { skip }, () => {
     await made.remove();
   });
 
-  describe('programs that its user cannot reach', () => {
+  describe('programs that its user cannot access', () => {
     const closed = join(directory.path, 'closed');
     const options = { given: null, user: { uid: 61_000, gid: 61_000 }, packageDir: join(closed, 'package') };
     const linksDir = join(directory.path, 'links');
     before(() => {
       mkdirSync(closed, { mode: 0o700 });
-      // As an installation without scripts has it.
+      // An installation without scripts.
       cpSync(PACKAGE, options.packageDir, { recursive: true, filter: (path) => !/\.a$|\/pgxs/.test(path) });
       for (const { target } of JSON.parse(readFileSync(join(PACKAGE, 'native/pg-symlinks.json'), 'utf8')) as {
         target: string;
@@ -160,7 +160,7 @@ describe('the local server of root', { skip }, () => {
       assert.equal(readdirSync(copiesDir).length, 1);
     });
 
-    test('are not used where programs cannot run, in words', async () => {
+    test('are refused with a reason on a file system without programs', async () => {
       const copiesDir = join(directory.path, 'noexec');
       mkdirSync(copiesDir);
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec,size=200m,mode=0711', 'none', copiesDir]);
@@ -171,7 +171,7 @@ describe('the local server of root', { skip }, () => {
       }
     });
 
-    test('run as root itself or not at all where they are reached', async () => {
+    test('are used directly if the user can access them', async () => {
       const copiesDir = join(directory.path, 'none');
       const { postgres, version } = await findBinaries({
         ...options,
@@ -186,7 +186,7 @@ describe('the local server of root', { skip }, () => {
     });
   });
 
-  describe('what cannot work says so', () => {
+  describe('what cannot work is refused with a reason', () => {
     const cases: readonly (readonly [string, readonly string[], RegExp])[] = [
       [
         'root without capabilities',
@@ -217,7 +217,7 @@ describe('the local server of root', { skip }, () => {
       });
     }
 
-    test('a file system that can only be read', async () => {
+    test('a read-only file system', async () => {
       const own = makeServerDirectory();
       const readOnly = join(own.path, 'read-only');
       mkdirSync(readOnly);
@@ -225,7 +225,7 @@ describe('the local server of root', { skip }, () => {
       try {
         await assert.rejects(
           own.start({ clustersDir: join(readOnly, 'clusters') }),
-          /can only be read.*Mount a volume there.*DATABASE_URL/,
+          /is read-only.*Mount a volume there.*DATABASE_URL/,
         );
       } finally {
         execFileSync('umount', [readOnly]);
@@ -233,12 +233,12 @@ describe('the local server of root', { skip }, () => {
       }
     });
 
-    test('a cluster of root that another user finds', { skip: withoutOtherUsers }, async () => {
+    test('a cluster of root under another user', { skip: withoutOtherUsers }, async () => {
       const own = makeServerDirectory();
       await (await own.start()).stop();
       execFileSync('chown', ['-R', '12345', own.dataDir]);
       const { said } = await startOwner(own, as(12_345));
-      assert.match(said, /was made by root, in .*and this process is user 12345\. Run as root/);
+      assert.match(said, /was created by root in .*but this process is user 12345\. Run as root/);
       await own.remove();
     });
   });
@@ -264,7 +264,7 @@ describe('the local server of root', { skip }, () => {
       await assert.rejects(async () => {
         for (; ; committed++) await insert(committed + 1);
       });
-      // Also the log of changes, without which PostgreSQL does not go on: it ends, and its restarts fail.
+      // Fills the WAL too, without which PostgreSQL cannot continue: it stops, and its restarts fail.
       await assert.rejects(async () => {
         for (;;)
           await query(
@@ -281,7 +281,7 @@ describe('the local server of root', { skip }, () => {
             () => true,
             () => false,
           ),
-        'the server does not go on',
+        'the server does not continue',
       );
       const [row] = await query(
         server.connection,

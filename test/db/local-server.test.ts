@@ -22,7 +22,7 @@ describe('the local server', () => {
   });
   after(() => directory.remove());
 
-  test('keeps what was committed, and makes its cluster once', async () => {
+  test('keeps committed data, and creates its cluster once', async () => {
     const server = await directory.start();
     assert.deepEqual(await query(server.connection, 'select text, lower(text) as lower from kept'), [
       { text: 'Ä', lower: 'ä' },
@@ -55,7 +55,7 @@ describe('the local server', () => {
     await server.stop();
   });
 
-  test('wants the password, and gives the gateway a role that is no superuser', async () => {
+  test('requires the password, and gives the gateway a role that is not a superuser', async () => {
     const server = await directory.start();
     for (const connection of [server.connection, asSuperuser(server.connection)]) {
       for (const password of ['', 'guessed']) {
@@ -71,14 +71,14 @@ describe('the local server', () => {
     await server.stop();
   });
 
-  test('is reached by no other user: its directory, password and log are closed to them', async () => {
+  test('is inaccessible to other users: they can read neither its directory nor password nor log', async () => {
     const server = await directory.start();
     const modes = [cluster, ...['postgres.json', 'postgres.log'].map((name) => join(dataDir, name)), dataDir];
     for (const path of modes) assert.equal(statSync(path).mode & 0o077, 0, path);
     await server.stop();
   });
 
-  test('a second start waits for the end of the first one, and gives up in time', async () => {
+  test('a second start waits for the first one to end, with a timeout', async () => {
     const server = await directory.start();
     await assert.rejects(directory.start({ patienceMs: 0 }), DataDirInUseError);
     const { promise: isWaiting, resolve: onWaiting } = Promise.withResolvers<string>();
@@ -92,7 +92,7 @@ describe('the local server', () => {
     await stop();
   });
 
-  test('two first starts at once make one cluster', async () => {
+  test('two concurrent first starts create one cluster', async () => {
     const fresh = makeServerDirectory();
     const started = await Promise.allSettled([fresh.start({ patienceMs: 0 }), fresh.start({ patienceMs: 0 })]);
     const [made, refused] = started.toSorted((one, other) => one.status.localeCompare(other.status));
@@ -102,7 +102,7 @@ describe('the local server', () => {
     await fresh.remove();
   });
 
-  test('a start that is stopped ends its server and releases the directory', async () => {
+  test('a stopped start ends its server and releases the directory', async () => {
     const stopping = new AbortController();
     const starting = directory.start({ stopped: stopping.signal });
     stopping.abort(new Error('stopped by the test'));
@@ -110,7 +110,7 @@ describe('the local server', () => {
     await (await directory.start({ patienceMs: 0 })).stop();
   });
 
-  test('a first start that is stopped while the cluster is made leaves no process, and the next one makes it anew', async () => {
+  test('a first start stopped while creating the cluster leaves no process, and the next one creates it again', async () => {
     const fresh = makeServerDirectory();
     const stopping = new AbortController();
     const starting = fresh.start({ stopped: stopping.signal });
@@ -124,7 +124,7 @@ describe('the local server', () => {
     await fresh.remove();
   });
 
-  test('takes no other process for its server, though that has its number or its directory', async () => {
+  test('does not mistake another process with its number or directory for its server', async () => {
     const foreign = spawn('sleep', ['1000'], { cwd: process.getuid?.() === 0 ? cluster : dataDir });
     writeFileSync(join(cluster, 'postmaster.pid'), `${foreign.pid}\n${cluster}\n`);
     const server = await directory.start();
@@ -135,7 +135,7 @@ describe('the local server', () => {
     foreign.kill('SIGKILL');
   });
 
-  test('no value, statement or key is in its log or in an environment', async () => {
+  test('neither its log nor its environment contains values, statements or keys', async () => {
     const canary = 'canary-5f1c';
     process.env.FAREGATE_TEST_CANARY = canary;
     const server = await directory.start();
@@ -164,7 +164,7 @@ describe('the local server', () => {
     assert.doesNotMatch(log, new RegExp(`${canary}|kept|Ä`));
   });
 
-  test('a directory whose name is too long for a socket is served', async () => {
+  test('works in a directory whose path is too long for a socket', async () => {
     const long = join(directory.path, 'd'.repeat(110));
     mkdirSync(long);
     const server = await directory.start({ dataDir: join(long, 'data'), clustersDir: join(long, 'clusters') });
@@ -174,56 +174,56 @@ describe('the local server', () => {
     assert.equal(existsSync(server.connection.host), false);
   });
 
-  test('a directory of another major version is refused in words, and left as it is', async () => {
+  test('a directory of another major version is refused with a reason, and not changed', async () => {
     const version = join(cluster, 'PG_VERSION');
     const known = readFileSync(version, 'utf8');
     writeFileSync(version, '17\n');
-    await assert.rejects(directory.start(), /is of PostgreSQL 17, and .* is PostgreSQL 18.*Export it with/s);
+    await assert.rejects(directory.start(), /was created by PostgreSQL 17, but .* is PostgreSQL 18.*Export it with/s);
     writeFileSync(version, known);
     await (await directory.start()).stop();
   });
 
-  test('a directory of the earlier database inside of the process is refused in words', async () => {
+  test('a directory of the earlier embedded database is refused with a reason', async () => {
     const earlier = makeServerDirectory();
     mkdirSync(join(earlier.dataDir, 'db'), { recursive: true });
     writeFileSync(join(earlier.dataDir, 'db/PG_VERSION'), '18\n');
-    await assert.rejects(earlier.start(), /db is of an earlier version of Faregate.*commit [0-9a-f]+.*db import/s);
+    await assert.rejects(earlier.start(), /created by an earlier version of Faregate.*commit [0-9a-f]+.*db import/s);
     assert.deepEqual(readdirSync(earlier.dataDir), ['db']);
     await earlier.remove();
   });
 
-  test('where a database must exist, none is made', async () => {
+  test('creates no database if one must exist', async () => {
     const none = makeServerDirectory();
     await assert.rejects(none.start({ mustExist: true }), NoDatabaseError);
     assert.equal(existsSync(none.dataDir), false);
     await none.remove();
   });
 
-  test('a cluster that is missing is not made anew, unless it was never complete', async () => {
+  test('a missing cluster is not created again, unless it was never complete', async () => {
     const lost = makeServerDirectory();
     const server = await lost.start();
     await server.stop();
     rmSync(clusterOf(server), { recursive: true });
-    await assert.rejects(lost.start(), /is missing: it was made in/);
+    await assert.rejects(lost.start(), /is missing: it was created in/);
     const record = join(lost.dataDir, 'postgres.json');
     writeFileSync(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), isComplete: false }));
     await (await lost.start()).stop();
     await lost.remove();
   });
 
-  describe('programs that cannot be used are named with what helps', () => {
+  describe('unusable programs are reported with a remedy', () => {
     const binaries = join(directory.path, 'programs');
     const cases: readonly (readonly [string, string | null, RegExp])[] = [
-      ['none', null, /database\.binaries is .*no programs "initdb" and "postgres"/],
+      ['none', null, /database\.binaries is .*does not contain the programs "initdb" and "postgres"/],
       [
-        'of another C library',
+        'for another C library',
         '#!/lib/ld-of-another-system.so',
         /another C library \(musl.*database\.binaries.*DATABASE_URL/,
       ],
       [
-        'of a version that is too old',
+        'of an old version',
         '#!/bin/sh\necho "postgres (PostgreSQL) 16.2"',
-        /is PostgreSQL 16\.2, .* needs 17 or later/,
+        /is PostgreSQL 16\.2, .* requires 17 or later/,
       ],
       [
         'that fail',
@@ -247,11 +247,11 @@ describe('the local server', () => {
     }
   });
 
-  test('those of another directory are used if the configuration names it', async () => {
+  test('configured programs in another directory are used', async () => {
     const { uid, gid } = statSync(cluster);
     const { postgres, environment } = await findBinaries({
       given: null,
-      // Whoever runs them: the user of root's server cannot enter a clone below a closed directory.
+      // Works for any user: the user of root's server cannot enter a checkout below a closed directory.
       user: process.getuid?.() === 0 ? { uid, gid } : null,
       linksDir: join(directory.path, 'links'),
       copiesDir: join(directory.path, 'copies'),

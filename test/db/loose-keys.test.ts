@@ -6,10 +6,10 @@ import { openAccount } from '../support/accounting-builders.ts';
 import { createEarlierDatabase } from '../support/earlier-database.ts';
 import { sql } from '../support/sql.ts';
 
-/** Keys that earlier versions were making, or had forgotten, when they ended. */
+/** Keys that earlier versions were creating, or had deleted, when they stopped. */
 
-describe('loose keys of earlier versions', { timeout: 60_000 }, () => {
-  it('are gone with their limits, rates and uses, in each partition; keys that are there keep theirs', async () => {
+describe('orphaned keys of earlier versions', { timeout: 60_000 }, () => {
+  it('are deleted with their limits, rates and uses in each partition; existing keys keep theirs', async () => {
     await using earlier = await createEarlierDatabase();
     const { databases } = earlier;
     const { directory, partitions } = databases;

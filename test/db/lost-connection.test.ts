@@ -17,7 +17,7 @@ const sleeping = {
   text: `select from pg_stat_activity where datname = current_database() and query = 'select pg_sleep(3601)'`,
 };
 
-/** A process that opens the database, closes it when it is told to, and ends when nothing is left to do. */
+/** A process that opens the database, closes it when told to, and ends when nothing is left to do. */
 const closing = (url: string): string => `
 import { openPostgres } from ${JSON.stringify(new URL('../../src/db/postgres.ts', import.meta.url).href)};
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -44,17 +44,17 @@ describe('a connection that is lost', { timeout: 60_000 }, () => {
     await stored.remove();
   });
 
-  // The driver reports it by an event too, which ends a process that does not listen, with every call in flight.
+  // The driver also emits an event; without a listener it would end the process with all calls in flight.
   for (const [when, work] of [
     ['between two statements of a transaction', async () => undefined],
     [
-      'while a statement of a transaction is under way',
+      'while a statement of a transaction is running',
       async (query: Database['query']) => {
         await query({ name: 'test.forever', text: 'select pg_sleep(3600)' });
       },
     ],
   ] as const) {
-    it(`${when} fails that transaction, and the next one has another connection`, async () => {
+    it(`${when} fails that transaction, and the next one uses another connection`, async () => {
       const failure = assert.rejects(
         database.transaction(async (transaction) => {
           await transaction.query(one);
@@ -72,7 +72,7 @@ describe('a connection that is lost', { timeout: 60_000 }, () => {
     });
   }
 
-  it('while a script is under way fails that script', async () => {
+  it('while a script is running fails that script', async () => {
     const script = assert.rejects(database.script('select pg_sleep(3601)'));
     await until(async () => (await stored.database.query(sleeping)).length > 0);
     proxy.cut();
@@ -85,7 +85,7 @@ describe('a connection that is lost', { timeout: 60_000 }, () => {
     await assert.rejects(
       database.transaction(async (transaction) => {
         await transaction.query(lock);
-        // The server gets no end of the connection, as when a cable is pulled.
+        // The server does not notice the end of the connection, as when a cable is pulled.
         proxy.cut();
         await transaction.query(lock);
       }),
@@ -101,10 +101,10 @@ describe('connections', { timeout: 60_000 }, () => {
   });
   after(() => stored.remove());
 
-  it('that the server does not close keep no process alive', async (context) => {
+  it('that the server does not close do not keep a process alive', async (context) => {
     const { hostname, port } = new URL(stored.url);
     let isSilent = false;
-    // A server that stands still: its system takes what is sent, the end of a connection too, and nobody responds.
+    // A stopped server: its system accepts data and the end of a connection, but nothing responds.
     const status = createServer({ allowHalfOpen: true }, (client) => {
       const server = connect(Number(port), hostname);
       client.on('data', (bytes) => isSilent || server.write(bytes)).on('error', () => undefined);

@@ -25,10 +25,10 @@ async function appliedVersions(database: Database): Promise<number[]> {
 const [baseline] = readMigrations();
 const NEXT = versions.at(-1)! + 1;
 
-/** The steps of this program, and one that comes after them. */
+/** The migrations of this program and a later one. */
 const withNext = (sql: string): Migration[] => [...readMigrations(), { version: NEXT, name: 'next', sql }];
 
-/** As steps before the baseline have left what they did. */
+/** The result of migrations before the baseline. */
 async function recordOlder(database: Database, older: readonly number[]): Promise<void> {
   const rows = older.map((version) => `(${version}, 'older')`).join(', ');
   await database.script(`insert into schema_migrations (version, name) values ${rows}`);
@@ -45,7 +45,7 @@ function startOn(database: Database): Promise<unknown> {
 
 const readCalls = { name: 'test.read-calls', text: 'select id from calls' };
 
-/** As it is before a gateway starts for the first time. */
+/** The state before a gateway starts for the first time. */
 async function dropPartitions(database: Database): Promise<void> {
   await database.script(`do $$ declare partition text; begin
     for partition in select inhrelid::regclass::text from pg_inherits where inhparent = 'calls'::regclass loop
@@ -70,7 +70,7 @@ async function withDatabase(stored: TestDatabase, work: (stored: TestDatabase) =
 }
 
 describe(`migrate`, { timeout: 300_000 }, () => {
-  test('brings an empty database to the newest version, and the second time finds nothing to do', async () =>
+  test('migrates an empty database to the newest version, and finds nothing to do the second time', async () =>
     withDatabase(await createBareDatabase(), async ({ database }) => {
       assert.deepEqual(await appliedVersions(database), []);
       const applied = await migrate(database);
@@ -87,7 +87,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
       assert.deepEqual(await catalogOf(database), schema);
     }));
 
-  test('waits for nodes of the version before to go, and refuses with their names where they do not', async () =>
+  test('waits for nodes of the previous version to stop, and otherwise fails with their names', async () =>
     withDatabase(await createTestDatabase(), async ({ database }) => {
       const migrations = withNext('-- exclusive: for this test.\ncreate table of_the_next (id text)');
       await database.script(`insert into nodes (id, started_at, seen_at) values
@@ -101,12 +101,12 @@ describe(`migrate`, { timeout: 300_000 }, () => {
       };
       await assert.rejects(
         migrate(database, options),
-        /nodes of an earlier one run: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
+        /nodes of an earlier version are running: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
       );
       assert.equal(told.length, 1);
       assert.deepEqual(await appliedVersions(database), versions);
 
-      // They go while it waits: then it goes on.
+      // The nodes stop while it waits; then it continues.
       const applied = await migrate(database, {
         migrations,
         patienceMs: 60_000,
@@ -119,7 +119,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
       );
     }));
 
-  test('leaves an empty database empty if a step fails, and completes it once the obstacle is gone', async () =>
+  test('leaves an empty database empty if a migration fails, and completes it once the obstacle is gone', async () =>
     withDatabase(await createBareDatabase(), async ({ database }) => {
       await database.script('create table balances (in_the_way text)');
       await assert.rejects(migrate(database), /balances/);
@@ -130,7 +130,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
     }));
 
   for (const isOld of [true, false]) {
-    test(`goes on at the baseline, of a database that ${isOld ? 'the steps before it' : 'it'} made`, async () =>
+    test(`continues at the baseline of a database created by ${isOld ? 'earlier migrations' : 'it'}`, async () =>
       withDatabase(await createTestDatabase(), async ({ database }) => {
         if (isOld) await recordOlder(database, [1, 41]);
         assert.deepEqual(await migrate(database), []);
@@ -144,17 +144,17 @@ describe(`migrate`, { timeout: 300_000 }, () => {
           (await catalogOf(database)).filter((line) => !line.includes('of_the_next')),
           catalog,
         );
-        await assert.rejects(migrate(database), new RegExp(`schema version ${NEXT}, but this program knows only`));
+        await assert.rejects(migrate(database), new RegExp(`schema version ${NEXT}, but this program supports only`));
       }));
   }
 
-  test('refuses a database that is older than the baseline, says with which commit to begin, and leaves it', async () =>
+  test('refuses a database older than the baseline, names the commit to start with, and changes nothing', async () =>
     withDatabase(await createTestDatabase(), async ({ database }) => {
       await database.script('delete from schema_migrations');
       await recordOlder(database, [1, 41]);
       const before = await catalogOf(database);
       const refusal = new RegExp(
-        `The database is at schema version 41, and this program reads none before ${baseline!.version}\\. ${UPGRADE_FIRST}$`,
+        `The database is at schema version 41, but this program reads only version ${baseline!.version} and later\\. ${UPGRADE_FIRST}$`,
       );
       await assert.rejects(migrate(database), refusal);
       await assert.rejects(startOn(database), refusal);
@@ -163,11 +163,13 @@ describe(`migrate`, { timeout: 300_000 }, () => {
       assert.deepEqual(rows, [{ version: 1 }, { version: 41 }]);
     }));
 
-  test('refuses a database of a newer program and says both versions; a gateway does not start on it', async () =>
+  test('refuses a database of a newer program with both versions; a gateway does not start on it', async () =>
     withDatabase(await createTestDatabase(), async ({ database }) => {
       await database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
       const before = await catalogOf(database);
-      const refusal = new RegExp(`schema version 9999, but this program knows only ${versions.at(-1)}\\. Use a newer`);
+      const refusal = new RegExp(
+        `schema version 9999, but this program supports only ${versions.at(-1)}\\. Use a newer`,
+      );
       await assert.rejects(migrate(database), refusal);
       await assert.rejects(startOn(database), refusal);
       assert.deepEqual(await catalogOf(database), before);
@@ -175,7 +177,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
 });
 
 describe(`the partitions of the call records`, { timeout: 60_000 }, () => {
-  test('are prepared for this month and the next two, as often as one likes', async () =>
+  test('are prepared for this month and the next two, repeatably', async () =>
     withDatabase(await createTestDatabase(), async ({ database }) => {
       await dropPartitions(database);
       const calls = createCallsStore(database);
@@ -192,8 +194,8 @@ describe(`the partitions of the call records`, { timeout: 60_000 }, () => {
       );
     }));
 
-  // A record that is written into pages with a filter is added to that filter, which takes longer than the record.
-  test('have no filters of the pages that take the next records', async () =>
+  // Adding a record to pages with a bloom filter also updates the filter, which takes longer than the record.
+  test('have no filters for pages that receive new records', async () =>
     withDatabase(await createTestDatabase(), async ({ database }) => {
       const calls = createCallsStore(database);
       const [past, now] = ['2031-02-10T00:00:00Z', '2031-03-10T00:00:00Z'];
@@ -214,13 +216,13 @@ where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${mont
       assert.equal((await calls.findByRequest('r', 10)).length, 2);
     }));
 
-  test('are an error if there is nothing to divide', async () =>
+  test('are an error if there is no partitioned table', async () =>
     withDatabase(await createBareDatabase(), async ({ database }) => {
       await assert.rejects(createCallsStore(database).prepareMonths(new Date('2026-11-20')), /calls/);
     }));
 
   // A machine that slept for months writes its first calls before the months are prepared.
-  test('do not stop a start if records of such a month went to the default already', async () =>
+  test('do not stop a start if records of such a month are in the default partition already', async () =>
     withDatabase(await createTestDatabase(), async ({ database }) => {
       await database.script(insertCall('call_1', '2027-06-15'));
       const calls = createCallsStore(database);
@@ -235,7 +237,7 @@ where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${mont
 });
 
 describe('nodes that start at once', { timeout: 60_000 }, () => {
-  test('migrate an empty database once, all of them successfully', async () =>
+  test('migrate an empty database once, and all succeed', async () =>
     withDatabase(await createBareDatabase(), async ({ database, openAnother }) => {
       const nodes = Array.from({ length: 6 }, () => openAnother());
       try {
@@ -247,8 +249,8 @@ describe('nodes that start at once', { timeout: 60_000 }, () => {
       }
     }));
 
-  // Somebody reads a table in psql, and leaves the transaction open.
-  test('wait for the lock that a step needs, say who holds it, and let others use the table meanwhile', async () =>
+  // Somebody reads a table in psql and leaves the transaction open.
+  test('wait for the lock that a migration needs, name its holder, and let others use the table meanwhile', async () =>
     withDatabase(await createTestDatabase(), async ({ database, openAnother }) => {
       const node = openAnother();
       const migrations = withNext('alter table calls add column of_the_next text');
@@ -273,7 +275,7 @@ describe('nodes that start at once', { timeout: 60_000 }, () => {
           await tried.promise;
           assert.match(
             told[0]!,
-            /^The database is about to change .* locks that others hold: process \d+ \(faregate, /,
+            /^The database is about to be migrated.* locks held by others: process \d+ \(faregate, /,
           );
           const stop = new AbortController();
           const stopped = migrate(node, {
@@ -293,7 +295,7 @@ describe('nodes that start at once', { timeout: 60_000 }, () => {
       }
     }));
 
-  test('prepare the same partitions without getting into each other’s way', async () =>
+  test('prepare the same partitions without conflicts', async () =>
     withDatabase(await createTestDatabase(), async ({ database, openAnother }) => {
       await dropPartitions(database);
       const nodes = [openAnother(), openAnother()];

@@ -6,8 +6,8 @@ import { OPERATIONS, type Operation, type Outcome } from './over-both-operations
 import { openScene, type Scene, type Totals, totalsOf } from './over-both-scene.ts';
 
 /**
- * Whatever is killed at whichever statement of a transaction over the directory and a partition: both have what it writes or neither, and a
- * repeat of the request does it once. Runs in a process of its own: it kills processes of its server.
+ * Kills something at each statement of a transaction over the directory and a partition: both homes commit or neither does, and a repeat of
+ * the request takes effect once. Runs in its own process, because it kills processes of its server.
  */
 
 type Change = Readonly<Record<'directory' | 'partitions', Readonly<Record<string, bigint>>>>;
@@ -25,13 +25,13 @@ function changeOf(since: Record<keyof Change, Totals>, now: Record<keyof Change,
   return { directory: of('directory'), partitions: of('partitions') };
 }
 
-/** Numbers below `count`, evenly spread, the first and the last among them. */
+/** Evenly spread numbers below `count`, including the first and last. */
 function someOf(count: number, most: number): number[] {
   const step = Math.max(1, (count - 1) / (most - 1));
   return Array.from({ length: Math.min(count, most) }, (_, n) => Math.round(n * step));
 }
 
-describe('a transaction over both homes is all or nothing, and a repeat does it once, whatever is killed', {
+describe('a transaction over both homes is atomic, and a repeat takes effect once, whatever is killed', {
   timeout: 300_000,
 }, () => {
   let scene: Scene;
@@ -70,7 +70,7 @@ describe('a transaction over both homes is all or nothing, and a repeat does it 
     assert.deepEqual(await run.change(), isDone ? done : NOTHING, where);
     if (isDone && operation.again === 'another') return;
     let repeated: Outcome = 'failed';
-    // Connections that the gateway has may be dead, and it may not know that yet: clients repeat a request until it is done.
+    // The gateway's connections may be dead without its knowledge; clients repeat the request until it succeeds.
     await until(async () => {
       repeated = await run.ask();
       return repeated !== 'failed';

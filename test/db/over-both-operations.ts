@@ -5,20 +5,20 @@ import { sql } from '../support/sql.ts';
 import { exportedFrom, imported } from '../transfer/books.ts';
 import type { Scene } from './over-both-scene.ts';
 
-/** Everything that changes the directory and a partition at once, as a client asks for it. */
+/** All operations that change the directory and a partition at once, as requests. */
 
-/** `refused`: it cannot be done any more. `unknown`: whoever asks is not told. */
+/** `refused`: it can no longer be done. `unknown`: the client does not learn the result. */
 export type Outcome = 'done' | 'refused' | 'failed' | 'unknown';
 
 export interface Operation {
   readonly name: string;
-  /** What a repeat of one that is done already does; by default it is done, and changes nothing. */
+  /** The result of repeating a completed request; by default `done`, without a change. */
   readonly again?: 'refused' | 'another';
-  /** Where it has too many statements for all of them: at how many moments, evenly spread, something is killed. */
+  /** For operations with too many statements: the number of evenly spread moments to test. */
   readonly momentsMax?: number;
-  /** The databases that it changes; by default those of the gateway. */
+  /** The databases that it changes; by default the gateway's. */
   readonly changed?: (scene: Scene) => Pick<Databases, 'directory' | 'partitions'>;
-  /** Makes what it needs, each time anew. What it returns asks for it, each time the same. */
+  /** Prepares what the operation needs. The returned function sends the request, the same one each time. */
   prepare(scene: Scene): Promise<() => Promise<Outcome>>;
 }
 
@@ -32,7 +32,7 @@ function outcomeOf({ status }: { readonly status: number }): Outcome {
   return status < 500 ? 'refused' : 'failed';
 }
 
-/** What a request makes that is needed. */
+/** The prerequisites that a request creates. */
 async function make({ g }: Scene, path: string, body: object, method = 'POST') {
   const response = await g.admin(method, path, body);
   assert.ok(response.status < 300, `${path}: ${response.status} ${JSON.stringify(response.body)}`);
@@ -59,7 +59,7 @@ const insertContinuation = {
 on conflict do nothing`,
 };
 
-/** What is imported, made once. */
+/** The imported export, created once. */
 let books: string | null = null;
 
 async function makeBooks(scene: Scene): Promise<string> {
@@ -68,7 +68,7 @@ async function makeBooks(scene: Scene): Promise<string> {
 }
 
 export const OPERATIONS: readonly Operation[] = [
-  // While there is little to be imported.
+  // Exports while the database is small.
   {
     name: 'an import',
     again: 'refused',

@@ -18,27 +18,26 @@ import { spreadDatabase } from '../support/spread-database.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
-/** A gateway on a database of four partitions, whose transactions over both homes lose something at a chosen moment. */
+/** A gateway on a database with four partitions, whose transactions over both homes are interrupted at a chosen moment. */
 export interface Scene extends AsyncDisposable {
   readonly g: TestGateway;
   readonly moments: Moments;
-  /** The handles of the gateway. */
   readonly watched: Pick<Databases, 'directory' | 'partitions'>;
-  /** Others, to the same database: nothing that is killed is theirs, but for the whole server. */
+  /** Other handles to the same database, which are not killed except with the whole server. */
   readonly others: Databases;
-  /** Another database, which is imported into. */
+  /** Another database, the target of imports. */
   readonly target: Target;
   readonly kills: Readonly<Record<'backend' | 'gateway' | 'server', Kill>>;
 }
 
 interface Target {
-  /** Its directory, whose imports lose something. */
+  /** Its directory, whose imports are interrupted. */
   readonly watched: Database;
   readonly others: Databases;
   readonly clear: () => Promise<void>;
 }
 
-/** Rows and sums, by their names. */
+/** Rows and sums by name. */
 export type Totals = Readonly<Record<string, bigint>>;
 
 const DIRECTORY_TOTALS = `select (select count(*) from accounts) as accounts,
@@ -60,7 +59,7 @@ const PARTITION_TOTALS = `select (select count(*) from balances) as balances,
   (select count(*) from notice_states) as notice_states,
   (select count(distinct id) from account_changes cross join unnest(account_ids) as n (id)) as changed_accounts`;
 
-/** What the directory has, and what the partitions have together. */
+/** Contents of the directory, and of all partitions together. */
 export async function totalsOf({ directory, partitions }: Pick<Databases, 'directory' | 'partitions'>): Promise<{
   readonly directory: Totals;
   readonly partitions: Totals;
@@ -74,16 +73,16 @@ export async function totalsOf({ directory, partitions }: Pick<Databases, 'direc
 }
 
 const PARTITIONS = 4;
-/** The server is killed, and not its machine. */
+/** The server process is killed, but not its machine. */
 const NOT_SYNCED = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' };
 
-/** Where `npm run test:citus` has a cluster; otherwise `null`. */
+/** The cluster of `npm run test:citus`; otherwise `null`. */
 function citusPorts(): ClusterPorts | null {
   const given = process.env.FAREGATE_TEST_CITUS_PORTS;
   return given === undefined ? null : JSON.parse(given);
 }
 
-/** Two empty databases of a server that may be killed: a cluster of Citus, or one of its own. */
+/** Two empty databases of a server that may be killed: a Citus cluster, or a local server. */
 async function createDatabases(
   parts: AsyncDisposableStack,
   ports: ClusterPorts | null,
@@ -113,10 +112,10 @@ async function createDatabases(
   return [first, await open(`${server.url}/second`, async () => undefined)];
 }
 
-/** Triggers of a worker know nothing of our session, which wants none. */
+/** Triggers on a worker do not know the session's setting that disables them. */
 async function setLedgerTriggers(partition: Database, change: 'disable' | 'enable'): Promise<void> {
   await partition.transaction(async (transaction) => {
-    // Citus hands on whole messages.
+    // Citus forwards only whole messages.
     await sql(transaction, ALLOW_TRIGGERS);
     await sql(transaction, `alter table ledger_entries ${change} trigger user`);
   });
@@ -131,7 +130,7 @@ export async function openScene(ports = citusPorts()): Promise<Scene> {
     while ((await rollups.sumSlice('Asia/Shanghai')) !== 'idle');
   }
   const proxies: TestProxy[] = [];
-  /** As a gateway opens it, whose connections can be ended. */
+  /** Opened like a gateway's, with connections that can be terminated. */
   async function openBehindProxy({ url }: DatabaseLocation): Promise<Databases> {
     const proxy = await startProxy(url);
     parts.defer(() => proxy.close());
@@ -143,7 +142,7 @@ export async function openScene(ports = citusPorts()): Promise<Scene> {
   const opened = await openBehindProxy(location);
   const importing = await openBehindProxy(target!.location);
   const moments = new Moments();
-  // The gateway ends before what it has.
+  // Closes the gateway before its databases.
   const partitions = opened.partitions.map((each) => ({ ...moments.watch(each), close: async () => undefined }));
   const watched = { directory: partitions[0]!, partitions };
   const g = await startGateway({
@@ -182,7 +181,7 @@ export async function openScene(ports = citusPorts()): Promise<Scene> {
       for (const proxy of proxies) proxy.end(backend.port);
       await until(() => isGone(backend), 'the server has not noticed that its client is gone');
     },
-    /** One process of it that dies takes all others along at once, and what was committed is recovered from the log. */
+    /** If one server process dies, PostgreSQL stops all others at once and recovers from the WAL. */
     async server(): Promise<void> {
       const victim = new pg.Client({ connectionString: location.url });
       victim.on('error', () => undefined);

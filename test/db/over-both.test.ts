@@ -7,7 +7,7 @@ import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { sql } from '../support/sql.ts';
 
-/** Transactions of a partition whose statements are about the directory, too. */
+/** Partition transactions whose statements also address the directory. */
 
 const insertRequest = {
   name: 'test.insert-request',
@@ -30,7 +30,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
   });
   after(() => stored?.remove());
 
-  /** Which databases have a balance of an id, by number, and whether the directory has a request of it. */
+  /** The databases with a balance of an id, by number, and whether the directory has a request of it. */
   async function placesOf(id: string): Promise<readonly [number[], boolean]> {
     const found: number[] = [];
     for (const [number, partition] of partitions.entries()) {
@@ -48,7 +48,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
     }
   });
 
-  it('leaves neither where it throws', async () => {
+  it('changes neither if it throws', async () => {
     for (const [number, partition] of partitions.entries()) {
       const thrown = new Error('thrown');
       const work = partition.lane('admin').transactionWithDirectory(async (transaction) => {
@@ -60,7 +60,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
     }
   });
 
-  it('leaves its connection to the partition alone', async () => {
+  it('does not change the state of its connection', async () => {
     const lane = partitions[1]!.lane('probes');
     await lane.transactionWithDirectory((transaction) => insertBoth(transaction, 'once'));
     for (const ask of [
@@ -71,7 +71,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
     }
   });
 
-  it('changes nothing if the schema of the partition is gone', async () => {
+  it('changes nothing if the partition’s schema is missing', async () => {
     await directory.script('alter schema faregate_02 rename to moved');
     try {
       const work = partitions[2]!
@@ -84,7 +84,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
     assert.deepEqual(await placesOf('lost'), [[], false]);
   });
 
-  it('changes nothing on Citus if what makes its commit one of two phases is missing', async () => {
+  it('changes nothing on Citus if the table for two-phase commits is missing', async () => {
     const { url } = stored.location;
     const schemas = { schema: 'faregate_01', directorySchema: 'public', isOnCitus: true };
     const onCitus = openPostgres({ url, logger: silentLogger, ...schemas });

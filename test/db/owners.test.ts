@@ -11,11 +11,11 @@ import { inOneDatabase } from '../support/in-one-database.ts';
 import { keysOn } from '../support/keys.ts';
 import { sql } from '../support/sql.ts';
 
-/** What foreign keys would say if a partition and the directory were one (docs/decisions/0060-homes-of-tables.md). */
+/** What foreign keys would ensure if partitions and the directory were one database (docs/decisions/0060-homes-of-tables.md). */
 
 const AT = new Date('2026-11-20T04:00:00Z');
 
-describe(`what belongs to accounts and keys`, { timeout: 60_000 }, () => {
+describe(`rows of accounts and keys`, { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   before(async () => {
     stored = await createTestDatabase();
@@ -27,7 +27,7 @@ describe(`what belongs to accounts and keys`, { timeout: 60_000 }, () => {
     return (await sql<{ n: number }>(stored.database, `select count(*)::int as n from ${table}`))[0]!.n;
   };
 
-  it('is a balance with each account, or neither', async () => {
+  it('are an account with its balance, or neither', async () => {
     const account = { id: 'acct_rich', name: 'n', email: null, verified: true, dailyCapNano: 5n, at: AT };
     await assert.rejects(createAccountIn(stored.database, { ...account, openingNano: 2n ** 63n }), { code: '22003' });
     assert.deepEqual([await countOf('accounts'), await countOf('balances')], [1, 1]);
@@ -36,7 +36,7 @@ describe(`what belongs to accounts and keys`, { timeout: 60_000 }, () => {
     assert.deepEqual(await sql(stored.database, read), [{ balance_nano: 7n, daily_cap_nano: 5n }]);
   });
 
-  it('are limits of keys that are there', async () => {
+  it('are limits of existing keys', async () => {
     const limits = createKeyLimitStore(stored.database);
     const none = { accountId: 'acct_owner', id: 'key_none' } as ApiKey;
     const keys = keysOn(inOneDatabase(stored.database), { nowMs: () => AT.getTime() });
@@ -49,7 +49,7 @@ describe(`what belongs to accounts and keys`, { timeout: 60_000 }, () => {
     assert.equal(await countOf('rate_limits'), 0);
   });
 
-  it('are plans of accounts that are there, and the requests that granted them', async () => {
+  it('are plans of existing accounts, and the requests that granted them', async () => {
     const subscriptions = createSubscriptionStore(stored.database);
     const keyed = { idempotencyKey: 'k', request: 'r' };
     const granted = { id: 'sub_one', planId: 'p', startsAt: AT, endsAt: new Date(AT.getTime() + 1_000), at: AT };

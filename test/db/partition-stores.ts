@@ -41,7 +41,7 @@ const OPENED_NANO = 1_000_000n;
 const PLAN = planOf({ fiveHourCalls: 2 });
 const OF_PARTITION = Object.entries(HOMES).flatMap(([table, home]) => (home === 'partition' ? [table] : []));
 
-/** Every row of a partition, and its months of calls. */
+/** All rows of a partition, including its months of calls. */
 async function contentOf(database: Database): Promise<unknown[]> {
   const content: unknown[] = [];
   for (const table of OF_PARTITION) {
@@ -56,9 +56,9 @@ async function contentOf(database: Database): Promise<unknown[]> {
 }
 
 /**
- * Tests the stores of accounts of a partition, in a schema of its own, beside the first partition in that of the directory.
+ * Tests the stores of accounts in a further partition with its own schema, next to the first one in the directory's schema.
  *
- * @param create makes a database of two partitions
+ * @param create creates a database with two partitions
  */
 export function describePartitionStores(create: () => Promise<PartitionedDatabase>): void {
   describe('the stores of a further partition', { timeout: 120_000 }, () => {
@@ -85,14 +85,14 @@ export function describePartitionStores(create: () => Promise<PartitionedDatabas
     });
     const assertUntouched = async (): Promise<void> => assert.deepEqual(await contentOf(directory), untouched);
 
-    it('have accounts that the directory knows', async () => {
+    it('have accounts registered in the directory', async () => {
       const found = await sql(directory, 'select id from accounts order by id');
       assert.deepEqual(found, [{ id: 'acct_0' }, { id: 'acct_1' }, { id: 'acct_2' }]);
       assert.equal((await readBalance(partition, 'acct_1')).balanceNano, OPENED_NANO);
       await assertUntouched();
     });
 
-    it('admit and end calls, which are records and charges', async () => {
+    it('admit and settle calls with records and charges', async () => {
       const asked = [requestOf('acct_0', 'call_one', OPENED_NANO), requestOf('acct_0', 'call_two', 1n)];
       const { admissions } = await batches.run({ ends: [], admissions: asked }, termsOf(CONTEXT));
       assert.deepEqual(admissions.map(verdictOf), ['admitted', 'insufficientBalance']);
@@ -154,7 +154,7 @@ export function describePartitionStores(create: () => Promise<PartitionedDatabas
       await assertUntouched();
     });
 
-    it('store responses for repeats', async () => {
+    it('store responses of idempotent calls', async () => {
       const responses = createStoredResponseStore(partition);
       const call = { accountId: 'acct_0', keyId: 'key_1', idempotencyKey: 'again', fingerprint: 'same' };
       const terms = { nowMs: NOW_MS, claimedForMs: 60_000, keptForMs: 24 * HOUR_MS };
@@ -174,7 +174,7 @@ export function describePartitionStores(create: () => Promise<PartitionedDatabas
       await assertUntouched();
     });
 
-    it('sum usage, and drop months of records', async () => {
+    it('sum usage, and drop months of call records', async () => {
       await prepareMonths(partition);
       const node = createTestNode(partition, { clock: { nowMs: () => RETENTION_MS } });
       for (const month of MONTHS) await Promise.all([0, 1, 2, 4, 5, 6].map((n) => node.end(endOf(month, n))));

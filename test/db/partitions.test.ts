@@ -27,19 +27,19 @@ import { sql } from '../support/sql.ts';
 const TABLES = Object.keys(HOMES) as Table[];
 const OF_PARTITION = TABLES.filter((table) => HOMES[table] === 'partition');
 const NEXT = readMigrations().at(-1)!.version + 1;
-/** The step that has made the table of partitions. */
+/** The migration that created the table of partitions. */
 const FIRST_WITH_PARTITIONS = 50;
 
-/** The steps of this program, and one that comes after them. */
+/** The migrations of this program and a later one. */
 const withNext = (sql: string): Migration[] => [...readMigrations(), { version: NEXT, name: 'next', sql }];
 
-/** A schema without what a partition does not have. */
+/** A schema's definitions, without those that partitions lack. */
 async function dropDirectory(directory: Database): Promise<void> {
   const tables = TABLES.filter((table) => HOMES[table] === 'directory' && table !== 'schema_migrations');
   await directory.script(`drop table ${tables.join(', ')} cascade`);
 }
 
-/** What makes a schema, by names without it. */
+/** A schema's definitions, with its name removed. */
 async function schemaText(database: Database, schema: string): Promise<string[]> {
   return (await catalogOf(database)).map((line) => line.replaceAll(`${schema}.`, '')).sort();
 }
@@ -84,8 +84,8 @@ async function withPartitions(
   await work(stored.databases, stored);
 }
 
-describe('a step of the schema', () => {
-  it('says which of its statements are for which home, and each has tables of that home alone', () => {
+describe('a migration', () => {
+  it('declares the home of its statements, which use only tables of that home', () => {
     const known: ReadonlySet<string> = new Set(TABLES);
     for (const { version, sql } of readMigrations()) {
       const { before: first, ...byHome } = linesByHome(sql);
@@ -110,7 +110,7 @@ describe(`a new partition`, { timeout: 120_000 }, () => {
   });
   after(() => stored?.remove());
 
-  it('is known to the directory, is of its version, and has the same first rows', async () => {
+  it('is registered in the directory, is current, and has the same initial rows', async () => {
     assert.deepEqual(await schemasOf(databases), [
       [0, null],
       [1, 'faregate_01'],
@@ -122,7 +122,7 @@ describe(`a new partition`, { timeout: 120_000 }, () => {
     assert.deepEqual(await migrateAll(databases), []);
   });
 
-  it('prepares months of its own', async () => {
+  it('prepares its own months', async () => {
     const months = async (database: Database): Promise<string[]> => {
       const found = await sql<{ name: string }>(
         database,
@@ -139,8 +139,8 @@ describe(`a new partition`, { timeout: 120_000 }, () => {
     await assert.rejects(sql(partition, 'select id from accounts'), { code: '42P01' });
   });
 
-  // The last one: it takes the directory away.
-  it('has the tables that all steps have made in the schema of the directory, to the letter', async () => {
+  // The last test, because it removes the directory.
+  it('has exactly the tables that all migrations created in the directory’s schema', async () => {
     await dropDirectory(databases.directory);
     const made = await schemaText(partition, 'faregate_01');
     assert.ok(made.length > 400, `${made.length} lines`);
@@ -151,7 +151,7 @@ describe(`a new partition`, { timeout: 120_000 }, () => {
 });
 
 describe(`partitions`, { timeout: 120_000 }, () => {
-  it('are migrated in order; one that fails is named, and the next time goes on there', () =>
+  it('are migrated in order; a failing one is named, and the next run continues there', () =>
     withPartitions(4, async (databases) => {
       const [directory, first, second, third] = databases.partitions;
       const migrations = withNext('-- home: partition\ncreate table of_the_next (id text);');
@@ -161,9 +161,9 @@ describe(`partitions`, { timeout: 120_000 }, () => {
         await assert.rejects(migrateAll(databases, { migrations }), (error: Error) => {
           assert.match(
             error.message,
-            /^Partition 2 \(schema faregate_02\) could not be brought up to date, and is as it was: .*"of_the_next" already exists\. /,
+            /^Partition 2 \(schema faregate_02\) could not be migrated and is unchanged: .*"of_the_next" already exists\. /,
           );
-          assert.match(error.message, /then go on: faregate db migrate$/);
+          assert.match(error.message, /then continue: faregate db migrate$/);
           return true;
         });
         for (const done of [directory!, first!]) assert.deepEqual(await versionsOf(done), [...before, NEXT]);
@@ -180,7 +180,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       }
     }));
 
-  it('take the part of a step that is theirs, and note the others', () =>
+  it('apply their lines of a migration, and record the others', () =>
     withPartitions(2, async (databases) => {
       const migrations = withNext(
         '-- home: directory\ncreate table of_directory (id text);\n-- home: partition\ncreate table of_both (id text);',
@@ -195,7 +195,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       await assert.rejects(sql(partition!, 'select 1 from of_directory'), { code: '42P01' });
     }));
 
-  it('are opened and served as many as there are, and closed together', () =>
+  it('are all opened and used, and closed together', () =>
     withPartitions(3, async (_databases, stored) => {
       const databases = await stored.reopen();
       assert.equal(databases.partitions.length, 3);
@@ -205,7 +205,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       for (const each of databases.partitions) await assert.rejects(sql(each, 'select 1'));
     }));
 
-  it('are not served by a gateway that one is added beside while it starts', () =>
+  it('are refused by a gateway if one is added while it starts', () =>
     withPartitions(1, async (databases) => {
       const { database, statement } = observeDatabase(databases.directory);
       const beat = statement('nodes.beat');
@@ -214,10 +214,10 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       await beat.reached(1);
       await addPartition(databases);
       beat.release();
-      await assert.rejects(starting, /has a partition 1 that was added .* start it again\.$/);
+      await assert.rejects(starting, /has a partition 1 that was added .* restart the program\.$/);
     }));
 
-  it('that are added while a node writes its first heartbeat are counted by it', () =>
+  it('added while a node writes its first heartbeat are counted by it', () =>
     withPartitions(1, async ({ directory }, { location }) => {
       await using node = await openDatabasesAt(location);
       const beating = await directory.transaction(async (transaction) => {
@@ -230,27 +230,27 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       assert.equal((await beating[0]).partitions, 2);
     }));
 
-  it('are not served if one is missing, damaged, newer or of something else, and the error names it', () =>
+  it('are refused if one is missing, damaged, newer or not a partition, with its name', () =>
     withPartitions(3, async (databases) => {
       const [, first, second] = databases.partitions;
       const refused = (words: RegExp) => assert.rejects(startOn(databases), words);
       await first!.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
       await refused(
-        /^SchemaError: Partition 1 \(schema faregate_01\) is at schema version 9999, but this program knows only \d+\. Use a newer/,
+        /^SchemaError: Partition 1 \(schema faregate_01\) is at schema version 9999, but this program supports only \d+\. Use a newer/,
       );
       await first!.script('delete from schema_migrations');
       await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is damaged/);
       await first!.script('drop schema faregate_01 cascade');
-      await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is missing: .*money there\.$/);
+      await refused(/^SchemaError: Partition 1 \(schema faregate_01\) is missing: .*account balances\.$/);
       await first!.script(`create schema faregate_01; comment on schema faregate_01 is 'mine'`);
       await refused(
-        /^SchemaError: Partition 1 \(schema faregate_01\) is not there: the schema of that name is "mine"\. /,
+        /^SchemaError: Partition 1 \(schema faregate_01\) is missing: the schema with that name is "mine"\. /,
       );
       assert.deepEqual(await versionsOf(second!), await versionsOf(databases.directory));
     }));
 
-  // Such as by a pooler that hands on no options: everything would be written into the schema of the directory.
-  it('are not served by connections that are in another schema', () =>
+  // With a pooler that does not pass on options, everything would be written into the directory's schema.
+  it('are refused through connections in another schema', () =>
     withPartitions(2, async (databases) => {
       const { directory } = databases;
       await assert.rejects(
@@ -259,12 +259,12 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       );
     }));
 
-  it('are there whole or not at all: one that cannot be made leaves nothing', () =>
+  it('are created completely or not at all', () =>
     withPartitions(1, async (databases) => {
       const migrations = withNext('-- home: partition\ncreate table balances (in_the_way text);');
       await assert.rejects(
         addPartition(databases, { migrations }),
-        /^SchemaError: Partition 1 \(schema faregate_01\) could not be made: .*"balances" already exists\. Mend that/,
+        /^SchemaError: Partition 1 \(schema faregate_01\) could not be created: .*"balances" already exists\. Fix the cause/,
       );
       assert.deepEqual(await schemasOf(databases), [[0, null]]);
       const schemas = `select nspname from pg_namespace where nspname ~ '^faregate_'`;
@@ -274,13 +274,13 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       assert.deepEqual(await migrateAll(databases), []);
     }));
 
-  it('are made in no schema that is there, and under the same number when it is gone', () =>
+  it('are not created in an existing schema, and get the same number once it is gone', () =>
     withPartitions(1, async (databases) => {
       await databases.directory.script('create schema faregate_01; create table faregate_01.balances (id text)');
       for (let times = 0; times < 2; times++) {
         await assert.rejects(
           addPartition(databases),
-          /^SchemaError: Partition 1 .* could not be made: .*"faregate_01" already exists\. Look at what/,
+          /^SchemaError: Partition 1 .* could not be created: .*"faregate_01" already exists\. Check what/,
         );
         assert.deepEqual(await schemasOf(databases), [[0, null]]);
       }
@@ -288,7 +288,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       assert.equal(await addPartition(databases), 1);
     }));
 
-  it('are made by a gateway until there are as many as its configuration says, and never fewer', () =>
+  it('are created by a gateway up to the configured number, and never removed', () =>
     withPartitions(1, async (_databases, stored) => {
       for (const [wanted, there] of [
         [3, 3],
@@ -310,16 +310,16 @@ describe(`partitions`, { timeout: 120_000 }, () => {
       }
     }));
 
-  it('are a hundred at most', () =>
+  it('are limited to a hundred', () =>
     withPartitions(1, async (databases) => {
       await sql(
         databases.directory,
         `insert into partitions (number, schema) select n, 'faregate_' || lpad(n::text, 2, '0') from generate_series(1, 99) n`,
       );
-      await assert.rejects(addPartition(databases), /has 100 partitions, which is the most that there can be/);
+      await assert.rejects(addPartition(databases), /has 100 partitions, which is the maximum/);
     }));
 
-  it('are none in a database of a version before', async () => {
+  it('are none in a database of an earlier version', async () => {
     await using stored = await createBareDatabase();
     const [before, rest] = [true, false].map((isBefore) =>
       readMigrations().filter(({ version }) => version < FIRST_WITH_PARTITIONS === isBefore),
@@ -337,7 +337,7 @@ describe(`partitions`, { timeout: 120_000 }, () => {
 });
 
 describe('partitions and several nodes', { timeout: 120_000 }, () => {
-  it('are brought up to date once, if all nodes start at once', () =>
+  it('are migrated once if all nodes start at once', () =>
     withPartitions(3, async (databases, { location }) => {
       const migrations = withNext('-- home: partition\ncreate table of_the_next (id text);');
       const others = await Promise.all([1, 2, 3].map(() => openDatabases(location, silentLogger)));
@@ -350,7 +350,7 @@ describe('partitions and several nodes', { timeout: 120_000 }, () => {
       }
     }));
 
-  it('are made as many as are wanted, if all nodes start at once, whichever of them makes which', () =>
+  it('are created up to the wanted number if all nodes start at once', () =>
     withPartitions(1, async ({ directory }, { location }) => {
       const nodes = await Promise.all([1, 2, 3, 4].map(() => openDatabases(location, silentLogger)));
       try {
@@ -370,7 +370,7 @@ describe('partitions and several nodes', { timeout: 120_000 }, () => {
       }
     }));
 
-  it('are added one each by two processes at once', () =>
+  it('are added by two concurrent processes, one each', () =>
     withPartitions(1, async (databases, { location }) => {
       const other = await openDatabases(location, silentLogger);
       try {

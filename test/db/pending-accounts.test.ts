@@ -7,7 +7,7 @@ import { createEarlierDatabase } from '../support/earlier-database.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 
-/** Accounts and partitions that were being made in steps, in a database that is brought to the version with one transaction. */
+/** Migrates a database with accounts and partitions that an earlier version was creating in several transactions. */
 
 async function inDatabaseOfSteps(work: (databases: Databases) => Promise<void>): Promise<void> {
   await using earlier = await createEarlierDatabase();
@@ -15,7 +15,7 @@ async function inDatabaseOfSteps(work: (databases: Databases) => Promise<void>):
 }
 
 describe('a migration to accounts in one transaction', { timeout: 120_000 }, () => {
-  it('makes pending accounts whole that have their balance, and takes the others back with their requests', () =>
+  it('completes pending accounts with a balance, and deletes the others with their requests', () =>
     inDatabaseOfSteps(async (databases) => {
       const { directory, partitions } = databases;
       const pending = [0, 1].flatMap((number) => [
@@ -55,13 +55,13 @@ values ('${id}', 1, 'top_up', 7, 7, now())`);
       await assertSound(databases);
     }));
 
-  it('is refused with the number of a partition that was not made to its end', () =>
+  it('is refused with the number of an incomplete partition', () =>
     inDatabaseOfSteps(async (databases) => {
       const { directory } = databases;
       await directory.script(`insert into partitions (number, schema, state) values (2, 'faregate_02', 'making')`);
       await assert.rejects(migrateAll(databases), /partition 2 was not made to its end; let the version before/);
       await directory.script(`delete from partitions where number = 2`);
-      // Its tables are there, and its row does not say so yet.
+      // Its tables exist, but its row does not record that yet.
       await directory.script(`update partitions set state = 'making' where number = 1`);
       await migrateAll(databases);
       await assertSound(databases);

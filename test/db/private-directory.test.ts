@@ -20,7 +20,7 @@ import { runCommand } from '../support/command.ts';
 import { startGateway } from '../support/gateway.ts';
 import { placeLocal } from '../support/local-database.ts';
 
-/** The rights of a directory and of everything in it, such as `700 .` and `600 gateway.json`. */
+/** Permissions of a directory and everything in it, such as `700 .` and `600 gateway.json`. */
 function rightsIn(directory: string): string[] {
   const paths = ['.', ...(readdirSync(directory, { recursive: true }) as string[])].sort();
   return paths.map((path) => `${(lstatSync(join(directory, path)).mode & 0o7777).toString(8)} ${path}`);
@@ -58,7 +58,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('is its owner’s alone from the beginning, with every file that is made in it', async () => {
+  it('is private to its owner from the beginning, with every file created in it', async () => {
     chmodSync(dataDir, 0o777);
     placeLocal(dataDir);
     const made = await runCommand(['db', 'migrate'], { FAREGATE_DATA_DIR: dataDir });
@@ -67,7 +67,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     assert.deepEqual(notPrivate(dataDir), []);
   });
 
-  it('is corrected if it was there before with other rights', async () => {
+  it('is corrected if it existed with other permissions', async () => {
     placeLocal(dataDir);
     writeFileSync(join(dataDir, 'demo.json'), '{}');
     for (const name of ['journal', 'spool']) {
@@ -81,14 +81,14 @@ describe('a data directory', { timeout: 300_000 }, () => {
     await server.stop();
   });
 
-  it('is its owner’s alone beside a PostgreSQL server too', async () => {
+  it('is private to its owner with a PostgreSQL server too', async () => {
     openUp(dataDir);
     await using _g = await startGateway({ dataDir });
     assert.ok(rightsIn(dataDir).length > 1);
     assert.deepEqual(notPrivate(dataDir), []);
   });
 
-  it('is corrected without following links, and without touching what is not the gateway’s', () => {
+  it('is corrected without following links or changing other programs’ files', () => {
     const own = join(dataDir, 'data');
     mkdirSync(join(own, 'spool'), { recursive: true });
     writeFileSync(join(dataDir, 'outside'), '');
@@ -110,7 +110,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     chmodSync(join(directory, 'spool'), 0o777);
   }
 
-  it('that other programs use as well is not locked up, and what is the gateway’s in it is', () => {
+  it('shared with other programs stays accessible, but the gateway’s files in it do not', () => {
     chmodSync(dataDir, 0o755);
     mkdirSync(join(dataDir, 'their'), { mode: 0o755 });
     mkdirSync(join(dataDir, 'db'), { mode: 0o755 });
@@ -119,34 +119,39 @@ describe('a data directory', { timeout: 300_000 }, () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('that is a link to nowhere, or where a file stands, is refused by a sentence', () => {
+  it('that is a dangling link or a file is refused with a reason', () => {
     const link = join(dataDir, 'link');
     symlinkSync(join(dataDir, 'nowhere'), link);
     const file = join(dataDir, 'file');
     writeFileSync(file, '');
     for (const [path, reason] of [
-      [link, /link cannot be used: .* is a link to .*nowhere, which is no directory or does not exist\. Mend that/],
+      [
+        link,
+        /link cannot be used: .* is a link to .*nowhere, which is not a directory or does not exist\. Fix the cause/,
+      ],
       [join(link, 'below'), /below cannot be used: .*link is a link to/],
-      [file, /file cannot be used: .*file is no directory/],
-      [join(file, 'below'), /below cannot be used: .*file is no directory/],
+      [file, /file cannot be used: .*file is not a directory/],
+      [join(file, 'below'), /below cannot be used: .*file is not a directory/],
     ] as const) {
       assert.throws(() => makePrivateDirectory(path, logger), { name: 'UnusableDataDirError', message: reason });
     }
   });
 
   for (const name of ['db', 'journal', 'spool']) {
-    it(`in which ${name} is a link to nowhere, or a file, is refused by a sentence`, () => {
+    it(`in which ${name} is a dangling link or a file is refused with a reason`, () => {
       symlinkSync(join(dataDir, 'nowhere'), join(dataDir, name));
       const refused = (message: RegExp) =>
         assert.throws(() => makePrivateDirectory(dataDir, logger), { name: 'UnusableDataDirError', message });
-      refused(new RegExp(`${name} is a link to .*nowhere, which is no directory or does not exist\\. Mend that`));
+      refused(
+        new RegExp(`${name} is a link to .*nowhere, which is not a directory or does not exist\\. Fix the cause`),
+      );
       rmSync(join(dataDir, name));
       writeFileSync(join(dataDir, name), '');
-      refused(new RegExp(`${name} is no directory`));
+      refused(new RegExp(`${name} is not a directory`));
     });
   }
 
-  it('for everybody, such as /tmp, is refused, with the command', () => {
+  it('for everybody, such as /tmp, is refused with the command to correct it', () => {
     chmodSync(dataDir, 0o1777);
     assert.throws(
       () => makePrivateDirectory(dataDir, logger),
@@ -159,40 +164,40 @@ describe('a data directory', { timeout: 300_000 }, () => {
     assert.deepEqual(rightsIn(dataDir), ['1777 .'], 'nothing is left behind');
   });
 
-  describe('whose rights cannot be set', () => {
-    it('is refused if everybody may write', () => {
+  describe('whose permissions cannot be set', () => {
+    it('is refused if everybody can write', () => {
       chmodSync(dataDir, 0o777);
       assert.throws(() => makePrivateDirectory(dataDir, logger, isRefused), OpenDataDirError);
     });
 
-    it('is refused if everybody may write to something in it that they can reach', () => {
+    it('is refused if everybody can write to a reachable file in it', () => {
       mkdirSync(join(dataDir, 'db'));
       chmodSync(join(dataDir, 'db'), 0o755);
       writeFileSync(join(dataDir, 'db', 'PG_VERSION'), '');
       chmodSync(dataDir, 0o755);
       assert.throws(() => makePrivateDirectory(dataDir, logger, isRefused), {
         name: 'OpenDataDirError',
-        message: new RegExp(`may write to ${dataDir}/db/PG_VERSION`),
+        message: new RegExp(`can write to ${dataDir}/db/PG_VERSION`),
       });
       chmodSync(join(dataDir, 'db'), 0o700);
       makePrivateDirectory(dataDir, logger, isRefused);
     });
 
-    it('is used with a warning and the command if others may only read', () => {
+    it('is used with a warning and the command if others can only read', () => {
       chmodSync(dataDir, 0o755);
       makePrivateDirectory(dataDir, logger, isRefused);
       assert.deepEqual(warnings, [
-        `others on this machine may reach the data of the gateway; as their owner, run: chmod -R go= ${dataDir}`,
+        `other users of this machine can access the gateway’s data; as its owner, run: chmod -R go= ${dataDir}`,
       ]);
     });
 
-    it('because its file system keeps none, is used with a warning', () => {
+    it('because its file system has none, is used with a warning', () => {
       chmodSync(dataDir, 0o777);
       makePrivateDirectory(dataDir, logger, { change: () => undefined, areKept: () => false });
       assert.equal(warnings.length, 1);
     });
 
-    it('is distinguished from one that can by a file that is made to find out, and removed', () => {
+    it('is detected with a temporary file', () => {
       assert.equal(systemRights.areKept(dataDir), true);
       assert.equal(systemRights.areKept(join(dataDir, 'missing')), false);
       assert.deepEqual(readdirSync(dataDir), []);

@@ -36,14 +36,13 @@ import { startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
 /**
- * What each release left when it was killed (`test/fixtures/releases/README.md`) is taken over by this version: calls whose
- * end is in the journal are charged once, calls whose end is unknown are unresolved and free, limits are as they
- * were, and nothing stays reserved; sessions go on, and notices are delivered. Public interfaces only, so that the test does not
- * depend on the tables.
+ * This version takes over what each release left when it was killed (`test/fixtures/releases/README.md`): calls in the journal are charged
+ * once, calls without a known end are unresolved and free, limits and sessions continue, nothing stays reserved, and notices are delivered.
+ * Uses only public interfaces, so that it does not depend on tables.
  */
 
 const OPENING_NANO = 100_000_000_000n;
-/** A call that costs money, of which no call of the fixture has the charge. */
+/** A call with a charge that differs from all calls of the fixture. */
 const NEW_CALL = { model: 'test-chat', messages: [{ role: 'user', content: 'new' }] };
 
 interface CallRecord {
@@ -68,7 +67,7 @@ for (const release of RELEASES)
 
     before(async () => {
       fixture = await restoreRelease(release);
-      // So that the day's counters are of this day, and claims of the killed process have run out.
+      // So that daily counters belong to this day, and claims of the killed process have expired.
       clock = createTestClock(new Date(Date.parse(fixture.made.madeAt) + 120_000).toISOString());
       second = await startProvider();
       gateway = await start();
@@ -129,21 +128,21 @@ for (const release of RELEASES)
       return call(gateway.url + path, accountOf(name).key, body, { headers });
     }
 
-    /** Everything that the fixture's accounts can be seen to have. */
+    /** Everything visible of the fixture's accounts. */
     async function everything() {
       const accounts = accountNames.map(async (name) => {
         const { id } = accountOf(name);
         const [account, ledger, keys, subscriptions] = await Promise.all(
           ['', '/ledger', '/keys', '/subscriptions'].map((part) => gateway.admin('GET', `/accounts/${id}${part}`)),
         );
-        // When a key was last used is written in the background, also by what this test asks.
+        // A key's last use is written in the background, also for requests of this test.
         for (const key of keys!.body.data) delete key.lastUsedAt;
         return { account, ledger, keys, subscriptions, plan: await planOf(name) };
       });
       return { accounts: await Promise.all(accounts), calls: await allRecords() };
     }
 
-    it('has one record of every call, with what is known of it, and its charge', async () => {
+    it('has one record of every call, with the known facts and its charge', async () => {
       const { calls, heldNano } = fixture.made;
       const expected = CALLS.map((each) => {
         const { id: accountId, keyId } = accountOf(each.account);
@@ -168,7 +167,7 @@ for (const release of RELEASES)
     });
 
     for (const name of accountNames) {
-      it(`${name}: the ledger has just the charges of its calls, and nothing is reserved`, async () => {
+      it(`${name}: the ledger contains exactly the charges of its calls, and nothing is reserved`, async () => {
         const { id } = accountOf(name);
         const { body: ledger } = await gateway.admin('GET', `/accounts/${id}/ledger?limit=500`);
         const entries = ledger.data.map(({ kind, callId, amountYuan }: { [member: string]: string | null }) => {
@@ -209,7 +208,7 @@ for (const release of RELEASES)
       assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
     });
 
-    it('changes nothing when it is started once more, and the journal is empty', async () => {
+    it('changes nothing when started again, and the journal is empty', async () => {
       const first = await everything();
       await gateway.stop();
       assert.deepEqual(await journalLines(fixture.dataDir), []);
@@ -254,10 +253,10 @@ for (const release of RELEASES)
       });
     }
 
-    it('a limited key has used what its calls have used, and has none in flight', async () => {
+    it('a limited key has the usage of its calls, and none in flight', async () => {
       const { keyId } = accountOf('limited');
       const counted = callsOf('limited').filter(countsInLimits);
-      // A late charge counts too, although its call has given its place back.
+      // A late charge counts too, although its call has freed its slot.
       const spentNano = chargesOf(callsOf('limited'));
       const isRefused = async (limits: object, code: string | undefined): Promise<void> => {
         const open = { dailyCalls: null, dailySpendCapYuan: null, concurrency: null };
@@ -276,7 +275,7 @@ for (const release of RELEASES)
       );
     });
 
-    it('a limited key of a plan has used what its calls have used', async () => {
+    it('a limited key of a plan has the usage of its calls', async () => {
       const { keyId } = accountOf('limitedCoder');
       const { length } = callsOf('limitedCoder').filter(countsInLimits);
       for (const [dailyCalls, code] of [
@@ -289,7 +288,7 @@ for (const release of RELEASES)
       }
     });
 
-    it('knows whoever had signed in', async () => {
+    it('keeps existing sessions', async () => {
       const headers = { cookie: fixture.made.cookie, 'sec-fetch-site': 'same-origin' };
       const session = await askAccountApi(gateway, 'GET', '/session', undefined, headers);
       assert.deepEqual([session.status, session.body.user?.name], [200, PERSON.name]);
@@ -297,13 +296,13 @@ for (const release of RELEASES)
       assert.deepEqual([account.status, account.body.id], [200, accountOf(PERSON.owns).id]);
     });
 
-    it('delivers the notices that nobody had taken', async () => {
+    it('delivers undelivered notices', async () => {
       const receiver = await startReceiver();
       try {
         const { id, secret } = fixture.made.webhook;
         const moved = await gateway.admin('PATCH', `/webhooks/${id}`, { url: receiver.url });
         assert.equal(moved.status, 200);
-        // Both failed attempts are followed by another one in this time.
+        // Both failed attempts are retried within this time.
         clock.advance(3_600_000);
         await until(async () => {
           await gateway.gateway.notices.settle();
@@ -311,7 +310,7 @@ for (const release of RELEASES)
         });
         for (const notice of receiver.received) {
           assert.equal(notice.body.type, 'webhook.test');
-          // Not `verify`, which goes by the clock of this machine.
+          // Not `verify`, which uses this machine's clock.
           const at = new Date(Number(notice.headers['webhook-timestamp']) * 1_000);
           assert.equal(notice.headers['webhook-signature'], new Webhook(secret).sign(notice.id, at, notice.text));
         }
@@ -322,7 +321,7 @@ for (const release of RELEASES)
       }
     });
 
-    it('has the catalog of a new database, and is not the demo’s', async () => {
+    it('has the catalog of a new database, and does not belong to the demo', async () => {
       const made = await createTestDatabase();
       try {
         assert.deepEqual(await catalogOf(gateway.database), await catalogOf(made.database));
@@ -331,7 +330,7 @@ for (const release of RELEASES)
       }
       await assert.rejects(
         checkDemoMark(gateway.database, { isDemo: true, demoAccountId: null }),
-        /a gateway with a configuration of its own has served it/,
+        /a gateway with another configuration has used it/,
       );
     });
 
@@ -343,7 +342,7 @@ for (const release of RELEASES)
       assert.deepEqual([code, JSON.parse(stdout).isSound], [0, true], stdout);
     });
 
-    it('has exported what `faregate db import` reads, with sound books', async () => {
+    it('exported a file that `faregate db import` reads and that passes the audit', async () => {
       await using target = await createTestDatabase();
       const { dataDir } = fixture;
       const run = (...given: string[]) => runCommand([...given, '--data-dir', dataDir], { DATABASE_URL: target.url });
@@ -370,7 +369,7 @@ function byCallId(left: { callId: string | null }, right: { callId: string | nul
   return (left.callId ?? '') < (right.callId ?? '') ? -1 : 1;
 }
 
-/** What is left in the journals of a data directory. */
+/** The contents of the journals in a data directory. */
 async function journalLines(dataDir: string): Promise<string[]> {
   const lines: string[] = [];
   for await (const file of glob(join(dataDir, 'journal', '*', '*'))) {
@@ -379,7 +378,7 @@ async function journalLines(dataDir: string): Promise<string[]> {
   return lines;
 }
 
-/** A busy loop would take its time from what it waits for. */
+/** A busy loop would slow down what it waits for. */
 function pauseBetweenLooks(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -8,12 +8,12 @@ import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
-/** Databases of several schemas: whatever is asked of one, and in which order, it is about its own tables. */
+/** Databases with several schemas: every kind of request uses its own tables, in any order. */
 
 const whereAmI = { name: 'test.where', text: 'select place from test_places where $1::boolean' };
 const read: Query = { statement: whereAmI, parameters: [true] };
 
-/** Asks in each way that there is. */
+/** Queries in every available way. */
 const WAYS: Readonly<Record<string, (database: Database) => Promise<readonly unknown[]>>> = {
   query: (database) => database.query(whereAmI, [true]),
   transaction: (database) => database.transaction((transaction) => transaction.query(whereAmI, [true])),
@@ -51,7 +51,7 @@ async function prepare(database: Database, place: string): Promise<void> {
   await database.script(`create table test_places (place text); insert into test_places values ('${place}')`);
 }
 
-describe(`databases of several schemas`, { timeout: 120_000 }, () => {
+describe(`databases with several schemas`, { timeout: 120_000 }, () => {
   let stored: PartitionedDatabase;
   let places: [string, Database][];
   before(async () => {
@@ -61,7 +61,7 @@ describe(`databases of several schemas`, { timeout: 120_000 }, () => {
   });
   after(() => stored?.remove());
 
-  it('have transactions of which each statement is in the schema that it is for', async () => {
+  it('run each statement of a transaction in its own schema', async () => {
     const schemas = [null, 'faregate_01', 'faregate_02', null, 'faregate_02'];
     const wanted = [0, 1, 2, 0, 2].map((number) => [{ place: `place ${number}` }]);
     const { directory } = stored.databases;
@@ -83,7 +83,7 @@ describe(`databases of several schemas`, { timeout: 120_000 }, () => {
     }
   });
 
-  it('hear what another one notifies of', async () => {
+  it('receive each other’s notifications', async () => {
     const heard: string[] = [];
     const arrived = Promise.withResolvers<void>();
     const subscription = await places[1]![1].subscribe(
@@ -100,7 +100,7 @@ describe(`databases of several schemas`, { timeout: 120_000 }, () => {
     assert.deepEqual(heard, ['said']);
   });
 
-  it('say what their connections do', async () => {
+  it('report figures of their connections', async () => {
     const figures = stored.databases.figures();
     const names = figures.map(({ name }) => name);
     assert.equal(new Set(names).size, names.length);
@@ -124,7 +124,7 @@ describe('connections to a schema of a server', { timeout: 120_000 }, () => {
     await stored?.remove();
   });
 
-  it('are in it when they were lost and opened again', async () => {
+  it('use it after they were lost and reopened', async () => {
     const database = openPostgres({ url: proxy.url, logger: silentLogger, schema: 'faregate_01' });
     try {
       for (let round = 0; round < 3; round++) {
@@ -139,8 +139,8 @@ describe('connections to a schema of a server', { timeout: 120_000 }, () => {
     assert.deepEqual(await WAYS.query!(stored.databases.directory), [{ place: 'place 0' }]);
   });
 
-  // The driver takes options of the address in place of others.
-  it('are in it, and planned as ever, whatever options the address gives', async () => {
+  // The driver would use options in the URL in place of others.
+  it('use it, and the planner settings, whatever options the URL contains', async () => {
     const options = encodeURIComponent('-c search_path=public -c work_mem=5MB');
     const url = `${stored.location.url}?options=${options}`;
     const settings = {

@@ -7,12 +7,12 @@ import { startGateway } from '../support/gateway.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
 import { assertSound } from '../support/sound.ts';
 
-/** Databases that tests give back and get again: each has to be as a new one, or it would not show what a test says. */
+/** Test databases that are returned and reused: each must be equal to a new one. */
 
 const sorted = ({ tables, rows }: NewDatabase) => [tables, [...rows].sort()];
 const contentOf = async ({ database }: TestDatabase) => sorted(await readNewDatabase(database));
 
-/** Which database of the server it is. */
+/** The database's name on its server. */
 async function identityOf(database: Database): Promise<string> {
   const [row] = await database.query<{ name: string }>({
     name: 'test.identity',
@@ -27,7 +27,7 @@ async function borrow<Result>(work: (stored: TestDatabase) => Promise<Result>): 
 }
 
 describe(`the databases of tests`, { timeout: 60_000 }, () => {
-  it('are as new again after a gateway has served from them, and need not be made again', async () => {
+  it('are equal to new ones after a gateway has used them, without being created again', async () => {
     const asNew = await borrow(contentOf);
     let served = '';
     const gateway = await startGateway();
@@ -46,7 +46,7 @@ describe(`the databases of tests`, { timeout: 60_000 }, () => {
     });
   });
 
-  it('are not given to another test if more than rows was changed', async () => {
+  it('are not reused if more than rows was changed', async () => {
     for (const change of [
       'create table left_over (n int)',
       "set timezone to 'Asia/Tokyo'",
@@ -60,7 +60,7 @@ describe(`the databases of tests`, { timeout: 60_000 }, () => {
     }
   });
 
-  it('are not given to another test if somebody knows where they are', async () => {
+  it('are not reused if their address was passed on', async () => {
     const before = await borrow(async ({ database, url }) => {
       assert.notEqual(url, '');
       return identityOf(database);
@@ -68,13 +68,13 @@ describe(`the databases of tests`, { timeout: 60_000 }, () => {
     assert.notEqual(await borrow(({ database }) => identityOf(database)), before);
   });
 
-  it('are closed for whoever has given them back', async () => {
+  it('are closed for a test that has returned them', async () => {
     const { database, remove } = await createTestDatabase();
     await database.query({ name: 'test.one', text: 'select 1 as one' });
     await remove();
     await assert.rejects(database.query({ name: 'test.one', text: 'select 1 as one' }), /database is closed/);
     await borrow(async (stored) => {
-      // The same name stands for another statement in another test.
+      // The same statement name has another text in another test.
       assert.deepEqual(await stored.database.query({ name: 'test.one', text: 'select 2 as two' }), [{ two: 2 }]);
     });
   });

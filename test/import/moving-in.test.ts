@@ -100,7 +100,7 @@ describe(`moving in from another gateway`, () => {
     const refused = await move('--label', 'second', '--apply');
     // It has the keys of the first one, which only one account can have.
     assert.equal(refused.code, 1);
-    assert.match(refused.stdout + refused.stderr, /Another account has this key already/);
+    assert.match(refused.stdout + refused.stderr, /This key belongs to another account/);
     const names = (await accounts()).map(({ name }: { name: string }) => name);
     assert.equal(names.filter((name: string) => name === 'lin').length, 2);
   });

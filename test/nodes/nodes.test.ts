@@ -128,8 +128,8 @@ describe('node', () => {
     scene.sweep = () => Promise.resolve();
     assert.deepEqual(await scene.sweptAfter(regular(1)), [true]);
     assert.deepEqual(scene.said, [
-      'error: what dead nodes left could not be taken over; it is tried again',
-      'info: what dead nodes left is taken over again',
+      'error: recovery of dead nodes failed; retrying',
+      'info: recovery of dead nodes restored',
     ]);
   });
 
@@ -169,10 +169,7 @@ describe('node', () => {
   it('logs once that its heartbeats fail, and once that they are restored', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter([3_000, LOST, LOST, LOST, 12_000, 3_000]);
-    assert.deepEqual(scene.said, [
-      'warn: the database does not hear that this node lives',
-      'info: the database hears again that this node lives',
-    ]);
+    assert.deepEqual(scene.said, ['warn: heartbeats failed', 'info: heartbeats restored']);
   });
 
   it('does not start if the database is down', async () => {
@@ -221,7 +218,7 @@ describe('node', () => {
     const scene = await started(t);
     scene.store.isAway = true;
     await scene.nodes.stop();
-    assert.deepEqual(scene.said, ['warn: this node could not take its leave; the others will notice by themselves']);
+    assert.deepEqual(scene.said, ['warn: failed to deregister this node; others will detect its end']);
   });
 });
 

@@ -7,13 +7,13 @@ import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { type ToldAccounts, toldAccounts } from './told-accounts.ts';
 
-/** Balances are in a partition, thresholds and notices in the directory: one transaction writes both. */
+/** Balances are in a partition, thresholds and notices in the directory; one transaction writes both. */
 
 const PARTITION = 1;
 
 class CutError extends Error {}
 
-/** A lane that runs something before each statement of its transactions, and after their commit. */
+/** A connection pool that runs a callback before each statement of a transaction and after its commit. */
 function watched(lane: Lane, beforeStatement: (n: number) => Promise<void>): Lane {
   let n = 0;
   return {
@@ -47,7 +47,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
   });
   after(() => stored?.remove());
 
-  /** Fails a round before each of its statements in turn, then after its commit. Returns how many times it failed. */
+  /** Fails a round before each of its statements in turn, and after its commit; returns the number of failures. */
   async function cutEverywhere(check: (find: () => Promise<void>, where: string) => Promise<void>): Promise<number> {
     for (let at = 0; ; at++) {
       let isCut = false;
@@ -64,20 +64,20 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     }
   }
 
-  it('are sent once when a balance falls, whichever statement of a round fails, and whatever happens to the balance then', async () => {
+  it('are sent once when a balance falls, whichever statement of a round fails, even if the balance changes again', async () => {
     const cuts = await cutEverywhere(async (find, where) => {
       const accountId = await accounts.account();
       await accounts.setLowBalance(accountId, 5n);
       await accounts.find();
       await accounts.post(accountId, -6n);
       await find();
-      // Another entry: there is no second notice of the same fall.
+      // Another entry causes no second notice.
       await accounts.post(accountId, -1n);
       await accounts.find();
       const [first, ...more] = await told(accountId);
       assert.match(first!, /^0\.00000000[34]: 1$/, where);
       assert.deepEqual(more, [], where);
-      // Above the threshold, and below it once more.
+      // Rises above the threshold and falls below it again.
       await accounts.post(accountId, 10n);
       await accounts.find();
       await accounts.post(accountId, -10n);
@@ -100,7 +100,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     });
   });
 
-  it('follow from a threshold that is set during a round with its account', async () => {
+  it('respect a threshold that is set during a round with the account', async () => {
     for (let at = 0, isReached = true; isReached; at++) {
       const accountId = await accounts.account();
       isReached = false;
@@ -118,7 +118,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     }
   });
 
-  it('have their account queued by the transaction that sets a threshold, or neither is written', async () => {
+  it('are queued in the transaction that sets a threshold, or neither is written', async () => {
     const accountId = await accounts.account();
     await accounts.find();
     const partition = stored.databases.partitions[PARTITION]!;
@@ -132,7 +132,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     assert.deepEqual(await accounts.queued(), []);
   });
 
-  it('are found once by two nodes at the same time', async () => {
+  it('are found once by two concurrent nodes', async () => {
     const another = await openDatabases(stored.location, silentLogger);
     try {
       const all = await Promise.all(Array.from({ length: 20 }, accounts.account));

@@ -5,7 +5,7 @@ import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
-/** `faregate webhook …`, as `docs/notices.md` has it. */
+/** `faregate webhook …` as in `docs/notices.md`. */
 
 describe('the commands of webhooks', { timeout: 60_000 }, () => {
   let g: TestGateway;

@@ -21,7 +21,7 @@ import { type Receiver, startReceiver, status, verify } from '../support/receive
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
-/** Deliveries of notices: none is lost, none is sent twice to a receiver that took it, and no receiver delays another one. */
+/** Deliveries: none is lost, none is sent twice after it was accepted, and no receiver delays another one. */
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const MINUTE_MS = 60_000;
@@ -113,7 +113,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
   const found = ({ id }: WebhookEndpoint) => createEndpointStore(stored.database).find(id);
   const countOf = (of: Receiver): number => of.received.length;
 
-  it('get to each receiver once, signed', async () => {
+  it('reach each receiver once, signed', async () => {
     const [one, other] = [await receiver(), await receiver()];
     const endpoint = await endpointAt(one.url);
     await endpointAt(other.url);
@@ -134,13 +134,13 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     );
   });
 
-  /** The clock of the test is not that of the library. */
+  /** The test's clock differs from the library's. */
   function verifyLater(of: Receiver): { type: string; timestamp: string } {
     assert.throws(() => verify(SECRET, of.received[0]!), /timestamp/);
     return of.received[0]!.body;
   }
 
-  it('wait for a receiver that is down for an hour, and lose nothing', async () => {
+  it('survive an hour of downtime of the receiver', async () => {
     const down = await receiver();
     const endpoint = await endpointAt(down.url);
     const dispatcher = node();
@@ -164,7 +164,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     assert.equal((await found(endpoint))!.failingSince, null);
   });
 
-  it('are given up after three days of failures, with which the endpoint is disabled and says why', async () => {
+  it('are given up after three days of failures, which disables the endpoint with a reason', async () => {
     const down = await receiver();
     const endpoint = await endpointAt(down.url);
     const dispatcher = node();
@@ -187,7 +187,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     assert.equal((await deliveriesOf(endpoint)).length, 1);
   });
 
-  it('stop if the receiver is gone, and what was to be sent is sent when it is active again', async () => {
+  it('stop if the receiver is gone (410); pending ones are sent after it is enabled again', async () => {
     const gone = await receiver();
     const endpoint = await endpointAt(gone.url);
     const dispatcher = node();
@@ -206,7 +206,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     assert.ok((await deliveriesOf(endpoint)).every(({ status }) => status === 'delivered'));
   });
 
-  it('are not delayed by another receiver that is slow', async () => {
+  it('are not delayed by another, slow receiver', async () => {
     const [slow, quick] = [await receiver(), await receiver()];
     const open: ServerResponse[] = [];
     slow.respond = (response) => void open.push(response);
@@ -216,7 +216,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     const dispatcher = node();
     dispatcher.start();
     await until(() => countOf(quick) === 50);
-    // One at a time.
+    // One notice at a time.
     assert.equal(countOf(slow), 1);
     assert.equal(open.length, 1);
     slow.respond = status(200);
@@ -224,7 +224,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     await until(() => countOf(slow) === 50);
   });
 
-  it('go on if the node that took them has died before it sent them', async () => {
+  it('continue if the node that claimed them died before it sent them', async () => {
     const target = await receiver();
     const endpoint = await endpointAt(target.url);
     await notify();
@@ -239,7 +239,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     assert.equal((await deliveriesOf(endpoint))[0]!.status, 'delivered');
   });
 
-  it('keep what another node has recorded if a lease has run out', async () => {
+  it('keep the results of another node after a lease has expired', async () => {
     const target = await receiver();
     const endpoint = await endpointAt(target.url);
     await notify();
@@ -265,7 +265,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     assert.deepEqual([delivery!.status, delivery!.attempts, delivery!.lastError], ['delivered', 1, null]);
   });
 
-  it('end with the node in time, and go on with another one', async () => {
+  it('stop with the node in time, and continue on another one', async () => {
     const target = await receiver();
     const endpoint = await endpointAt(target.url);
     target.respond = () => undefined;
@@ -281,7 +281,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     assert.equal(target.received[0]!.id, target.received[1]!.id);
   });
 
-  it('have no receiver that was deleted', async () => {
+  it('are not sent to a deleted receiver', async () => {
     const target = await receiver();
     const endpoint = await endpointAt(target.url);
     await notify(2);
@@ -290,7 +290,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     assert.equal(countOf(target), 0);
   });
 
-  it('leave a slow receiver for others after some seconds, and go on with it later', async () => {
+  it('leave a slow receiver for others after some seconds, and continue later', async () => {
     const slow = await receiver();
     slow.respond = (response) => {
       clock.advance(4_000);
@@ -312,7 +312,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     assert.deepEqual(turns, [2, 4, 6]);
   });
 
-  it('are found of a thousand accounts at a time, whatever the rows are in which they changed', async () => {
+  it('are found for a thousand accounts at a time, however the queue’s rows group them', async () => {
     const queue = (text: string) => sql(stored.database, text);
     await queue(`insert into account_changes select array['acct_' || n] from generate_series(1, 600) n`);
     await queue(`insert into account_changes
@@ -351,7 +351,7 @@ select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) f
     }
   });
 
-  it('are recorded while their endpoint is disabled, or deleted', async () => {
+  it('are recorded while their endpoint is being disabled or deleted', async () => {
     const observed = observeDatabase(stored.database);
     const another = stored.openAnother();
     try {
@@ -382,7 +382,7 @@ select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) f
           change === 'disable' ? endpoints.update(id, { status: 'disabled' }, new Date(nowMs)) : endpoints.delete(id);
         await locksAwaited(another, 1);
         statement.release();
-        // They would wait for each other if one of them locked the endpoint first.
+        // Locking the endpoint first would cause a deadlock.
         const results = await Promise.allSettled([recording, changing]);
         assert.deepEqual(
           results.map(({ status }) => status),
@@ -395,7 +395,7 @@ select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) f
     }
   });
 
-  it('of the same trouble that two nodes see are one', async () => {
+  it('about one problem seen by two nodes are sent once', async () => {
     const another = stored.openAnother();
     try {
       const seen = (database: Database, nodeId: string) =>

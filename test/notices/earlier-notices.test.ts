@@ -7,7 +7,7 @@ import { createEarlierDatabase, type EarlierDatabase } from '../support/earlier-
 import { sql } from '../support/sql.ts';
 import { type ToldAccounts, toldAccounts } from './told-accounts.ts';
 
-/** Notices of a database of an earlier version whose gateway was killed between two of the transactions that made them. */
+/** A database of an earlier version whose gateway was killed between two of the transactions that created notices. */
 
 describe('notices of a database of an earlier version', { timeout: 120_000 }, () => {
   let earlier: EarlierDatabase;
@@ -71,7 +71,7 @@ values ($1, 'plan.nearly_used tokens sub_1 0 80', 'plan.nearly_used', 'tokens su
     return { accounts, ...left };
   }
 
-  it('are sent once, whether they were decided, stored, or only their threshold was set', async () => {
+  it('are sent once, whether they had been decided, stored, or only their threshold had been set', async () => {
     const all = [await leaveIn(0), await leaveIn(1)];
     await migrateAll(databases);
     for (const [number, left] of all.entries()) {

@@ -10,7 +10,7 @@ import { ask, createPerson } from '../support/people.ts';
 import { until } from '../support/until.ts';
 import { startRawServer } from '../support/upstream.ts';
 
-/** Notices and links by mail: to whom, what, and what becomes of a mail that is not taken. */
+/** Notices and links by mail: recipients, contents, and failures. */
 
 const notice: Notice = {
   id: 'ntc_1',
@@ -44,7 +44,7 @@ describe('a mail', { timeout: 60_000 }, () => {
     ...given,
   });
 
-  it('goes over TLS, signed in, with an id that stays the same, and no header that data could add', async () => {
+  it('is sent over TLS after signing in, with a constant message id and without injected headers', async () => {
     const send = createMailSender(terms());
     for (let i = 0; i < 2; i++) {
       assert.deepEqual(await send({ notice, to: 'lin@people.example' }, going()), {
@@ -64,7 +64,7 @@ describe('a mail', { timeout: 60_000 }, () => {
     }
   });
 
-  it('is tried again if the server refuses for now, and not if it knows no such address', async () => {
+  it('is retried after a temporary failure, but not for an unknown address', async () => {
     const send = createMailSender(terms());
     const finals: unknown[] = [];
     for (const code of [450, 550]) {
@@ -80,11 +80,11 @@ describe('a mail', { timeout: 60_000 }, () => {
 
   const failing: Record<string, Partial<MailTerms>> = {
     'a wrong password': { password: 'wrong' },
-    'a certificate of nobody known': { ca: '' },
+    'an untrusted certificate': { ca: '' },
     'a server that is not there': { port: 1 },
   };
   for (const [what, given] of Object.entries(failing)) {
-    it(`fails with ${what}, and says nothing secret`, async () => {
+    it(`fails with ${what}, without revealing secrets`, async () => {
       const { ca, ...rest } = terms(given);
       const sender = createMailSender(ca === '' ? rest : { ...rest, ...(ca !== undefined && { ca }) });
       const result = await sender({ notice, to: 'lin@people.example' }, going());
@@ -94,7 +94,7 @@ describe('a mail', { timeout: 60_000 }, () => {
     });
   }
 
-  it('ends in time at a server that says nothing, and if the node stops', async (context) => {
+  it('times out at a silent server, and when the node stops', async (context) => {
     const silent = await startRawServer(() => undefined);
     context.after(silent.close);
     const mail = { to: 'lin@people.example', subject: 's', text: 't', id: null };
@@ -137,7 +137,7 @@ mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gatewa
     await g.gateway.notices.settle();
   }
 
-  it('writes to the account if it has no owner with an address', async () => {
+  it('writes to the account’s address if no owner has one', async () => {
     const account = await g.createAccount();
     await g.admin('PATCH', `/accounts/${account.id}`, { email: 'office@people.example' });
     await lower(account.id);
@@ -148,7 +148,7 @@ mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gatewa
     assert.match(server.received[0]!.text, /Balance low: 0\.5 yuan/);
   });
 
-  it('writes to the owners of the account, each once, and not to its members or other people', async () => {
+  it('writes once to each owner of the account, and to nobody else', async () => {
     const account = await g.createAccount();
     const other = await g.createAccount();
     await g.admin('PATCH', `/accounts/${account.id}`, { email: 'office@people.example' });
@@ -163,7 +163,7 @@ mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gatewa
     assert.deepEqual(server.received.flatMap(({ to }) => to).toSorted(), owners.map(({ email }) => email).toSorted());
   });
 
-  it('sends a link to its person', async () => {
+  it('sends a link to its user', async () => {
     const made = await g.admin('POST', '/users', { name: 'Lin', email: 'new@people.example' });
     await until(() => server.received.length === 1);
     const [mail] = server.received;
@@ -172,7 +172,7 @@ mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gatewa
     assert.ok(mail!.text.replaceAll('=\r\n', '').replaceAll('=3D', '=').includes(token));
   });
 
-  it('invites an address a few times, whoever takes the invitations back, and shows no link of a name', async () => {
+  it('limits invitations per address, even if they are revoked, and shows no links from names', async () => {
     const account = await g.createAccount();
     const name = 'Your mailbox is full: https://evil.example/x';
     await g.admin('PATCH', `/accounts/${account.id}`, { name });
@@ -191,7 +191,7 @@ mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gatewa
       }
     }
     assert.deepEqual(statuses, [...Array(10).fill(201), ...Array(15).fill(429)]);
-    // Another owner does not reach the address either; other addresses, and links that are passed on, go on.
+    // Another owner cannot mail the address either; other addresses, and links without mail, still work.
     const other = await createPerson(g, { memberships: [{ accountId: (await g.createAccount()).id, role: 'owner' }] });
     const again = await ask(
       g,
@@ -212,7 +212,7 @@ mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gatewa
     }
   });
 
-  it('sends notices to an address as often as an account has reason to, within bounds', async () => {
+  it('sends notices to an address whenever there is a reason, within limits', async () => {
     const account = await g.createAccount();
     await g.admin('PATCH', `/accounts/${account.id}`, { email: 'bounded@people.example' });
     for (let i = 0; i < 45; i++) {

@@ -9,7 +9,7 @@ import { type ReceivedNotice, type Receiver, startReceiver, status } from '../su
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
-/** What a gateway tells of: from calls, top-ups, keys and providers to signed requests at receivers. */
+/** Notices of a gateway, from calls, top-ups, keys and providers to signed requests at receivers. */
 
 const CHAT = { model: 'test-chat', messages: [{ role: 'user', content: 'Say hello.' }] };
 const DAY_MS = 86_400_000;
@@ -30,7 +30,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     receiver = await startReceiver();
     const { status: code } = await g.admin('POST', '/webhooks', { url: receiver.url });
     assert.equal(code, 201);
-    // From here on keys are looked for.
+    // Keys are scanned from this instant on.
     await g.gateway.notices.settle();
   });
   after(async () => {
@@ -47,7 +47,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     return (await call(`${g.url}${path}`, key, CHAT)).status;
   }
 
-  /** Lets the node look until the receiver has that many of a kind. */
+  /** Runs the node's finders until the receiver has a number of notices of a kind. */
   async function received(type: string, count: number): Promise<ReceivedNotice[]> {
     const ofType = () => receiver.received.filter(({ body }) => body.type === type);
     await until(async () => {
@@ -57,7 +57,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     return ofType();
   }
 
-  /** Lets the node look at everything that has happened so far. */
+  /** Runs the node's finders until everything so far is processed. */
   async function looked(): Promise<void> {
     await until(async () => {
       const [row] = await sql<{ n: number }>(
@@ -69,7 +69,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     });
   }
 
-  it('tell once of a balance that falls, and again after a top-up', async () => {
+  it('report a falling balance once, and again after a top-up', async () => {
     const account = await g.createAccount({ balanceYuan: String(1 + CALL_YUAN) });
     await looked();
     assert.equal(receiver.received.length, 0);
@@ -89,7 +89,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     await received('balance.low', 2);
   });
 
-  it('tell by the threshold that the account has', async () => {
+  it('use the account’s own threshold', async () => {
     const account = await g.createAccount({ balanceYuan: '50' });
     const path = `/accounts/${account.id}/low-balance`;
     const asked = { accountId: account.id, thresholdYuan: null, defaultThresholdYuan: '1' };
@@ -101,7 +101,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     assert.equal((await g.admin('PUT', '/accounts/acct_none/low-balance', { thresholdYuan: '1' })).status, 404);
   });
 
-  it('tell of the share of a plan that is used', async () => {
+  it('report the used percentage of a plan', async () => {
     const account = await g.createAccount();
     const granted = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'tiny' });
     assert.equal(granted.status, 201, JSON.stringify(granted.body));
@@ -113,7 +113,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     assert.equal((await received('plan.nearly_used', 2))[1]!.body.data.percent, 100);
   });
 
-  it('tell of keys seven days and a day before they expire, and not of revoked ones', async () => {
+  it('report keys seven days and one day before they expire, except revoked ones', async () => {
     const account = await g.createAccount();
     const at = (days: number): string => new Date(clock.nowMs() + days * DAY_MS).toISOString();
     const make = async (name: string, days: number) =>
@@ -146,7 +146,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     assert.doesNotMatch(JSON.stringify(receiver.received), new RegExp(kept.key));
   });
 
-  it('tell operators of a route that stays down', async () => {
+  it('report a route that stays down to operators', async () => {
     const account = await g.createAccount();
     g.provider.respond = json(500, { error: { message: 'broken' } });
     for (let i = 0; i < 2; i++) await chat(account);
@@ -163,7 +163,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     assert.equal(await chat(account), 200);
   });
 
-  it('tell operators of a provider that refuses their account, and not with which credential', async () => {
+  it('report a provider that refuses their account to operators, without the credential’s value', async () => {
     const account = await g.createAccount();
     g.provider.respond = json(402, { error: { message: 'pay first', code: 'insufficient_balance' } });
     await chat(account);
@@ -193,7 +193,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     });
     after(() => own.close());
 
-    it('are of this account alone', async () => {
+    it('concern only this account', async () => {
       const other = await g.createAccount({ balanceYuan: '2' });
       for (const { id } of [other, account])
         await g.admin('PUT', `/accounts/${id}/low-balance`, { thresholdYuan: '3' });
@@ -204,7 +204,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
       );
     });
 
-    it('are tried, listed and sent again', async () => {
+    it('are sent, listed and resent', async () => {
       clock.advance(1_000);
       const tested = await g.admin('POST', `/webhooks/${endpoint.id}/test`);
       assert.equal(tested.status, 201);
@@ -238,7 +238,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     });
   });
 
-  it('have endpoints that are made once for an Idempotency-Key, and in a limited number', async () => {
+  it('have endpoints created once per Idempotency-Key, in a limited number', async () => {
     const account = await g.createAccount();
     const make = (url: string, key?: string) =>
       g.admin('POST', '/webhooks', { url, accountId: account.id }, key === undefined ? {} : { 'idempotency-key': key });
@@ -255,12 +255,12 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
   });
 
   const refused: Record<string, object> = {
-    'an address inside': { url: 'https://10.0.0.1/' },
+    'a private address': { url: 'https://10.0.0.1/' },
     'metadata of a cloud': { url: 'https://169.254.169.254/latest' },
     'http to the internet': { url: 'http://93.184.215.14/' },
     'a credential in the address': { url: 'https://user:password@receiver.example/' },
     'another scheme': { url: 'file:///etc/passwd' },
-    'no address': { url: 'receiver' },
+    'an invalid URL': { url: 'receiver' },
     'an unknown event': { url: 'https://receiver.example/', events: ['call.ended'] },
     'an event that accounts do not hear of': {
       url: 'https://receiver.example/',
@@ -276,18 +276,18 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     });
   }
 
-  it('are not sent while an endpoint is disabled by hand, and a disabled one cannot be tested', async () => {
+  it('are not sent while an endpoint is disabled, which then cannot be tested', async () => {
     const made = await g.admin('POST', '/webhooks', { url: receiver.url, events: ['key.expiring'] });
     const path = `/webhooks/${made.body.id}`;
     const disabled = await g.admin('PATCH', path, { status: 'disabled' });
-    assert.deepEqual([disabled.body.status, disabled.body.statusReason], ['disabled', 'Disabled by hand.']);
+    assert.deepEqual([disabled.body.status, disabled.body.statusReason], ['disabled', 'Disabled manually.']);
     assert.equal((await g.admin('POST', `${path}/test`)).status, 409);
     const active = await g.admin('PATCH', path, { status: 'active', events: null });
     assert.deepEqual([active.body.status, active.body.statusReason, active.body.events], ['active', null, null]);
     await g.admin('DELETE', path);
   });
 
-  it('are the owner’s own business in the account API', async () => {
+  it('can be managed only by owners in the account API', async () => {
     const account = await g.createAccount();
     const other = await g.createAccount();
     const ownerKey = (await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'own', scopes: ['account'] })).body
@@ -340,7 +340,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     await g.admin('DELETE', `/webhooks/${theirs}`);
   });
 
-  it('are deleted with their deliveries when they are old', async () => {
+  it('are deleted with their deliveries after their retention', async () => {
     clock.advance(40 * DAY_MS);
     await g.gateway.notices.settle();
     const [row] = await sql<{ n: number }>(

@@ -14,7 +14,7 @@ export const NEW_NOTICES = { atMs: NOW_MS, nextId: () => ids.next('ntc'), hasMai
 
 export type ToldAccounts = ReturnType<typeof toldAccounts>;
 
-/** Accounts of a partition, and their notices of low balances. */
+/** Accounts of a partition, and their notices balance.low. */
 export function toldAccounts({ directory, partitions }: PartitionedDatabases, number: number) {
   const partition = partitions[number]!;
   let made = 0;
@@ -26,7 +26,7 @@ export function toldAccounts({ directory, partitions }: PartitionedDatabases, nu
 
   return {
     post,
-    /** With a balance of 10, and an address that gets mail. */
+    /** Creates an account with a balance of 10 and an e-mail address. */
     async account(): Promise<string> {
       const id = `acct_told_${number}_${++made}`;
       await sql(
@@ -41,12 +41,12 @@ values ($1, 'n', $1 || '@example.com', true, 'active', $2::smallint, now(), now(
     },
     setLowBalance: createThresholdStore({ directory, partitions: createRoutes(partitions, { find: () => number }) })
       .setLowBalance,
-    /** What a finder does in a round. */
+    /** One round of the finder. */
     async find(lane: PartitionLane = partition): Promise<void> {
       const { noticeChanges } = createAccountNoticeStore(lane, number);
       while ((await noticeChanges((facts, states) => decideAccount(facts, states, TERMS), NEW_NOTICES)) === 'more');
     },
-    /** The balances that notices of an account say, each with how many deliveries it has. */
+    /** Balances in the account's notices, each with the number of its deliveries. */
     async told(accountId: string): Promise<string[]> {
       const found = await sql<{ balance: string; deliveries: number }>(
         directory,

@@ -7,7 +7,7 @@ import { CERTIFICATE } from '../support/certificate.ts';
 import { type Receiver, startReceiver, status, verify } from '../support/receiver.ts';
 import { startRawServer } from '../support/upstream.ts';
 
-/** One attempt at a receiver, whatever it is like: it ends in time, and reaches nothing inside. */
+/** One attempt at any kind of receiver: it ends in time and reaches no private network. */
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const LOOPBACK = ['127.0.0.0/8'];
@@ -52,7 +52,7 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
     secure.received.length = 0;
   });
 
-  it('is signed as Standard Webhooks have it', async () => {
+  it('is signed according to Standard Webhooks', async () => {
     assert.deepEqual(await send(`${receiver.url}?a=b`), { outcome: 'delivered', status: 204 });
     const [notice] = receiver.received;
     assert.equal(notice!.path, '/hook?a=b');
@@ -70,7 +70,7 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
   }
 
   for (const code of [400, 401, 404, 429, 500, 503]) {
-    it(`fails with ${code}, and is worth another one`, async () => {
+    it(`fails with ${code}, and may be retried`, async () => {
       receiver.respond = status(code);
       const result = await send(receiver.url);
       assert.deepEqual(
@@ -80,7 +80,7 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
     });
   }
 
-  it('learns from 410 that the receiver wants nothing any more', async () => {
+  it('treats 410 as the end of the subscription', async () => {
     receiver.respond = status(410);
     const result = await send(receiver.url);
     assert.equal(result.outcome === 'failed' && result.isGone, true);
@@ -100,11 +100,11 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
   }
 
   describe('goes to public addresses only', () => {
-    // What else is not public stands beside `isPublicAddress`.
+    // `isPublicAddress` has its own tests.
     const refused: Record<string, readonly string[]> = {
       loopback: ['127.0.0.1'],
       metadata: ['169.254.169.254'],
-      'a public address beside a private one': ['93.184.215.14', '127.0.0.1'],
+      'a public and a private address': ['93.184.215.14', '127.0.0.1'],
     };
     for (const [what, addresses] of Object.entries(refused)) {
       it(`by name: not to ${what}`, async () => {
@@ -136,12 +136,12 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
       });
     }
 
-    it('by https alone, unless the network is allowed', async () => {
+    it('only with https, unless the network is allowed', async () => {
       const resolve: Resolve = async () => ['93.184.215.14'];
       assert.match(errorOf(await send('http://receiver.example/', { resolve })), /https/);
     });
 
-    it('resolves once, and connects to what was checked, whatever the name is said to be later', async () => {
+    it('resolves once and connects to the checked address', async () => {
       let asked = 0;
       const resolve: Resolve = async () => (++asked === 1 ? ['127.0.0.1'] : ['10.0.0.1']);
       const result = await send(`http://receiver.example:${receiver.port}/hook`, { resolve });
@@ -150,19 +150,19 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
       assert.equal(receiver.received[0]!.host, `receiver.example:${receiver.port}`);
     });
 
-    it('keeps the name for the certificate', async () => {
+    it('verifies the certificate for the hostname', async () => {
       const resolve: Resolve = async () => ['127.0.0.1'];
       const given = { resolve, ca: CERTIFICATE };
       const named = `https://localhost:${secure.port}/hook`;
       assert.deepEqual(await send(named, given), { outcome: 'delivered', status: 204 });
-      // The certificate is of localhost.
+      // The certificate is for localhost.
       assert.match(errorOf(await send(`https://other.example:${secure.port}/hook`, given)), /ALTNAME/);
-      assert.match(errorOf(await send(named, { resolve })), /not reached/);
+      assert.match(errorOf(await send(named, { resolve })), /could not be reached/);
       assert.equal(secure.received.length, 1);
     });
 
-    it('fails if the name is unknown, or its name server says nothing', async () => {
-      assert.match(errorOf(await send('https://nowhere.example/')), /not known/);
+    it('fails if the name is unknown or its name server is silent', async () => {
+      assert.match(errorOf(await send('https://nowhere.example/')), /could not be resolved/);
       const silent: Resolve = () => new Promise(() => undefined);
       assert.match(errorOf(await send('https://silent.example/', { resolve: silent, deadlineMs: 50 })), /too long/);
     });
@@ -170,10 +170,10 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
 
   describe('ends in time', () => {
     const hostile: Record<string, readonly [string, RegExp]> = {
-      'a receiver that says nothing': ['', /too long/],
-      'a head that never ends': ['HTTP/1.1 200 OK\r\nx: ', /too long/],
+      'a silent receiver': ['', /too long/],
+      'an endless response head': ['HTTP/1.1 200 OK\r\nx: ', /too long/],
       'informational responses without end': ['HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50), /too long/],
-      'what is no HTTP': ['SSH-2.0-OpenSSH\r\n', /no usable response/],
+      'a response that is not HTTP': ['SSH-2.0-OpenSSH\r\n', /no valid response/],
       'headers without end': [
         `HTTP/1.1 200 OK\r\n${`x: ${'y'.repeat(1_000)}\r\n`.repeat(100)}`,
         /too large|HPE_HEADER_OVERFLOW/,
@@ -190,10 +190,10 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
     it('a connection that is reset', async (context) => {
       const raw = await startRawServer(ignore, (socket) => socket.once('data', () => socket.resetAndDestroy()));
       context.after(raw.close);
-      assert.match(errorOf(await send(raw.url)), /not reached, or sent no usable response/);
+      assert.match(errorOf(await send(raw.url)), /could not be reached or sent no valid response/);
     });
 
-    it('a success whose body never ends counts, and little of the body is read', async (context) => {
+    it('a success with an endless body counts, and little of the body is read', async (context) => {
       let sentBytes = 0;
       const raw = await startRawServer(ignore, (socket) => {
         const chunk = Buffer.alloc(64 * 1024, 'x');
@@ -208,20 +208,20 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
       });
       context.after(raw.close);
       assert.deepEqual(await send(raw.url), { outcome: 'delivered', status: 200 });
-      // What fits into the buffers of sockets.
+      // The size of socket buffers.
       assert.ok(sentBytes < 32 * 2 ** 20, `${sentBytes} bytes were taken`);
     });
 
-    it('a success whose body trickles counts, and is not waited for', { timeout: 20_000 }, async (context) => {
+    it('a success with a slow body counts without waiting for it', { timeout: 20_000 }, async (context) => {
       const raw = await startRawServer(ignore, (socket) => {
         socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nx'));
       });
       context.after(raw.close);
-      // The attempt could take much longer than this test.
+      // An attempt may take much longer than this test.
       assert.deepEqual(await send(raw.url, { deadlineMs: 600_000 }), { outcome: 'delivered', status: 200 });
     });
 
-    it('if the node stops, and then it does not count', async (context) => {
+    it('if the node stops, without being counted', async (context) => {
       const raw = await startRawServer(ignore);
       const stopping = new AbortController();
       context.after(raw.close);

@@ -151,7 +151,10 @@ describe('the document of all addresses', () => {
         const received = await response.text();
         assert.ok(response.status < 500, `${path}: ${received}`);
         // Of names that this configuration has not, the message says that there is none.
-        assert.ok(response.status !== 400 || /There is no|No route|Known:/.test(received), `${path}: ${received}`);
+        assert.ok(
+          response.status !== 400 || /There is no|No configured route|Known:/.test(received),
+          `${path}: ${received}`,
+        );
         tried += 1;
       }
     }

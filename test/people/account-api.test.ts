@@ -7,7 +7,7 @@ import { createPerson } from '../support/people.ts';
 import { liveResponse } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
-/** What owners and members of an account see and change of it. */
+/** What owners and members of an account can see and change. */
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 const MODELS = `
@@ -29,7 +29,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
   const clock = createTestClock('2026-11-20T04:00:00Z');
   let g: TestGateway;
   let account: TestAccount;
-  /** A key of the account, and keys of two persons in it, all for calls and the account. */
+  /** A key of the account, and keys of two members, all for calls and the account API. */
   let owner: string;
   let lin: { key: string; id: string; userId: string };
   let mo: { key: string; id: string; userId: string };
@@ -64,13 +64,13 @@ describe(`the account API`, { timeout: 120_000 }, () => {
   };
   const chat = (key: string, body: object = hello) => call(`${g.url}/v1/chat/completions`, key, body);
 
-  it('has nothing for an operator, who has no account, and says why', async () => {
+  it('refuses an operator, who has no account, with the reason', async () => {
     const message = 'You have no account. Operators use the admin API.';
     const { status, body } = await ask(ADMIN_TOKEN, 'GET', '/account');
     assert.deepEqual([status, body], [403, { error: { code: 'permission_denied', message, param: null } }]);
   });
 
-  it('shows owners the money and members none of it', async () => {
+  it('shows amounts of money only to owners', async () => {
     const whole = await read(owner, '/account');
     assert.deepEqual([whole.id, whole.role, whole.balanceYuan], [account.id, 'owner', '100']);
     const part = await read(lin.key, '/account');
@@ -78,7 +78,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
     assert.deepEqual(Object.keys(part).sort(), seen);
   });
 
-  it('lets owners set a cap below that of the operator, and lift none', async () => {
+  it('lets owners set a cap in addition to the operator’s, which stays', async () => {
     const patch = (body: object) => ask(owner, 'PATCH', '/account', body);
     const change = await patch({ name: 'Acme', email: 'acme@example.com', ownDailySpendCapYuan: '0' });
     assert.deepEqual([change.status, change.body.name, change.body.email], [200, 'Acme', 'acme@example.com']);
@@ -97,7 +97,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
     }
   });
 
-  it('lets members make, replace and revoke their own keys, and change the limits of none', async () => {
+  it('lets members create, replace and revoke their own keys, but not change limits', async () => {
     const made = await ask(lin.key, 'POST', '/keys', { name: 'laptop', dailyCalls: 5, scopes: ['calls', 'account'] });
     assert.deepEqual([made.status, made.body.userId, made.body.dailyCalls], [201, lin.userId, 5]);
     const others = await ask(lin.key, 'POST', '/keys', { userId: mo.userId });
@@ -126,7 +126,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
     assert.ok(all.length > own.length);
   });
 
-  it('lets a member have twenty keys at a time, however many are asked for at once', async () => {
+  it('limits a member to twenty active keys, even with concurrent requests', async () => {
     const asked = await Promise.all(Array.from({ length: 24 }, () => ask(mo.key, 'POST', '/keys', {})));
     const made = asked.filter(({ status }) => status === 201);
     assert.equal(made.length, 19);
@@ -138,7 +138,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
     assert.equal((await read(mo.key, '/keys?limit=500')).data.length, 21);
   });
 
-  it('shows members the calls, refusals and usage of their own keys alone, and owners all', async () => {
+  it('shows members only calls, refusals and usage of their own keys, and owners all', async () => {
     for (const { key } of [lin, mo]) assert.equal((await chat(key)).status, 200);
     const refused = { headers: { 'x-client-request-id': 'shared-id' } };
     for (const { key } of [lin, mo]) {
@@ -182,7 +182,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
     await (await running.response).ended();
   });
 
-  it('lets owners hand keys to members, and closes the account to keys of people who have left it', async () => {
+  it('lets owners create keys for members, and refuses keys of people who have left', async () => {
     const memberships = [{ accountId: account.id, role: 'member' }] as const;
     const kim = await createPerson(g, { name: 'Kim', memberships });
     const made = await ask(owner, 'POST', '/keys', { userId: kim.id, scopes: ['account'], dailyCalls: 3 });
@@ -198,7 +198,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
     assert.deepEqual([left.status, left.body.error.code], [401, 'invalid_api_key']);
   });
 
-  it('shows the plan, what is offered, models with prices, and limits in force', async () => {
+  it('shows the plan, available plans, models with prices, and effective limits', async () => {
     assert.equal((await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'lite' })).status, 201);
     await g.admin('PATCH', `/accounts/${account.id}`, { tokensPerMinute: 50_000, priceFactorBasisPoints: 8000 });
     for (const key of [owner, lin.key]) {
@@ -233,7 +233,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
     );
   });
 
-  it('says which day it is where days are counted, whatever day it is elsewhere', async () => {
+  it('returns the current day in the billing time zone', async () => {
     for (const [instant, today] of [
       ['2026-11-20T15:59:59.999Z', '2026-11-20'],
       ['2026-11-20T16:00:00Z', '2026-11-21'],
@@ -246,12 +246,12 @@ describe(`the account API`, { timeout: 120_000 }, () => {
     }
   });
 
-  it('shows nothing of providers, costs, nodes and memos', async () => {
+  it('hides providers, costs, nodes and memos', async () => {
     const memo = 'he pays late, be careful';
     await g.admin('POST', `/accounts/${account.id}/adjustments`, { amountYuan: '1', memo });
     await g.admin('PATCH', `/accounts/${account.id}`, { status: 'active', statusReason: memo });
     const { data } = await read(owner, '/calls');
-    // Others were refunded or cost nothing, and which is the newest is up to how they were run.
+    // Other calls were refunded or cost nothing, and their order is not deterministic.
     const { id } = data.find((call: { chargeYuan: string; refundedYuan: string }) => {
       return !['0', null].includes(call.chargeYuan) && call.refundedYuan === '0';
     });

@@ -3,10 +3,10 @@ import { randomFillSync } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createIds } from '../../src/lib/ids.ts';
 import {
+  ACTIVE_TOKENS_MAX,
   createAdminToken,
   hashAdminToken,
   isAdminToken,
-  LIVING_TOKENS_MAX,
   shownAdminToken,
 } from '../../src/people/admin-token.ts';
 import { createAdminTokensStore, type NewAdminToken } from '../../src/people/admin-tokens-store.ts';
@@ -16,10 +16,10 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 
-/** Named admin tokens: what they open, and when they do not any more. */
+/** Named admin tokens: what they allow, and when they end. */
 
 describe('the text of an admin token', () => {
-  it('is recognised, whatever is random in it, and hidden if somebody quotes it', () => {
+  it('is recognized for any random part, and hidden in quoted texts', () => {
     const token = createAdminToken(randomFillSync);
     assert.match(token, /^fg_admin_[0-9A-Za-z]{38}$/);
     assert.equal(isAdminToken(token), true);
@@ -55,12 +55,12 @@ describe(`the store of admin tokens`, { timeout: 60_000 }, () => {
     ...given,
   });
 
-  it('has one living token of a name, also if several are made at once, and as many as there may be', async () => {
+  it('keeps names of active tokens unique and limits their number, even with concurrent requests', async () => {
     const store = createAdminTokensStore(stored.database);
     const racing = await Promise.all(Array.from({ length: 8 }, () => store.insert(token('ci'))));
     assert.equal(racing.filter((result) => result === 'name_taken').length, 7);
 
-    // What has expired, or is revoked, gives its name and its place back.
+    // An expired or revoked token frees its name and its place.
     const early = new Date(at.getTime() - 1);
     const expired = await store.insert(token('short', { at: new Date(early.getTime() - 1), expiresAt: early }));
     const anew = await store.insert(token('short'));
@@ -71,21 +71,21 @@ describe(`the store of admin tokens`, { timeout: 60_000 }, () => {
     assert.deepEqual((await store.find(anew.id))?.revokedAt, at);
     assert.equal(await store.revoke('tok_none', at, false), false);
 
-    for (let n = 1; n < LIVING_TOKENS_MAX - 3; n++) await store.insert(token(`program ${n}`));
+    for (let n = 1; n < ACTIVE_TOKENS_MAX - 3; n++) await store.insert(token(`program ${n}`));
     const last = await Promise.all(Array.from({ length: 6 }, (_, n) => store.insert(token(`last ${n}`))));
     assert.equal(last.filter((result) => result === 'too_many').length, 3);
   });
 
-  it('finds a token by its text until it expires or is revoked, and writes a use once a minute', async () => {
+  it('finds a token by its text until it expires or is revoked, and records its use once a minute', async () => {
     const store = createAdminTokensStore(stored.database);
-    // Ids of one instant come in any order, so the first one may be revoked already, and gives no place back.
+    // Ids of one instant have no order, so the first token may be revoked already and frees no place.
     const living = (await store.list(null, 500)).find(({ revokedAt }) => revokedAt === null);
     await store.revoke(living!.id, at, false);
     const text = createAdminToken(randomFillSync);
     const expiresAt = new Date(at.getTime() + 1_000);
     const made = await store.insert(token('found', { tokenHash: hashAdminToken(text), expiresAt }));
     assert.ok(typeof made === 'object');
-    const find = (ms: number) => store.findLiving(hashAdminToken(text), at.getTime() + ms);
+    const find = (ms: number) => store.findActive(hashAdminToken(text), at.getTime() + ms);
     assert.deepEqual(await find(999), made);
     assert.equal(await find(1_000), null);
     await store.noteUse(made.id, at.getTime(), at.getTime() - 60_000);
@@ -115,7 +115,7 @@ describe(`admin tokens`, { timeout: 60_000 }, () => {
   const statusOf = async (token: string, path = '/accounts', url = g.url) =>
     (await fetch(`${url}/admin/v1${path}`, { headers: withToken(token) })).status;
 
-  it('are shown once, and refused at once on every node when they are revoked', async () => {
+  it('are shown once, and refused immediately on every node when revoked', async () => {
     const node = await startGateway({ stored: g.stored, database: g.stored.openAnother() });
     const { id, token, role } = await create('nightly report');
     assert.equal(role, 'auditor');
@@ -131,7 +131,7 @@ describe(`admin tokens`, { timeout: 60_000 }, () => {
     await node.stop();
   });
 
-  it('are refused from the instant of their expiry on, and cannot begin with it', async () => {
+  it('are refused from the instant of their expiry on, which must be in the future', async () => {
     const expiresAt = new Date(clock.nowMs() + 60_000).toISOString();
     const { token } = await create('short', { expiresAt });
     assert.equal(await statusOf(token), 200);
@@ -142,8 +142,8 @@ describe(`admin tokens`, { timeout: 60_000 }, () => {
     assert.equal((await g.admin('POST', '/tokens', { name: 'short' })).status, 409);
   });
 
-  // Every address is asked by an auditor in `walk.test.ts`.
-  it('let an auditor read, metrics too, and change nothing', async () => {
+  // `walk.test.ts` tests every endpoint as an auditor.
+  it('let an auditor read everything, including metrics, and change nothing', async () => {
     const { token } = await create('grafana', { role: 'auditor' });
     assert.equal((await fetch(`${g.url}/metrics`, { headers: withToken(token) })).status, 200);
     assert.equal((await fetch(`${g.url}/metrics`, { headers: withToken(`${token}x`) })).status, 401);
@@ -151,7 +151,7 @@ describe(`admin tokens`, { timeout: 60_000 }, () => {
     assert.deepEqual([status, body.error.code], [403, 'permission_denied']);
   });
 
-  it('let an operator do what the token of the environment may, under its own name', async () => {
+  it('give an operator the rights of the environment’s token, under its own name', async () => {
     const { token, id } = await create('deploy', { role: 'operator' });
     const made = await g.admin('POST', '/tokens', { name: 'made by deploy', role: 'operator' }, withToken(token));
     const { createdBy, createdById } = made.body;
@@ -165,7 +165,7 @@ describe(`admin tokens`, { timeout: 60_000 }, () => {
     assert.equal((await g.admin('POST', '/export', undefined, withToken(token))).status, 403);
   });
 
-  it('say when they were used last, behind their requests', async () => {
+  it('record their last use after the request', async () => {
     const { id, token } = await create('used');
     const lastUse = async () => {
       const { body } = await g.admin('GET', '/tokens');

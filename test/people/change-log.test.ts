@@ -20,7 +20,7 @@ import { foundInChanges } from '../support/shown-secrets.ts';
 import { until } from '../support/until.ts';
 import { assertReviewed } from './reviewed-sentences.ts';
 
-/** Who changed what: that nothing is changed without a row, and what the rows say. */
+/** The audit log: nothing changes without a row; and the contents of rows. */
 
 const EVERYTHING: ChangeFilter = {
   actorKind: null,
@@ -33,7 +33,7 @@ const EVERYTHING: ChangeFilter = {
 };
 
 describe('the actor of a change', () => {
-  it('is named as it was, with its session or key; only the command line says who is at it', () => {
+  it('is recorded with its name at that time and its session or key; only the command line reports the local user', () => {
     const user = {
       kind: 'user',
       id: 'usr_1',
@@ -54,7 +54,7 @@ describe('the actor of a change', () => {
   });
 });
 
-describe(`the store of the change log`, { timeout: 60_000 }, () => {
+describe(`the store of the audit log`, { timeout: 60_000 }, () => {
   const clock = createTestClock('2026-11-20T12:00:00Z');
   const ids: Ids = createIds(clock);
   let stored: TestDatabase;
@@ -103,7 +103,7 @@ describe(`the store of the change log`, { timeout: 60_000 }, () => {
     (filter.from === null || change.begunAtMs >= filter.from.getTime()) &&
     (filter.to === null || change.begunAtMs < filter.to.getTime());
 
-  it('lists what each filter, and each pair of filters, lets through, newest first and page by page', async () => {
+  it('applies each filter and pair of filters, newest first and page by page', async () => {
     const store = createChangesStore(stored.database);
     const values: Partial<ChangeFilter>[] = [
       {},
@@ -134,7 +134,7 @@ describe(`the store of the change log`, { timeout: 60_000 }, () => {
     }
   });
 
-  it('says of a row once what came of it, and removes none that has an end', async () => {
+  it('records the outcome of a row once, and withdraws no row with an outcome', async () => {
     const store = createChangesStore(stored.database);
     const { id } = rows[0]!;
     const end = {
@@ -152,13 +152,13 @@ describe(`the store of the change log`, { timeout: 60_000 }, () => {
     assert.deepEqual((await store.list(EVERYTHING, null, 1, UNHURRIED)).items, [rows[0]]);
   });
 
-  it('forgets the oldest rows', async () => {
+  it('deletes the oldest rows', async () => {
     const store = createChangesStore(stored.database);
     await store.deleteBefore(rows[9]!.begunAtMs, new AbortController().signal);
     assert.deepEqual((await store.list(EVERYTHING, null, 100, UNHURRIED)).items, rows.slice(0, 10));
   });
 
-  it('removes the row of what changed nothing, unless others changed the subject meanwhile', async () => {
+  it('deletes the row of a change without effect, unless others changed the subject meanwhile', async () => {
     const store = createChangesStore(stored.database);
     const [newest] = rows;
     const begin = async (subjectId: string): Promise<Change> => {
@@ -175,7 +175,7 @@ describe(`the store of the change log`, { timeout: 60_000 }, () => {
     assert.equal(await store.withdrawUnchanged(alone.id, 'key_alone', alone.begunAtMs), true);
     assert.equal(await isThere(alone), false);
 
-    // One that is being made, and one that has ended since, may have been changed back and forth.
+    // A change in progress, or one that ended since, may have changed the subject back and forth.
     const first = await begin('key_shared');
     const second = await begin('key_shared');
     assert.equal(await store.withdrawUnchanged(second.id, 'key_shared', second.begunAtMs), false);
@@ -183,14 +183,14 @@ describe(`the store of the change log`, { timeout: 60_000 }, () => {
     await store.end(first.id, end);
     assert.equal(await store.withdrawUnchanged(second.id, 'key_shared', second.begunAtMs), false);
     assert.equal(await store.withdrawUnchanged(second.id, 'key_shared', second.begunAtMs + 2), true);
-    // What has an end stays.
+    // A row with an outcome stays.
     assert.equal(await store.withdrawUnchanged(first.id, 'key_shared', second.begunAtMs + 2), false);
     assert.equal(await isThere(first), true);
     await store.end(first.id, end);
   });
 });
 
-describe(`the change log`, { timeout: 60_000 }, () => {
+describe(`the audit log`, { timeout: 60_000 }, () => {
   let g: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -208,7 +208,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
   const rename = (name: string, headers: Record<string, string> = {}) =>
     g.admin('PATCH', `/accounts/${account.id}`, { name }, headers);
 
-  it('says who changed what, from where, before and after', async () => {
+  it('records who changed what, from where, before and after', async () => {
     const renamed = await rename('renamed');
     const [change] = await changes({ accountId: account.id });
     assert.deepEqual(
@@ -230,7 +230,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.ok(Date.parse(change.endedAt) >= Date.parse(change.at));
   });
 
-  it('names a named token, and at the command line who is there, which nobody else may say', async () => {
+  it('records named tokens, and the local user at the command line, which no other client can set', async () => {
     const { body: token } = await g.admin('POST', '/tokens', { name: 'deploy', role: 'operator' });
     const header = { 'x-faregate-local-user': encodeURIComponent('林 lin') };
     await rename('by a token', { ...header, authorization: `Bearer ${token.token}` });
@@ -251,7 +251,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.deepEqual([made.action, made.subject.kind, made.after.name], ['tokens.create', 'token', 'deploy']);
   });
 
-  it('names persons with their sessions, also one who has just become one by a link, and keys of the account API', async () => {
+  it('records users with their sessions, including one just created by a link, and keys of the account API', async () => {
     const lin = await createPerson(g, { name: 'Lin', memberships: [{ accountId: account.id, role: 'owner' }] });
     const [byLink] = await changes({ action: 'links.use.create' });
     assert.deepEqual([byLink.actor.kind, byLink.actor.id, byLink.outcome], ['user', lin.id, 'done']);
@@ -275,7 +275,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.deepEqual(await foundInChanges(g.database, secrets), []);
   });
 
-  it('has what was made, ended and paid, each of its account, and no secret of it', async () => {
+  it('records what was created, ended and paid, with its account and without secrets', async () => {
     const { body: key } = await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'short-lived' });
     await g.admin('PATCH', `/keys/${key.id}`, { dailyCalls: 5 });
     const { body: other } = await g.admin('POST', `/keys/${key.id}/replacement`, { keepOldSeconds: 60 });
@@ -311,7 +311,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.deepEqual(await foundInChanges(g.database, searched), ['short-lived', 'maintenance']);
   });
 
-  it('has no row of what was refused', async () => {
+  it('contains no row for refused changes', async () => {
     const known = await changes();
     assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, { name: '' })).status, 400);
     assert.equal((await g.admin('PATCH', '/accounts/acct_none', { name: 'x' })).status, 404);
@@ -321,7 +321,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.deepEqual(await changes(), known);
   });
 
-  it('lets nothing be changed if its row cannot be written', async () => {
+  it('refuses a change if its row cannot be written', async () => {
     const insert = g.observed.statement('changes.insert');
     insert.fail('before');
     assert.equal((await rename('without a row')).status, 500);
@@ -329,7 +329,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.notEqual((await g.admin('GET', `/accounts/${account.id}`)).body.name, 'without a row');
   });
 
-  it('shows as unknown what is being made, and what nobody said the end of', async () => {
+  it('shows changes in progress, or without a recorded outcome, as unknown', async () => {
     const end = g.observed.statement('changes.end');
     end.hold('before');
     const asked = end.asked;
@@ -342,7 +342,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.equal((await running).status, 200);
     assert.equal((await changes({ accountId: account.id }))[0].outcome, 'done');
 
-    // A node that dies behind the change does as much.
+    // A node that dies after the change leaves the same row.
     end.fail('before');
     assert.equal((await rename('and then nothing')).status, 200);
     end.recover();
@@ -350,7 +350,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.deepEqual([left.outcome, left.before.name], ['unknown', 'slowly']);
   });
 
-  it('keeps the row of what failed, since it may have changed something', async () => {
+  it('keeps the row of a failed change, which may have had an effect', async () => {
     const update = g.observed.statement('accounts.update');
     update.fail('after');
     assert.equal((await rename('changed, and not responded')).status, 500);
@@ -359,7 +359,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.deepEqual([failed.outcome, failed.errorCode], ['failed', 'internal_error']);
   });
 
-  it('has a row of each of many changes at once', async () => {
+  it('contains a row for each of many concurrent changes', async () => {
     const names = Array.from({ length: 12 }, (_, n) => `racing ${n}`);
     const from = new Date().toISOString();
     const responses = await Promise.all(names.map((name) => rename(name)));
@@ -370,7 +370,7 @@ describe(`the change log`, { timeout: 60_000 }, () => {
     assert.equal(new Set(found.map(({ id }) => id)).size, 12);
   });
 
-  it('has the sections of a configuration that was reloaded, and no value of it', async () => {
+  it('records the changed sections of a reloaded configuration, without values', async () => {
     const text = testConfigText(g.provider.url, { billing: 'dailySpendCapYuan: "7654321"' });
     g.gateway.reload(parseConfig(text, 'test.yaml', {}));
     await until(async () => (await changes({ actorKind: 'configuration' })).length === 1);

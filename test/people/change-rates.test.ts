@@ -5,7 +5,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { ask, createPerson } from '../support/people.ts';
 import { sql } from '../support/sql.ts';
 
-/** How often one actor, and one account, may change something, and that what changes nothing leaves no row. */
+/** Limits of changes per actor and account; changes without effect leave no row. */
 
 const { caller, account: ofAccount } = CHANGE_RATES;
 
@@ -33,12 +33,12 @@ describe(`changes of one actor`, { timeout: 120_000 }, () => {
     return {
       id: made.body.id as string,
       headers,
-      /** A change of the key itself, another one each time. */
+      /** Changes the key itself, differently each time. */
       change: () => ask(g, 'PATCH', `/keys/${made.body.id}`, { dailyCalls: ++n }, headers),
     };
   }
 
-  it('are made up to a burst; then 429 says when the next one is, and nothing is changed or recorded', async () => {
+  it('are allowed up to a burst; then 429 with retry-after, and nothing is changed or recorded', async () => {
     const account = await g.createAccount();
     const key = await keyOf(account);
     for (let n = 0; n < caller.burst; n++) assert.equal((await key.change()).status, 200);
@@ -53,7 +53,7 @@ describe(`changes of one actor`, { timeout: 120_000 }, () => {
     const read = await ask(g, 'GET', `/keys`, undefined, key.headers);
     assert.equal(read.body.data.find(({ id }: { id: string }) => id === key.id).dailyCalls, caller.burst);
 
-    // Another key of the account, an operator, and what takes something away are not kept from it.
+    // Another key of the account, an operator, and removals are not affected.
     assert.equal((await (await keyOf(account)).change()).status, 200);
     assert.equal((await g.admin('PATCH', `/keys/${key.id}`, { name: 'renamed' })).status, 200);
     elapsedMs += caller.everyMs;
@@ -62,7 +62,7 @@ describe(`changes of one actor`, { timeout: 120_000 }, () => {
     assert.equal((await ask(g, 'DELETE', `/keys/${account.keyId}`, undefined, key.headers)).status, 204);
   });
 
-  it('are counted for all keys and people of an account together, and of no other account', async () => {
+  it('are also counted per account, over all its keys and users', async () => {
     const account = await g.createAccount();
     const keys = await Promise.all(Array.from({ length: 4 }, () => keyOf(account)));
     const made: number[] = [];
@@ -75,13 +75,13 @@ describe(`changes of one actor`, { timeout: 120_000 }, () => {
     );
     const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
     assert.equal((await ask(g, 'PATCH', '/account', { name: 'mine' }, owner.headers)).status, 429);
-    // An owner can still revoke the keys that do it.
+    // An owner can still revoke the keys that caused it.
     for (const { id } of keys)
       assert.equal((await ask(g, 'DELETE', `/keys/${id}`, undefined, owner.headers)).status, 204);
     assert.equal((await (await keyOf(await g.createAccount())).change()).status, 200);
   });
 
-  it('with an admin token may be thousands, one behind the other', async () => {
+  it('with an admin token may be thousands in a row', async () => {
     const token = (await g.admin('POST', '/tokens', { name: 'provisioning', role: 'operator' })).body.token;
     const headers = { authorization: `Bearer ${token}` };
     const { id } = await g.createAccount();
@@ -90,13 +90,13 @@ describe(`changes of one actor`, { timeout: 120_000 }, () => {
     }
   });
 
-  it('leave no row where they give the subject what it has already', async () => {
+  it('leave no row if they set the values that the subject already has', async () => {
     elapsedMs += 86_400_000;
     const account = await g.createAccount();
     const key = await keyOf(account);
     const same = () => ask(g, 'PATCH', `/keys/${key.id}`, { dailyCalls: 7 }, key.headers);
     assert.equal((await same()).status, 200);
-    // The clocks of two nodes may differ, so what comes at once is recorded all the same.
+    // Clocks of nodes may differ, so changes in quick succession are recorded nevertheless.
     await sql(
       g.database,
       `update changes set begun_at = begun_at - interval '1 hour', ended_at = ended_at - interval '1 hour' where subject_id = $1`,

@@ -13,12 +13,11 @@ import { chatResponse } from '../support/provider.ts';
 import { sql } from '../support/sql.ts';
 import { assertReviewed, assertReviewedAll, type Bilingual, TOLD_ELSEWHERE } from './reviewed-sentences.ts';
 
-/** That each change of both APIs leaves a row that says what was changed, what it was before and what it is now. */
+/** Each change of both APIs leaves a row with the subject before and after it. */
 
-/** What a change does to its subject, which says on which sides of it there is something to show. */
+/** How a change affects its subject, which determines the recorded states. */
 type Effect = 'makes' | 'alters' | 'removes' | 'reads';
 
-/** A change that was made, or is about to be. */
 interface Made {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
@@ -27,7 +26,7 @@ interface Made {
 
 interface Case {
   readonly effect: Effect;
-  /** Makes the change, and returns the response with the id of what it is about. */
+  /** Makes the change; returns the response with the id of its subject. */
   run(): Promise<{ readonly response: Made; readonly id: string | null }>;
 }
 
@@ -36,7 +35,7 @@ const tables = {
   account: accountTable({} as AccountParts),
   people: peopleTable({} as PeopleParts),
 };
-/** The form of a response other than JSON, and each parameter that may be absent, is a change of its own. */
+/** Each response format other than JSON, and each optional parameter, counts as a separate change. */
 const forms = Object.entries(tables).flatMap(([api, table]) =>
   table
     .filter(({ isChange }) => isChange)
@@ -51,11 +50,11 @@ const forms = Object.entries(tables).flatMap(([api, table]) =>
       ];
     }),
 );
-/** What nothing that is shown of the subject differs by: their rows say that it was done. */
+/** Changes without a visible effect on their subject; their rows record that they happened. */
 const SHOWS_NO_DIFFERENCE: ReadonlySet<string> = new Set(['people PUT /password']);
 
 describe('the responses of both APIs', () => {
-  it('have the id beside each name of somebody who did something', () => {
+  it('contain the id next to each name of an actor', () => {
     const shown = Object.values(tables).flatMap((table) =>
       table.flatMap(({ responseSchema }) =>
         responseSchema === null ? [] : namesOfSigners(z.toJSONSchema(responseSchema)),
@@ -65,7 +64,7 @@ describe('the responses of both APIs', () => {
   });
 });
 
-/** The members of a schema that name who did something, each of which has to have its id. */
+/** Members of a schema with names of actors; each needs a member with the id. */
 function namesOfSigners(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { properties } = schema as { readonly properties?: Readonly<Record<string, unknown>> };
@@ -86,7 +85,7 @@ describe('the row of a change', () => {
   let accountId: string;
   let owner: TestPerson;
   let names = 0;
-  /** A name of its own for something of a kind. Reviewed sentences leave the number out. */
+  /** A unique name for a kind. Reviewed sentences omit the number. */
   const name = (kind: string): string => `${kind} ${++names}`;
   before(async () => {
     g = await startGateway({ plans: plansText({ wide: {} }) });
@@ -109,12 +108,12 @@ describe('the row of a change', () => {
     assert.ok(response.status < 300, JSON.stringify(response.body));
     return response;
   }
-  /** Makes something that a change is about, and returns its id. */
+  /** Creates the subject of a change and returns its id. */
   const idOf = async (made: Promise<Made>): Promise<string> => (await done(await made)).body.id;
   const account = () => idOf(admin('POST', '/accounts', { name: name('Acme'), verified: true, balanceYuan: '10' }));
   const key = () => idOf(admin('POST', `/accounts/${accountId}/keys`, { name: name('ci') }));
   const user = () => idOf(admin('POST', '/users', { name: name('Lin') }));
-  /** A person that a token made. */
+  /** A user created by a token. */
   const unconfirmed = async () => {
     const { token } = (await done(await admin('POST', '/tokens', { name: name('deploy'), role: 'operator' }))).body;
     return idOf(admin('POST', '/users', { name: name('Lin') }, { authorization: `Bearer ${token}` }));
@@ -138,12 +137,10 @@ describe('the row of a change', () => {
     const known = await id;
     return { effect, response: await run(known), id: known };
   }
-  /** A change of something with an id. */
   const of = (effect: Effect, make: () => Promise<string>, run: (id: string) => Promise<Made>): Case => ({
     effect,
     run: () => withId(effect, make(), run),
   });
-  /** A change that makes what it is about. */
   const makes = (run: () => Promise<Made>, idIn = (body: Made['body']): string => body.id): Case => ({
     effect: 'makes',
     async run() {
@@ -154,7 +151,7 @@ describe('the row of a change', () => {
   const ofAccount = (run: (id: string) => Promise<Made>): Case => of('alters', account, run);
   const ofOwn = (effect: Effect, run: () => Promise<Made>): Case => of(effect, async () => accountId, run);
 
-  /** The last notice of an endpoint that can be sent once more. */
+  /** The last notice of an endpoint that can be resent. */
   async function tested(api: (method: string, path: string) => Promise<Made>, id: string): Promise<object> {
     return (await done(await api('POST', `/webhooks/${id}/test`))).body;
   }
@@ -285,7 +282,7 @@ describe('the row of a change', () => {
       async run() {
         const operator = await createPerson(g, { name: 'Olga', operatorRole: 'operator' });
         const { status, body } = await fetch(`${g.url}/admin/v1/export`, { method: 'POST', headers: operator.headers });
-        // Whoever breaks it off has some of it.
+        // An interrupted download has delivered some of it.
         await body!.cancel();
         return { response: { status, body: null }, id: null };
       },
@@ -375,7 +372,7 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     },
   };
 
-  /** What a row says by what was changed, besides the above. */
+  /** Further forms of changes with sentences of their own. */
   const variants: Readonly<Record<string, Case>> = {
     'admin PATCH /accounts/:id, a limit': ofAccount((id) =>
       admin('PATCH', `/accounts/${id}`, { dailySpendCapYuan: '5' }),
@@ -439,17 +436,17 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     };
   }
 
-  /** Its call has to be one whose end nobody knows: test/corrections has its row. */
+  /** Requires an unresolved call; test/corrections checks its row. */
   const elsewhere = ['admin POST /calls/:id/resolution'];
 
-  it('is looked at for every change that either API can make, in every form', () => {
+  it('is tested for every change of both APIs, in every form', () => {
     assert.deepEqual([...Object.keys(cases), ...elsewhere].sort(), forms.toSorted());
   });
 
   const told = new Map<string, Bilingual>();
 
   for (const [form, { effect, run }] of Object.entries({ ...cases, ...variants })) {
-    it(`has the subject, and what it was and is: ${form}`, async () => {
+    it(`contains the subject before and after: ${form}`, async () => {
       const { response, id } = await run();
       await done(response);
       const [, method, path] = form.split(/,? /);
@@ -469,13 +466,13 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     });
   }
 
-  it('has its sentence in both languages, as it is reviewed', () => {
+  it('has the reviewed sentence in both languages', () => {
     assert.equal(told.size, Object.keys({ ...cases, ...variants }).length, 'for the tests before in this file');
     for (const [form, sentence] of told) assertReviewed(form, sentence);
     assertReviewedAll([...told.keys(), ...TOLD_ELSEWHERE]);
   });
 
-  it('is not there of a repeat: what a voucher, a top-up or a refund gave is said once', async () => {
+  it('is not repeated: the result of a voucher, top-up or refund is recorded once', async () => {
     const { id } = (await done(await admin('POST', '/accounts', { name: name('Acme') }))).body;
     const [code] = (await batch()).body.codes;
     const callId = await chargedCall();
@@ -495,7 +492,7 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     }
   });
 
-  it('says the memo of what was given and taken', async () => {
+  it('contains the memo of ledger entries', async () => {
     const id = await account();
     await done(await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: '0.001072', memo: 'cash' }));
     const [topUp] = (await admin('GET', `/changes?subjectId=${id}&limit=1`)).body.data;
@@ -510,7 +507,7 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     assert.equal(refund.sentence.zh, `退还账户“tester”的调用 ${callId}（test-chat）的扣费 ¥0.0000001：by courtesy`);
   });
 
-  it('shows the one network that was added to a long list', async () => {
+  it('shows the single network added to a long list', async () => {
     const allowedNetworks = Array.from({ length: 99 }, (_, n) => `10.0.${n}.0/24`);
     const { id } = (await done(await admin('POST', `/accounts/${accountId}/keys`, { allowedNetworks }))).body;
     await done(await own('PATCH', `/keys/${id}`, { allowedNetworks: [...allowedNetworks, '0.0.0.0/0'] }));

@@ -5,7 +5,7 @@ import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '.
 import { ask, createPerson, type TestPerson } from '../support/people.ts';
 import { until } from '../support/until.ts';
 
-/** Lists of calls, refusals, ledger entries and changes: what their filters let through, for whom, and the same as CSV. */
+/** Filters of lists of calls, refusals, ledger entries and changes, by role, as JSON and CSV. */
 
 const OPERATOR = { authorization: `Bearer ${ADMIN_TOKEN}` };
 const CHAT = '/v1/chat/completions';
@@ -16,7 +16,7 @@ describe('filtered lists', () => {
   let account: TestAccount;
   let owner: TestPerson;
   let member: TestPerson;
-  /** Of the member; `account.keyId` is the account's. */
+  /** The member's key; `account.keyId` is the account's. */
   let keyId: string;
   before(async () => {
     g = await startGateway();
@@ -45,7 +45,7 @@ describe('filtered lists', () => {
   const byOperator = async (path: string): Promise<any[]> => (await g.admin('GET', path)).body.data;
   const keysOf = (items: readonly { readonly keyId: string }[]) => items.map((item) => item.keyId);
 
-  it('of refusals show the name of the key and the id of the request to both sides', async () => {
+  it('of refusals show the key’s name and the request id to accounts and operators', async () => {
     for (const refusals of [await listed(owner, '/refusals'), await byOperator(`/refusals?accountId=${account.id}`)]) {
       assert.deepEqual(
         refusals.map(({ keyId, keyName }) => [keyId, keyName]),
@@ -58,7 +58,7 @@ describe('filtered lists', () => {
     }
   });
 
-  it('of a member have their own keys, whatever key or person is named', async () => {
+  it('of a member contain only their own keys, whatever key or user is requested', async () => {
     for (const list of ['/calls', '/refusals']) {
       for (const [query, expected] of [
         ['', [keyId]],
@@ -72,7 +72,7 @@ describe('filtered lists', () => {
     }
   });
 
-  it('of owners and operators are filtered by the person whose key it was, by key and by model', async () => {
+  it('of owners and operators can be filtered by the key’s owner, by key and by model', async () => {
     for (const list of ['/calls', '/refusals']) {
       const model = list === '/calls' ? 'test-chat' : 'nothing-like-it';
       for (const [query, expected] of [
@@ -92,7 +92,7 @@ describe('filtered lists', () => {
     }
   });
 
-  it('of ledger entries are filtered by kind and time', async () => {
+  it('of ledger entries can be filtered by kind and time', async () => {
     const amounts = async (query: string): Promise<string[]> =>
       (await listed(owner, `/ledger?${query}`)).map(({ amountYuan }) => amountYuan);
     assert.deepEqual(await amounts('kind=top_up'), ['1', '100']);
@@ -104,7 +104,7 @@ describe('filtered lists', () => {
     assert.deepEqual(await amounts(`kind=top_up&limit=1&cursor=${page.body.nextCursor}`), ['100']);
   });
 
-  it('are the same as CSV, without what is the operator’s alone', async () => {
+  it('are the same as CSV, without columns for operators', async () => {
     for (const [path, headers, isOwn] of [
       [`/calls?keyId=${keyId}`, owner.headers, true],
       ['/refusals?code=model_not_found', owner.headers, true],
@@ -122,7 +122,7 @@ describe('filtered lists', () => {
       const columns = titles!.split(',');
       const at = columns.indexOf('id');
       assert.ok(json.data.length > 0, path);
-      // Ids stand before texts of people, which may have commas.
+      // Ids come before user-written texts, which may contain commas.
       assert.deepEqual(
         lines.map((line) => line.split(',')[at]),
         json.data.map(({ id }) => id),
@@ -134,14 +134,14 @@ describe('filtered lists', () => {
     }
   });
 
-  it('as CSV quote texts, and make no formula of a name', async () => {
+  it('as CSV quote texts and prevent formulas', async () => {
     const read = async (path: string): Promise<string> =>
       (await fetch(g.url + path, { headers: { ...OPERATOR, accept: 'text/csv' } })).text();
     assert.match(await read(`/admin/v1/accounts/${account.id}/ledger`), /,"for ""them"", later",/);
     assert.match(await read(`/admin/v1/refusals?keyId=${keyId}`), /,'=1\+1,/);
   });
 
-  it('as CSV refuse what the list refuses, before a line is sent', async () => {
+  it('as CSV fail like the JSON list, before the first line', async () => {
     for (const path of [
       '/accounts/acct_none/ledger',
       `/refusals?userId=${member.id}`,

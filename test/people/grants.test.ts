@@ -5,14 +5,14 @@ import { createTestClock } from '../support/clock.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, sessionOf, signIn, type TestPerson, tokenOf } from '../support/people.ts';
 
-/** What tokens and sessions give away: no role above their own, and nothing that outlives them unless somebody confirmed it. */
+/** Grants by tokens and sessions: no role above their own, and nothing outlives them unless somebody confirms it. */
 
 type Headers = Record<string, string>;
 
 const TOKEN_OF_THE_ENVIRONMENT: Headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
 const PASSWORD = 'a password long enough';
 
-describe(`what is given away`, { timeout: 120_000 }, () => {
+describe(`a grant`, { timeout: 120_000 }, () => {
   const clock = createTestClock('2026-11-20T12:00:00Z');
   let g: TestGateway;
   let names = 0;
@@ -27,14 +27,14 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
   const here = () => ({ authorization: `Bearer ${g.localToken}` });
   const operator = () => createPerson(g, { name: name('Olga'), operatorRole: 'operator' });
 
-  /** A named token, by default made at the command line. */
+  /** A named token, by default created at the command line. */
   async function createToken(given: object = { role: 'operator' }, by: Record<string, string> = here()) {
     const made = await admin('POST', '/tokens', { name: name('deploy'), ...given }, by);
     assert.equal(made.status, 201, JSON.stringify(made.body));
     return { id: made.body.id as string, headers: { authorization: `Bearer ${made.body.token}` } };
   }
 
-  /** A person that somebody makes, and who signs in by the link. */
+  /** A user created by somebody, who signs in with the link. */
   async function made(by: Headers, given: object = {}) {
     const response = await admin('POST', '/users', { name: name('Lin'), ...given }, by);
     assert.equal(response.status, 201, JSON.stringify(response.body));
@@ -50,7 +50,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     (await admin('DELETE', `/tokens/${id}${query}`, undefined, by)).status;
   const read = async (id: string) => (await admin('GET', `/users/${id}`)).body;
 
-  it('by a token is no role of a person, and no way in to a person who has one', async () => {
+  it('by a token is neither a user’s role nor access to a user with a role', async () => {
     const [olga, auditor] = [await operator(), await createPerson(g, { operatorRole: 'auditor' })];
     const suspended = await operator();
     assert.equal((await admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' })).status, 200);
@@ -84,7 +84,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
       }
     }
     assert.equal(JSON.stringify((await admin('GET', '/users?operators=true')).body), before);
-    // What takes something away, and what is of no role, goes on.
+    // Removals, and changes of users without a role, still work.
     assert.equal((await admin('PATCH', `/users/${plain.id}`, { email: 'new@people.example' })).status, 200);
     assert.equal((await admin('PATCH', `/users/${auditor.id}`, { operatorRole: null })).status, 200);
     assert.equal((await admin('POST', `/users/${plain.id}/links`)).status, 201);
@@ -94,7 +94,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     );
   });
 
-  it('by a token to a person ends with the token: sessions, sign-ins, links and keys of the account API', async () => {
+  it('by a token to a user ends with the token: sessions, sign-ins, links and account API keys', async () => {
     const account = await g.createAccount();
     const token = await createToken();
     const memberships = [{ accountId: account.id, role: 'owner' }];
@@ -122,7 +122,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     assert.equal((await ask(g, 'GET', '/keys', undefined, key)).status, 401);
     assert.equal((await read(lin.id)).status, 'suspended');
 
-    // Another token brings nobody back; an operator does, and so confirms the person.
+    // Another token cannot restore a user; an operator can, which also confirms the user.
     const other = await createToken();
     assert.equal((await admin('PATCH', `/users/${lin.id}`, { status: 'active' }, other.headers)).status, 403);
     assert.equal(
@@ -133,7 +133,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     assert.equal(await signsIn(lin), 201);
   });
 
-  it('by a token stays where an operator confirmed it, or kept what it made', async () => {
+  it('by a token remains if an operator confirmed it, or kept what the token created', async () => {
     const [first, second] = [await createToken(), await createToken()];
     const [kept, confirmed, promoted] = [
       await made(second.headers),
@@ -156,7 +156,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     assert.equal((await admin('POST', '/users/usr_none/confirm', undefined, here())).status, 404);
   });
 
-  it('by a link of a token takes the person over for as long as the token is there', async () => {
+  it('through a token’s link makes the user depend on the token', async () => {
     const lin: TestPerson = await createPerson(g, { name: name('Lin') });
     const token = await createToken();
     const reset = async () =>
@@ -169,7 +169,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     assert.equal((await ask(g, 'POST', '/links/use', { token: unused, password: PASSWORD })).status, 404);
   });
 
-  it('by a token to a token ends with it, and has no role above its own', async () => {
+  it('by a token to a token ends with it, and has no higher role', async () => {
     const first = await createToken();
     const second = await createToken({ role: 'operator' }, first.headers);
     const third = await createToken({ role: 'auditor' }, second.headers);
@@ -183,7 +183,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     assert.deepEqual([await status(second), await status(third), await who(ofThird)], [401, 401, 401]);
   });
 
-  it('by a token ends when the token expires, at the next housekeeping', async () => {
+  it('by a token ends with the next housekeeping after the token expires', async () => {
     const token = await createToken({ role: 'operator', expiresAt: new Date(clock.nowMs() + 60_000).toISOString() });
     const child = await createToken({ role: 'operator' }, token.headers);
     const lin = await made(token.headers);
@@ -195,7 +195,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     assert.equal((await admin('GET', '/accounts', undefined, child.headers)).status, 401);
   });
 
-  it('in the moment in which the token ends, ends too', async () => {
+  it('made while the token ends does not outlive it', async () => {
     const token = await createToken();
     const insert = g.observed.statement('users.insert');
     insert.hold();
@@ -209,7 +209,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     if (status === 201) assert.equal((await read(body.id)).status, 'suspended');
   });
 
-  it('by a session needs a sign-in of the last minutes, where it opens everything', async () => {
+  it('by a session requires a recent sign-in if it gives full access', async () => {
     const olga = await operator();
     const other = await operator();
     const plain = await createPerson(g);
@@ -237,7 +237,7 @@ describe(`what is given away`, { timeout: 120_000 }, () => {
     assert.equal(await exported(olga), 'sign_in_again');
   });
 
-  it('to a token with the scope export is the export, and nothing else; the change log names it', async () => {
+  it('to a token with the scope export allows only exports, which the audit log records', async () => {
     const token = await createToken({ scopes: ['export'] }, (await operator()).headers);
     const listed = (await admin('GET', '/tokens?limit=1')).body.data[0];
     assert.deepEqual([listed.role, listed.scopes], [null, ['export']]);

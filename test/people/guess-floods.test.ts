@@ -4,12 +4,12 @@ import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask } from '../support/people.ts';
 
-/** What a home line may try; the next ones are refused. */
+/** Attempts that a home line may make before it is refused. */
 const TRIES = 20;
-/** Refusals a second that leave at once. */
+/** Undelayed refusals per second. */
 const UNDELAYED = 20;
 
-describe(`attempts beyond what may be tried`, () => {
+describe(`attempts beyond the limit`, () => {
   let g: TestGateway;
 
   before(async () => {
@@ -28,10 +28,10 @@ describe(`attempts beyond what may be tried`, () => {
   const statusesOf = (count: number, from: number) =>
     Promise.all(Array.from({ length: count }, (_, i) => lookFrom(inLine(from + i))));
 
-  it('are slowed down for a home line as a whole, whichever of its networks they come from, and for no other line', async () => {
+  it('are throttled for a whole home line (IPv6 /56), but not for other lines', async () => {
     assert.deepEqual(new Set(await statusesOf(TRIES, 0)), new Set([404]));
     assert.deepEqual(new Set(await statusesOf(UNDELAYED, TRIES)), new Set([429]));
-    // By a clock that stands still each of these is delayed for a second; another line gets its response before them.
+    // The clock stands still, so each refusal is delayed for a second; other lines are answered before them.
     const delayed = statusesOf(60, TRIES + UNDELAYED);
     const first = await Promise.race([delayed.then(() => 'delayed'), lookFrom('2001:db8:1:4300::1')]);
     assert.equal(first, 404);

@@ -11,7 +11,7 @@ import { keysOn } from '../support/keys.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { sql } from '../support/sql.ts';
 
-/** A key that a member makes at the moment of their removal is there before it, and part of it, or is not made. */
+/** A key created concurrently with the removal of its owner is either created before and affected by the removal, or not created. */
 
 const clock = { nowMs: () => NOW_MS };
 const at = new Date(NOW_MS);
@@ -23,7 +23,7 @@ interface Team {
   readonly linId: string;
 }
 
-describe(`keys that are made while their person is removed`, { timeout: 120_000 }, () => {
+describe(`keys created while their owner is removed`, { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   let database: Database;
   let members: MembershipStore;
@@ -64,7 +64,7 @@ describe(`keys that are made while their person is removed`, { timeout: 120_000 
     members.remove(accountId, linId, true, at, keysOfRemoved);
   const keysOf = ({ accountId }: Team): Promise<ApiKey[]> => createApiKeyStore(database).listKeys(accountId, null, 10);
 
-  /** Both at once: the server lets them wait for the account in this order. */
+  /** Starts both at once; the server makes them wait for the account in this order. */
   async function atOnce<First, Second>(
     { accountId }: Team,
     first: () => Promise<First>,
@@ -82,7 +82,7 @@ describe(`keys that are made while their person is removed`, { timeout: 120_000 
       .then(({ both }) => both);
   }
 
-  it('are revoked or handed over if they were made first', async () => {
+  it('are revoked or transferred if they were created first', async () => {
     for (const isRevoked of [true, false]) {
       const people = await team();
       const [made, removed] = await atOnce(
@@ -99,7 +99,7 @@ describe(`keys that are made while their person is removed`, { timeout: 120_000 
     }
   });
 
-  it('are not made if the removal was first, with limits or without, whoever makes them', async () => {
+  it('are not created if the removal was first, with or without limits, by any actor', async () => {
     for (const ownKeys of [undefined, { keysMax: 20 }]) {
       for (const limits of [undefined, { dailyCallsMax: 1 }]) {
         const people = await team();
@@ -117,7 +117,7 @@ describe(`keys that are made while their person is removed`, { timeout: 120_000 
     }
   });
 
-  it('are not made in place of one that was handed over meanwhile', async () => {
+  it('are not created as a replacement of a key transferred meanwhile', async () => {
     const people = await team();
     const { key } = await keys().make(asked(people));
     const { ownKeys, accountId } = asked(people);
@@ -132,7 +132,7 @@ describe(`keys that are made while their person is removed`, { timeout: 120_000 
     assert.deepEqual(left, [[key.id, people.adaId, null]]);
   });
 
-  it('have the name of who left if an owner replaces one that stayed', async () => {
+  it('contain the former owner’s name if an owner replaces one that was kept', async () => {
     const people = await team();
     const { key } = await keys().make(asked(people));
     assert.equal(await remove(people, 'kept'), null);

@@ -6,7 +6,7 @@ import { createTestClock } from '../support/clock.ts';
 import { type AdminResponse, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson } from '../support/people.ts';
 
-/** What keys may be used for, whose they are, and keys that are replaced. */
+/** Scopes, owners and replacement of keys. */
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
@@ -28,7 +28,7 @@ describe(`scopes and replacements of keys`, { timeout: 300_000 }, () => {
     return { status: response.status, body: await response.json() };
   }
 
-  it('a key is for calls if nothing else is said', async () => {
+  it('a key is for calls by default', async () => {
     const { status, body } = await create({});
     assert.equal(status, 201);
     assert.deepEqual([body.scopes, body.userId], [['calls'], null]);
@@ -38,7 +38,7 @@ describe(`scopes and replacements of keys`, { timeout: 300_000 }, () => {
     assert.match(refused.body.error.message, /scope "account"/);
   });
 
-  it('a key for the account alone is refused calls and everything else that takes keys', async () => {
+  it('a key with only the scope account is refused at all public endpoints', async () => {
     const { key } = (await create({ scopes: ['account'] })).body;
     assert.equal((await readAccount(key)).body.id, account.id);
     const asked = g.provider.requests.length;
@@ -52,7 +52,7 @@ describe(`scopes and replacements of keys`, { timeout: 300_000 }, () => {
     assert.equal(g.provider.requests.length, asked);
   });
 
-  it('a key may be for both; scopes are named once, and are known', async () => {
+  it('a key may have both scopes; duplicate and unknown scopes are refused', async () => {
     const { body } = await create({ scopes: ['calls', 'account'] });
     assert.deepEqual([(await chat(body.key)).status, (await readAccount(body.key)).status], [200, 200]);
     for (const scopes of [[], ['calls', 'calls'], ['admin'], 'calls']) {
@@ -63,7 +63,7 @@ describe(`scopes and replacements of keys`, { timeout: 300_000 }, () => {
     assert.deepEqual(data.find((key: { id: string }) => key.id === body.id).scopes, ['calls', 'account']);
   });
 
-  it('a key that is revoked, expired, of a suspended account or from elsewhere does not open the account', async () => {
+  it('a revoked or expired key, one of a suspended account, or one from a disallowed network cannot use the account API', async () => {
     const own = await g.createAccount();
     const scopes = ['account'];
     const revoked = (await create({ scopes }, own.id)).body;
@@ -86,11 +86,11 @@ describe(`scopes and replacements of keys`, { timeout: 300_000 }, () => {
     assert.deepEqual(await said(steady.key), [401, ACCOUNT_SUSPENDED]);
   });
 
-  it('a list has the keys of one status, and of one person, if that is asked for', async () => {
+  it('a list can be filtered by status and by owner', async () => {
     const { id } = (await g.admin('POST', '/accounts', { name: 'with many keys' })).body;
     const expiresAt = new Date(clock.nowMs() + 60_000).toISOString();
     const active = (await create({}, id)).body.id;
-    // Ids are in the order of time.
+    // Ids sort by time.
     clock.advance(1);
     const expired = (await create({ expiresAt }, id)).body.id;
     clock.advance(1);
@@ -116,7 +116,7 @@ describe(`scopes and replacements of keys`, { timeout: 300_000 }, () => {
     assert.equal((await g.admin('GET', `/accounts/${id}/keys?status=lost`)).status, 400);
   });
 
-  it('a replacement may do what the old key may, and goes on with what is used of its limits', async () => {
+  it('a replacement has the old key’s rights and continues its usage of limits', async () => {
     const limits = {
       name: 'server',
       scopes: ['calls', 'account'],
@@ -150,7 +150,7 @@ describe(`scopes and replacements of keys`, { timeout: 300_000 }, () => {
     assert.deepEqual([late.status, late.json.error.message], [401, 'The API key has expired.']);
   });
 
-  it('a replaced key never ends later than it would have, and at once if no time is asked for', async () => {
+  it('a replaced key never ends later than before, and by default immediately', async () => {
     const soon = new Date(clock.nowMs() + 60_000).toISOString();
     const old = (await create({ expiresAt: soon })).body;
     const kept = await g.admin('POST', `/keys/${old.id}/replacement`, { keepOldSeconds: 7_200 });

@@ -8,14 +8,14 @@ import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sql } from '../support/sql.ts';
 
-/** People who have left all their accounts are forgotten, unless somebody needs them. */
+/** Users who have left all their accounts are deleted, unless they are still needed. */
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 10, 20, 4);
 const LONG_AGO = new Date(NOW_MS - 31 * DAY_MS);
 const NEVER = new AbortController().signal;
 
-describe(`people who have left`, () => {
+describe(`users who have left all accounts`, () => {
   let stored: TestDatabase;
   let database: Database;
 
@@ -31,7 +31,7 @@ describe(`people who have left`, () => {
   const forget = () => createLeftUserStore(database).forgetLeftBefore(NOW_MS - 30 * DAY_MS, NOW_MS, NEVER);
   const members = () => createMembershipStore(database);
 
-  /** Somebody who was in both accounts and has left them. */
+  /** A user who was in both accounts and has left them. */
   async function leave(id: string, at: Date, accounts: readonly string[] = ['acct_a', 'acct_b']): Promise<void> {
     const refusal = await createUserStore(database).insert({
       id,
@@ -49,7 +49,7 @@ describe(`people who have left`, () => {
     return (await rows<{ id: string }>('select id from users order by id')).map(({ id }) => id);
   }
 
-  it('are forgotten a month later, with their sessions; who has come back, and who is in another account, stays', async () => {
+  it('are deleted a month later with their sessions, unless they returned or are in another account', async () => {
     await leave('usr_gone', LONG_AGO);
     await leave('usr_lately', new Date(NOW_MS - 29 * DAY_MS));
     await leave('usr_one_left', LONG_AGO, ['acct_a']);
@@ -63,7 +63,7 @@ values ('ses_1', 'usr_gone', '\\x01', now(), now(), now())`);
     assert.deepEqual(await rows('select from sessions'), []);
   });
 
-  it('stay as operators, if they are suspended, and while a key of theirs can be used', async () => {
+  it('are kept as operators, while suspended, and while a key of theirs is valid', async () => {
     await rows('delete from users');
     for (const id of ['usr_auditor', 'usr_suspended', 'usr_key', 'usr_old_keys']) await leave(id, LONG_AGO);
     await rows(`update users set operator_role = 'auditor' where id = 'usr_auditor'`);
@@ -80,7 +80,7 @@ values ('ses_1', 'usr_gone', '\\x01', now(), now(), now())`);
     assert.deepEqual(await left(), ['usr_auditor', 'usr_suspended']);
   });
 
-  it('are as many as a page and more, behind those who stay', async () => {
+  it('are deleted even if they are more than a page and come after kept ones', async () => {
     await rows('delete from users');
     const past = new Date(NOW_MS - 40 * DAY_MS).toISOString();
     await rows(`insert into users (id, name, sign_in_name, status, created_at, left_at, operator_role)
@@ -89,7 +89,7 @@ select 'usr_' || n, 'n', 'n' || n, 'active', now(), '${past}', case when n <= 25
     assert.equal((await left()).length, 250);
   });
 
-  it('have left when two accounts have removed them at once', async () => {
+  it('are recorded if two accounts remove a user at once', async () => {
     await rows('delete from users');
     await leave('usr_twice', LONG_AGO, []);
     await Promise.all(['acct_a', 'acct_b'].map((id) => members().remove(id, 'usr_twice', false, LONG_AGO, 'kept')));
@@ -97,8 +97,8 @@ select 'usr_' || n, 'n', 'n' || n, 'active', now(), '${past}', case when n <= 25
     assert.deepEqual(await left(), []);
   });
 
-  it('are found along an index, and their keys by another', async () => {
-    // As other tests have left it, an index may be fuller than its table, and another one look cheaper.
+  it('are found through an index, and their keys through another', async () => {
+    // Other tests may have left one index fuller than its table, which makes another one look cheaper.
     await database.script('reindex table api_keys');
     const plan = await sql<{ 'QUERY PLAN': string }>(database, `explain (costs off) ${forgetPage.text}`, [
       LONG_AGO,

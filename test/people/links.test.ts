@@ -13,7 +13,7 @@ describe(`one-time links`, () => {
   let owner: TestPerson;
   const clock = createTestClock('2026-11-20T12:00:00Z');
   let made = 0;
-  /** What attempts are counted by. */
+  /** The network that attempts are counted for. */
   let nowMs = 0;
 
   before(async () => {
@@ -21,7 +21,7 @@ describe(`one-time links`, () => {
     accountId = (await g.createAccount()).id;
     owner = await createPerson(g, { memberships: [{ accountId, role: 'owner' }] });
   });
-  // The failures of a test are forgotten when the next one begins.
+  // The limits of a test are reset before the next one.
   beforeEach(() => {
     nowMs += HOUR_MS;
   });
@@ -43,7 +43,7 @@ describe(`one-time links`, () => {
   const use = (body: object, headers = {}) => ask(g, 'POST', '/links/use', body, headers);
   const look = (token: string) => ask(g, 'POST', '/links/look', { token });
 
-  it('say what they are for, and nothing once they were used', async () => {
+  it('show their purpose until they are used', async () => {
     const { token, email, id } = await newUser();
     assert.deepEqual((await look(token)).body, {
       kind: 'first_sign_in',
@@ -60,7 +60,7 @@ describe(`one-time links`, () => {
     assert.equal((await use({ token, password: PASSWORD })).status, 404);
   });
 
-  it('are used once by two at the same time', async () => {
+  it('are used only once by two concurrent requests', async () => {
     const { token, email } = await newUser();
     const passwords = ['the first long password', 'the second long password'];
     const responses = await Promise.all(passwords.map((password) => use({ token, password })));
@@ -75,7 +75,7 @@ describe(`one-time links`, () => {
     );
   });
 
-  it('are not used up by a password that the rules do not allow', async () => {
+  it('are not used up by a password that the rules refuse', async () => {
     const { token, email } = await newUser();
     for (const password of ['short', email]) {
       assert.equal((await use({ token, password })).status, 400);
@@ -99,7 +99,7 @@ describe(`one-time links`, () => {
     await signIn(g, { email: person.email, password: PASSWORD });
   });
 
-  it('are void if the user was suspended or deleted, or has set a password otherwise', async () => {
+  it('are void if the user was suspended or deleted, or has set a password by other means', async () => {
     const [suspended, deleted] = [await newUser(), await newUser()];
     await g.admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' });
     await g.admin('DELETE', `/users/${deleted.id}`);
@@ -112,7 +112,7 @@ describe(`one-time links`, () => {
     assert.equal(noLink.status, 409);
   });
 
-  it('made by an operator work for as long as that person is one', async () => {
+  it('created by an operator are valid while that user is one', async () => {
     const operator = await createPerson(g, { operatorRole: 'operator' });
     const authorization = `Bearer ${g.localToken}`;
     const change = async (body: object) =>
@@ -130,7 +130,7 @@ describe(`one-time links`, () => {
     assert.equal((await use({ token, password: PASSWORD })).status, 404);
   });
 
-  it('are in the change log if they were used by somebody who is suspended meanwhile', async () => {
+  it('are recorded in the audit log if their user is suspended meanwhile', async () => {
     const { id, token } = await newUser();
     const begin = g.observed.statement('sessions.note-sign-in');
     begin.hold();
@@ -177,7 +177,7 @@ describe(`one-time links`, () => {
     assert.equal((await look(second)).status, 200);
   });
 
-  it('ask somebody who has a user already to sign in', async () => {
+  it('ask an existing user to sign in', async () => {
     const person = await createPerson(g);
     const token = await invite({ email: person.email });
     const refused = await use({ token, name: 'Lin again', password: PASSWORD });
@@ -185,7 +185,7 @@ describe(`one-time links`, () => {
     assert.equal((await use({ token }, person.headers)).status, 201);
   });
 
-  it('make two users of one name at the same time no more than one', async () => {
+  it('create only one of two concurrent users with the same name', async () => {
     const tokens = [await invite({}), await invite({})];
     const responses = await Promise.all(tokens.map((token) => use({ token, name: 'Same Name', password: PASSWORD })));
     assert.deepEqual(responses.map(({ status }) => status).toSorted(), [201, 409]);
@@ -193,15 +193,15 @@ describe(`one-time links`, () => {
     assert.equal((await use({ token: free, name: 'Other Name', password: PASSWORD })).status, 201);
   });
 
-  it('that are no links are nothing', async () => {
+  it('that do not exist are not found', async () => {
     for (const token of ['', 'x', 'a'.repeat(43), 'a'.repeat(201)]) {
       const { status } = await look(token);
       assert.equal(status, token.length > 200 ? 400 : 404);
     }
   });
 
-  it('that are no links are refused after twenty attempts, without a look at the database', async () => {
-    // Those of the tests before are repaid.
+  it('that do not exist are refused after twenty attempts, without a database query', async () => {
+    // Resets the limits used by earlier tests.
     nowMs += HOUR_MS;
     const { token } = await newUser();
     const guess = async () => (await look('a'.repeat(43))).status;

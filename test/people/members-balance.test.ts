@@ -20,8 +20,8 @@ import { ask, createPerson, type TestPerson } from '../support/people.ts';
 import { until } from '../support/until.ts';
 
 /**
- * Members read the balance with their keys, unless the account hides it (docs/account-api.md). If it does, nothing that a member
- * may ask for has it: the balance begins with digits that stand in no other figure.
+ * Members can read the balance with their keys unless the account hides it (docs/account-api.md). Then no response to a member contains it:
+ * the balance begins with digits that occur in no other figure.
  */
 
 const BALANCE_YUAN = '73512468.13579';
@@ -37,11 +37,11 @@ const chat = calls.find(({ work }) => work === 'chat')!;
 const accountRows = accountTable({} as AccountParts);
 const peopleRows = peopleTable({} as PeopleParts);
 
-describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
+describe(`the balance for members`, { timeout: 300_000 }, () => {
   const clock = createTestClock('2026-11-20T04:00:00Z');
   let stored: TestDatabase;
   let g: TestGateway;
-  /** Serves the same database. */
+  /** Uses the same database. */
   let other: TestGateway;
   let accountId: string;
   let owner: TestPerson;
@@ -77,7 +77,7 @@ describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
     assert.deepEqual([set.status, set.body.membersSeeBalance], [200, membersSeeBalance]);
   }
 
-  /** Whether a call says what is left, on a node. */
+  /** Whether a call's response mentions the balance, on one node. */
   async function isShown(node: TestGateway, key: string): Promise<boolean> {
     const response = await askAddress(node.url, chat, key);
     assert.equal(response.status, 200, response.text);
@@ -92,7 +92,7 @@ describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
 
   const nameOf = ({ method, path }: Address): string => `${method} ${path}`;
 
-  it('a key of a member reads the balance that it spends from, if nothing else is said', async () => {
+  it('a member’s key reads the balance by default', async () => {
     const key = await keyOf(lin.id);
     for (const address of balances) {
       const response = await askAddress(g.url, address, key);
@@ -103,7 +103,7 @@ describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
     assert.match(response.headers[AVAILABLE] ?? '', CANARY);
   });
 
-  it('if the account hides it, a key of a member reads what its smallest budget leaves, and one without budgets 0', async () => {
+  it('if hidden, a member’s key reads the smallest remaining budget, or 0 without budgets', async () => {
     await setByOwner(false);
     const plain = await keyOf(lin.id);
     const limited = await keyOf(lin.id, { dailyCalls: 50 });
@@ -126,7 +126,7 @@ describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
       assert.match((await askAddress(g.url, address, wholeKey)).text, CANARY);
       assert.match((await askAddress(g.url, address, await keyOf(owner.id))).text, CANARY);
     }
-    // A budget that is used up leaves nothing, and the next week it is there again.
+    // A used-up budget leaves nothing; it is available again in the next week.
     const small = await keyOf(lin.id, { weeklySpendCapYuan: '0.00002', totalSpendCapYuan: '5' });
     assert.equal((await askAddress(g.url, chat, small)).status, 200);
     assert.deepEqual(await read(balances[0]!, small), { is_active: false, balance: 0, unit: 'CNY' });
@@ -134,7 +134,7 @@ describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
     assert.deepEqual(await read(balances[0]!, small), { is_active: true, balance: 0.00002, unit: 'CNY' });
   });
 
-  it('then nothing that a key or a session of a member may ask for has it, whatever comes of it', async () => {
+  it('if hidden, no response to a member’s key or session contains it, including errors', async () => {
     await setByOwner(false);
     const key = await keyOf(lin.id);
     for (const address of addresses) assertHidden(await askAddress(g.url, address, key), nameOf(address));
@@ -174,7 +174,7 @@ describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
     assertHidden(call, 'an own call');
   });
 
-  it('an account without money refuses a member’s call, and does not say how much it owes', async () => {
+  it('an account without money refuses a member’s call without revealing the debt', async () => {
     await setByOwner(false);
     const key = await keyOf(lin.id, { totalSpendCapYuan: '5' });
     const owed = { amountYuan: '-99999999', memo: 'all of it' };
@@ -191,7 +191,7 @@ describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
     await g.admin('POST', `/accounts/${accountId}/adjustments`, { amountYuan: '99999999', memo: 'back' });
   });
 
-  it('a change of the setting or of a role reaches every node, and no call looks it up', async () => {
+  it('a change of the setting or a role reaches every node without lookups per call', async () => {
     await setByOwner(true);
     const mo = await createPerson(g, { name: 'Mo', memberships: [{ accountId, role: 'member' }] });
     const key = await keyOf(mo.id);
@@ -224,7 +224,7 @@ describe(`what members learn of the balance`, { timeout: 300_000 }, () => {
     await becomes(false); // a user who is gone does not
   });
 
-  it('owners and operators set it, and nobody else', async () => {
+  it('only owners and operators can change the setting', async () => {
     for (const headers of [lin.headers, { authorization: `Bearer ${await keyOf(lin.id)}` }]) {
       assert.equal((await ask(g, 'PATCH', '/account', { membersSeeBalance: true }, headers)).status, 403);
     }

@@ -10,7 +10,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, tokenOf } from '../support/people.ts';
 import { sql } from '../support/sql.ts';
 
-describe(`the people of an account`, () => {
+describe(`the members of an account`, () => {
   let g: TestGateway;
 
   before(async () => {
@@ -18,7 +18,6 @@ describe(`the people of an account`, () => {
   });
   after(() => g.stop());
 
-  /** An account with two owners and a member. */
   async function createTeam() {
     const { id: accountId, key } = await g.createAccount();
     const owner = await createPerson(g, { name: 'Owner', memberships: [{ accountId, role: 'owner' }] });
@@ -27,7 +26,7 @@ describe(`the people of an account`, () => {
     return { accountId, key, owner, second, member };
   }
 
-  it('are listed and changed by its owners, and by nobody else', async () => {
+  it('are listed and changed only by owners', async () => {
     const { owner, member } = await createTeam();
     const other = await createTeam();
     const { body } = await ask(g, 'GET', '/members', undefined, owner.headers);
@@ -45,7 +44,7 @@ describe(`the people of an account`, () => {
     assert.equal((await ask(g, 'GET', '/members', undefined, member.headers)).status, 200);
   });
 
-  it('lose it at once', async () => {
+  it('lose access immediately', async () => {
     const { owner, member } = await createTeam();
     assert.equal((await ask(g, 'GET', '/account', undefined, member.headers)).status, 200);
     assert.equal((await ask(g, 'DELETE', `/members/${member.id}`, undefined, owner.headers)).status, 204);
@@ -53,7 +52,7 @@ describe(`the people of an account`, () => {
     assert.equal((await ask(g, 'GET', '/session', undefined, member.headers)).status, 200);
   });
 
-  it('always have an owner, also if two leave at once', async () => {
+  it('always include an owner, even if two leave at once', async () => {
     const { owner, second } = await createTeam();
     const responses = await Promise.all([
       ask(g, 'PATCH', `/members/${owner.id}`, { role: 'member' }, owner.headers),
@@ -63,7 +62,7 @@ describe(`the people of an account`, () => {
     assert.equal(responses.find(({ status }) => status >= 400)!.status, 409);
   });
 
-  it('keep an owner who can sign in', async () => {
+  it('include an owner who can sign in', async () => {
     const { owner, second } = await createTeam();
     assert.equal((await g.admin('PATCH', `/users/${second.id}`, { status: 'suspended' })).status, 200);
     const leave = () => ask(g, 'DELETE', `/members/${owner.id}`, undefined, owner.headers);
@@ -74,7 +73,7 @@ describe(`the people of an account`, () => {
     assert.equal((await leave()).status, 409);
   });
 
-  it('are invited by owners for as long as these are owners', async () => {
+  it('are invited by links that are valid while their creators are owners', async () => {
     const { accountId, owner, second } = await createTeam();
     const stranger = await createPerson(g);
     const made = await ask(g, 'POST', '/invitations', { role: 'owner' }, second.headers);
@@ -106,7 +105,7 @@ describe(`the people of an account`, () => {
     assert.ok(!JSON.stringify(body).includes('Back'));
   });
 
-  it('are not made owners by an invitation of their own once the role is gone', async () => {
+  it('do not become owners again through their own invitation after losing the role', async () => {
     const { accountId, second } = await createTeam();
     const links = createLinkStore(g.database.lane('admin'));
     const tokenHash = Buffer.alloc(32, 9);
@@ -126,7 +125,7 @@ describe(`the people of an account`, () => {
     assert.equal(await links.use(tokenHash, { userId: second.id }, at), 'void');
   });
 
-  it('are invited until the invitation is taken back', async () => {
+  it('are invited until the invitation is revoked', async () => {
     const { owner } = await createTeam();
     const other = await createTeam();
     const made = await ask(g, 'POST', '/invitations', { email: 'x@people.example', role: 'owner' }, owner.headers);
@@ -156,7 +155,7 @@ describe(`the people of an account`, () => {
     assert.equal((await ask(g, 'POST', '/links/look', { token: tokenOf(made.body.link) })).status, 404);
   });
 
-  it('are invited by at most fifty links at a time', async () => {
+  it('have at most fifty open invitations', async () => {
     const { owner } = await createTeam();
     const invite = async () => (await ask(g, 'POST', '/invitations', {}, owner.headers)).status;
     const statuses = await Promise.all(Array.from({ length: 52 }, invite));
@@ -166,12 +165,12 @@ describe(`the people of an account`, () => {
     );
   });
 
-  it('are invited by at most two hundred links a day, however soon these are used', async () => {
+  it('get at most two hundred invitations a day, even if they are used at once', async () => {
     const { owner } = await createTeam();
     const invite = () => ask(g, 'POST', '/invitations', {}, owner.headers);
     const made = await invite();
     await sql(g.database, 'update user_links set used_at = created_at');
-    // As many more as it, but for the last one.
+    // Creates further links, up to the limit minus one.
     await sql(
       g.database,
       `insert into user_links select (json_populate_record(l, json_build_object(
@@ -183,7 +182,7 @@ describe(`the people of an account`, () => {
     await sql(g.database, 'update user_links set used_at = created_at');
     const beyond = await invite();
     assert.deepEqual([beyond.status, beyond.body.error.code], [409, 'conflict_error']);
-    assert.match(beyond.body.error.message, /^200 invitations were made/);
+    assert.match(beyond.body.error.message, /^200 invitations were created/);
     assert.equal((await ask(g, 'GET', '/invitations', undefined, owner.headers)).body.data.length, 0);
   });
 });
@@ -196,7 +195,7 @@ describe(`users and operators`, () => {
   });
   after(() => g.stop());
 
-  it('cannot all be taken away by operators, but by a token', async () => {
+  it('cannot all be removed by operators, but by a token', async () => {
     const operators = [
       await createPerson(g, { operatorRole: 'operator' }),
       await createPerson(g, { operatorRole: 'operator' }),
@@ -204,7 +203,7 @@ describe(`users and operators`, () => {
     const demote = (i: 0 | 1) =>
       ask(g, 'PATCH', `/admin/v1/users/${operators[i].id}`, { operatorRole: 'auditor' }, operators[1 - i]!.headers);
     const responses = await Promise.all([demote(0), demote(1)]);
-    // The second one is no operator any more, or would be the last one that is taken away.
+    // The second one is no longer an operator, or would remove the last one.
     assert.equal(responses.filter(({ status }) => status === 200).length, 1, JSON.stringify(responses));
     const left = operators[responses[0]!.status === 200 ? 1 : 0];
     const path = `/admin/v1/users/${left.id}`;
@@ -215,7 +214,7 @@ describe(`users and operators`, () => {
     assert.equal((await ask(g, 'GET', '/session', undefined, left.headers)).status, 401);
   });
 
-  it('are found by what they sign in with, a part of their names, and whether they are operators', async () => {
+  it('are found by sign-in name, part of their name, and operator role', async () => {
     const operator = await createPerson(g, { operatorRole: 'operator', name: 'Zhou the operator' });
     const found = async (query: string) => {
       const { body } = await g.admin('GET', `/users?${query}`);
@@ -228,12 +227,12 @@ describe(`users and operators`, () => {
     assert.equal((await g.admin('GET', '/users?search=a&operators=true')).status, 400);
   });
 
-  it('have one sign-in name each, in any case', async () => {
+  it('have unique sign-in names, regardless of case', async () => {
     const first = await createPerson(g);
     const again = await g.admin('POST', '/users', { name: 'Lin', email: first.email.toUpperCase() });
     assert.equal(again.status, 409);
     assert.equal((await g.admin('POST', '/users', { name: 'lin@people.example' })).status, 400);
-    // An @ of another width is the same one in what people sign in with.
+    // A fullwidth @ folds to the same sign-in name.
     for (const name of ['victim\uff20people.example', 'victim\ufe6bpeople.example']) {
       assert.equal((await g.admin('POST', '/users', { name })).status, 400, name);
       const named = await g.admin('POST', '/users', { name: `Plain ${name.length}${name.codePointAt(6)}` });
@@ -248,7 +247,7 @@ describe(`users and operators`, () => {
     assert.deepEqual([changed.status, changed.body.email, changed.body.name], [200, 'free@people.example', 'Free']);
   });
 
-  it('end their sessions when an operator says so', async () => {
+  it('are signed out by an operator', async () => {
     const person = await createPerson(g);
     const { body } = await g.admin('GET', `/users/${person.id}/sessions`);
     assert.equal(body.data.length, 1);
@@ -265,7 +264,7 @@ describe(`memberships`, () => {
   });
   after(() => stored.remove());
 
-  it('are at most two hundred of an account, and fifty of a person', async () => {
+  it('are limited to two hundred per account and fifty per user', async () => {
     const { database } = stored;
     await database.script(`insert into accounts (id, name, verified, status, created_at, updated_at)
 select 'acct_' || i, 'a', true, 'active', now(), now() from generate_series(1, 52) i;
@@ -281,14 +280,14 @@ union all select 'usr_201', 'acct_' || i, 'member', now() from generate_series(1
       [...(await Promise.all([add('usr_1', 'acct_51'), add('usr_201', 'acct_51')]))].sort(),
       ['account_full', null].sort(),
     );
-    // The fiftieth, or one too many if the race was won by this person.
+    // The fiftieth, or one too many, depending on the race.
     await add('usr_201', 'acct_50');
     assert.equal(await add('usr_201', 'acct_52'), 'user_full');
     assert.equal(await add('usr_nobody', 'acct_1'), 'no_user');
     assert.equal(await add('usr_1', 'acct_none'), 'no_account');
   });
 
-  it('are made with their user, or neither is', async () => {
+  it('are created together with their user, or not at all', async () => {
     const users = createUserStore(stored.database);
     const id = createIds(systemClock).next('usr');
     const refusal = await users.insert({

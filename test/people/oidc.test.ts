@@ -39,7 +39,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     provider.signsWrong = false;
   });
 
-  /** A request that a browser makes of itself, by an address of the gateway's public URL or a path. */
+  /** A request that a browser makes by itself, to a path or address of the public URL. */
   async function visit(address: string, cookies: readonly string[] = []) {
     const response = await fetch(address.replace(PUBLIC_URL, g.url).replace(/^\//, `${g.url}/`), {
       redirect: 'manual',
@@ -58,7 +58,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     'sec-fetch-site': 'same-origin',
   });
 
-  /** Lets somebody sign in at the provider, and returns where that sends the browser. */
+  /** Signs somebody in at the provider; returns where it redirects the browser. */
   async function atProvider(url: string, claims: object = {}): Promise<string> {
     provider.claims = { sub: `subject-${++subjects}`, ...claims };
     const { status, location } = await visit(url);
@@ -79,7 +79,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     return sessionIn(done.set);
   }
 
-  /** The error that the console gets of a sign-in. */
+  /** The error code that the console receives. */
   async function refused(claims: object, flow?: { url: string; cookie: string }, more: readonly string[] = []) {
     const { url, cookie } = flow ?? (await begin());
     const done = await visit(await atProvider(url, claims), [cookie, ...more]);
@@ -90,7 +90,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
 
   const who = (headers: Record<string, string>) => ask(g, 'GET', '/session', undefined, headers);
 
-  /** A person who was invited, and has accepted by the provider. */
+  /** A user who was invited and has accepted through the provider. */
   async function invited(subject: string, claims: object = {}) {
     const account = await g.createAccount();
     const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
@@ -101,7 +101,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     return { account, headers: sessionIn(done.set), token: tokenOf(invitation.body.link) };
   }
 
-  it('lists the providers, and sends to one with state, nonce and PKCE', async () => {
+  it('lists the providers and redirects with state, nonce and PKCE', async () => {
     const { body } = await ask(g, 'GET', '/oidc');
     assert.deepEqual(body.data, [
       { name: 'company', displayName: 'Company' },
@@ -125,7 +125,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     for (const secret of [state, nonce, code_challenge]) assert.match(secret!, /^[\w-]{43}$/);
   });
 
-  it('makes the user of an invitation, who then signs in without one', async () => {
+  it('creates the user of an invitation, who can then sign in without one', async () => {
     const { account, headers, token } = await invited('ada', { email: 'ada@company.example', email_verified: true });
     const [{ sentence }] = (await g.admin('GET', '/changes?action=links.use&limit=1')).body.data;
     assertReviewed('people GET /oidc/:id/callback, a link', sentence);
@@ -141,7 +141,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     assert.equal(used.status, 404);
   });
 
-  it('lets a user sign in for the first time, and accept an invitation later', async () => {
+  it('works with a first sign-in link, and later with an invitation', async () => {
     const made = await g.admin('POST', '/users', { name: 'First', email: 'first@company.example' });
     const flow = await begin({ token: tokenOf(made.body.link) });
     const done = await visit(await atProvider(flow.url, { sub: 'first' }), [flow.cookie]);
@@ -154,24 +154,24 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     await visit(await atProvider(second.url, { sub: 'first' }), [second.cookie]);
     const { body } = await who(sessionIn(done.set));
     assert.equal(body.memberships[0].accountId, account.id);
-    // A link that sets a password does nothing else.
+    // A password link has no other use.
     const person = await createPerson(g);
     const reset = await g.admin('POST', `/users/${person.id}/links`);
     const token = tokenOf(reset.body.link);
     assert.equal((await ask(g, 'POST', '/oidc/company/flows', { token })).status, 422);
   });
 
-  it('refuses whoever was not invited, whatever address the provider has verified', async () => {
+  it('refuses users who were not invited, whatever verified address they have', async () => {
     const person = await createPerson(g, { operatorRole: 'operator' });
     const claims = { email: person.email, email_verified: true };
     assert.equal(await refused(claims), 'not_invited');
-    // Nor does an invitation make somebody that person.
+    // An invitation to that address does not make somebody that user.
     const account = await g.createAccount();
     const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
     const invitation = await ask(g, 'POST', '/invitations', { role: 'member' }, owner.headers);
     const token = tokenOf(invitation.body.link);
     assert.equal(await refused(claims, await begin({ token })), 'name_taken');
-    // It still works.
+    // The invitation is still valid.
     assert.equal((await ask(g, 'POST', '/links/look', { token })).status, 200);
   });
 
@@ -182,14 +182,14 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     assert.equal(await refused({ sub: 'suspended' }), 'suspended');
   });
 
-  it('is added by whoever has signed in and knows the password, and is removed again', async () => {
+  it('can be added by a signed-in user with the password, and removed again', async () => {
     const person = await createPerson(g);
     const attach = (body: object, headers: Record<string, string> = person.headers) =>
       ask(g, 'POST', '/oidc/company/flows', { attach: true, ...body }, headers);
     assert.equal((await attach({}, {})).status, 401);
     assert.equal((await attach({})).status, 400);
     assert.equal((await attach({ currentPassword: 'a wrong password' })).status, 403);
-    // The page of another site adds nothing to its victim.
+    // A page of another site cannot add one to its victim.
     const foreign = await attach(
       { currentPassword: person.password },
       { ...person.headers, 'sec-fetch-site': 'cross-site' },
@@ -211,7 +211,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
       [{ name: 'company', issuer: provider.issuer, subject: 'added' }],
     );
     const other = await createPerson(g);
-    // Nobody else's, and not without being signed in.
+    // Not those of others, and not without a session.
     const taken = await begin({ attach: true, currentPassword: other.password }, other.headers);
     assert.equal(await refused({ sub: 'added' }, taken, [other.headers.cookie]), 'identity_taken');
     const left = await begin({ attach: true, currentPassword: other.password }, other.headers);
@@ -222,32 +222,32 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     assert.equal(await refused({ sub: 'added' }), 'not_invited');
   });
 
-  it('is a new sign-in for what opens everything if the provider says when it was', async () => {
+  it('counts as a recent sign-in if the provider reports its time', async () => {
     const person = await createPerson(g, { operatorRole: 'operator' });
     const flow = await begin({ attach: true, currentPassword: person.password }, person.headers);
     await visit(await atProvider(flow.url, { sub: 'olga' }), [flow.cookie, person.headers.cookie]);
     const exported = async (headers: PersonHeaders) =>
       (await fetch(`${g.url}/admin/v1/export`, { method: 'POST', headers })).status;
     const seconds = (ago: number): number => Math.floor(clock.nowMs() / 1_000) - ago;
-    // A provider that still knows the browser has asked nobody.
+    // A provider with a session has not asked the user again.
     assert.equal(await exported(await signInAs({ sub: 'olga' })), 403);
     assert.equal(await exported(await signInAs({ sub: 'olga', auth_time: seconds(3_600) })), 403);
     const asked = new URL((await begin({ again: true })).url).searchParams;
     assert.deepEqual([asked.get('prompt'), asked.get('max_age')], ['login', '0']);
     const anew = await signInAs({ sub: 'olga', auth_time: seconds(0) });
     assert.equal(await exported(anew), 200);
-    // A clock that is fast makes it new for no longer.
+    // A fast clock does not make it recent for longer.
     const future = await signInAs({ sub: 'olga', auth_time: seconds(-86_400) });
     assert.equal(await exported(future), 200);
     clock.advance(300_000);
     assert.deepEqual([await exported(anew), await exported(future)], [403, 403]);
-    // Nor does an old session add a way to sign in to an operator who has no password.
+    // An old session cannot add an identity to an operator without a password.
     await sql(g.database, 'update users set password_hash = null where id = $1', [person.id]);
     const attached = await ask(g, 'POST', '/oidc/company/flows', { attach: true }, future);
     assert.deepEqual([attached.status, attached.body.error.code], [403, 'sign_in_again']);
   });
 
-  it('keeps the last way to sign in, of two that go at once too', async () => {
+  it('keeps the last sign-in method, even with concurrent removals', async () => {
     const { headers } = await invited('last');
     const flow = await begin({ attach: true }, headers);
     await visit(await atProvider(flow.url, { sub: 'last, too' }), [flow.cookie, headers.cookie]);
@@ -258,7 +258,7 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     assert.deepEqual(removed.map(({ status }) => status).toSorted(), [204, 409]);
   });
 
-  it('is completed once, by the browser that has begun it, in time', async () => {
+  it('is completed once, by the browser that began it, and in time', async () => {
     await invited('once');
     const [mine, other] = [await begin(), await begin()];
     const location = await atProvider(mine.url, { sub: 'once' });
@@ -295,13 +295,13 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     });
   }
 
-  it('refuses a token whose signature is wrong', async () => {
+  it('refuses a token with a wrong signature', async () => {
     await invited('signed');
     provider.signsWrong = true;
     assert.equal(await refused({ sub: 'signed' }), 'provider_answer_invalid');
   });
 
-  it('refuses responds that are endless, lead elsewhere, or are none', async () => {
+  it('refuses endless, redirecting and invalid responses', async () => {
     let led = 0;
     provider.mischief.set('/elsewhere', (_request, response) => {
       led += 1;
@@ -333,21 +333,21 @@ describe(`sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     assert.equal((await visit(callback, [denied.cookie])).location, '/console#/sign-in?error=provider_refused');
   });
 
-  it('says that a provider is silent, and asks it again the next time', async () => {
+  it('reports a silent provider, and tries again the next time', async () => {
     const start = (name: string) => ask(g, 'POST', `/oidc/${name}/flows`, {});
     const first = await start('silent');
     assert.deepEqual([first.status, first.body.error.code], [502, 'provider_unavailable']);
     assert.deepEqual(first.headers.getSetCookie(), []);
     silent.mischief.clear();
     assert.equal((await start('silent')).status, 201);
-    // What it has said is kept.
+    // Its discovery document is cached.
     const asked = silent.requests.get('/.well-known/openid-configuration');
     assert.equal((await start('silent')).status, 201);
     assert.equal(silent.requests.get('/.well-known/openid-configuration'), asked);
     assert.equal((await start('nobody')).status, 404);
   });
 
-  it('sends nobody elsewhere', async () => {
+  it('redirects only to the console', async () => {
     for (const address of ['https://evil.example/console', '//evil.example', '/admin/v1/users']) {
       const response = await ask(g, 'POST', '/oidc/company/flows', { returnTo: address });
       assert.equal(response.status, 400, address);

@@ -7,7 +7,7 @@ import { chatStream, chatUsage, liveResponse } from '../support/provider.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
-/** What operators look for and switch: suspended accounts, keys that somebody pasted. */
+/** Suspending accounts, and finding keys and calls. */
 
 const CALL_NANO = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -23,7 +23,7 @@ describe(`operators`, { timeout: 60_000 }, () => {
   const change = (id: string, body: object) => g.admin('PATCH', `/accounts/${id}`, body);
   const search = (body: object) => g.admin('POST', '/keys/search', body);
 
-  it('suspend an account: what is in flight ends and is charged, what is new is refused, the keys stay', async () => {
+  it('suspend an account: calls in flight end and are charged, new ones are refused, keys are kept', async () => {
     const account = await g.createAccount();
     const live = liveResponse();
     const { respond } = g.provider;
@@ -47,7 +47,7 @@ describe(`operators`, { timeout: 60_000 }, () => {
     assert.equal((await account.endedCall()).status, 'succeeded');
     await assertSpent(account, CALL_NANO);
 
-    // Another change keeps status and reason; a reason belongs to a status.
+    // Other changes keep status and reason; a reason belongs to a status.
     assert.equal((await change(account.id, { name: 'renamed' })).body.statusReason, 'invoice 7 is not paid');
     const alone = await change(account.id, { statusReason: 'why' });
     assert.deepEqual([alone.status, alone.body.error.param], [400, 'statusReason']);
@@ -59,7 +59,7 @@ describe(`operators`, { timeout: 60_000 }, () => {
     assert.deepEqual([data.length, data[0].revokedAt], [1, null]);
   });
 
-  it('find a key that somebody pasted, whose it is, and when it was used last; never the key itself', async () => {
+  it('find a pasted key with its owner and last use, never the key itself', async () => {
     const account = await g.createAccount();
     await change(account.id, { name: 'Finder', status: 'active', statusReason: 'looked at' });
     await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 9 });
@@ -105,7 +105,7 @@ describe(`operators`, { timeout: 60_000 }, () => {
     assert.equal((await search({ key: old.body.key })).body.data[0].status, 'expired');
   });
 
-  it('get an empty list for a key that nobody has, and no echo of one that is mistyped', async () => {
+  it('get an empty list for an unknown key, and an error without the key for a mistyped one', async () => {
     const unknown = createApiKey((bytes) => bytes.fill(7));
     assert.deepEqual((await search({ key: unknown })).body, { data: [], nextCursor: null });
     const typo = `${unknown.slice(0, -1)}${unknown.endsWith('a') ? 'b' : 'a'}`;
@@ -126,7 +126,7 @@ describe(`operators`, { timeout: 60_000 }, () => {
     }
   });
 
-  it('look a beginning up in an index', async () => {
+  it('find a prefix through an index', async () => {
     const plan = await sql<{ 'QUERY PLAN': string }>(
       g.database,
       `explain select id from api_keys k
@@ -135,7 +135,7 @@ where k.prefix collate "C" >= 'sk-fg-Ab' and k.prefix collate "C" < 'sk-fg-Ab' |
     assert.match(plan.map((row) => row['QUERY PLAN']).join('\n'), /api_keys_by_prefix/);
   });
 
-  it('see the calls in flight, whose they are, where they run and what they hold', async () => {
+  it('see calls in flight with account, route and reservation', async () => {
     const account = await g.createAccount();
     await change(account.id, { name: 'Busy' });
     const live = liveResponse();
@@ -190,7 +190,7 @@ where k.prefix collate "C" >= 'sk-fg-Ab' and k.prefix collate "C" < 'sk-fg-Ab' |
     assert.deepEqual((await list()).data, []);
   });
 
-  it('see the plans, how many have them, and what remains of one', async () => {
+  it('see plans with their subscriptions, and the remainder of one', async () => {
     const plans = async () => (await g.admin('GET', '/plans')).body.data;
     const remainder = async (id: string) => (await g.admin('GET', `/accounts/${id}/plan`)).body;
     const [before] = await plans();

@@ -5,11 +5,11 @@ import type { Bilingual } from '../../src/changes/change-facts.ts';
 export type { Bilingual };
 
 /**
- * The sentences of the change log, as somebody has read them: `change-sentences.md` has one for each change. What differs from run to
- * run (ids of calls, ends of codes and of keys, numbers behind names) is left out there.
+ * Compares sentences of the audit log with the reviewed ones in `change-sentences.md`. Omits what differs between runs: call ids, endings
+ * of codes and keys, numbers after names.
  */
 
-/** Changes that are made by tests of other files, because they need more than a gateway. */
+/** Changes made by tests in other files, because they need more than a gateway. */
 export const TOLD_ELSEWHERE = [
   'admin POST /calls/:id/resolution',
   'configuration reloaded',
@@ -31,7 +31,7 @@ const reviewed = new Map(
     }),
 );
 
-/** Fails unless a row of the log says what was reviewed for its change, and names no id but that of a call, which has no name. */
+/** Fails unless a row has the reviewed sentence of its change; sentences contain no ids except those of calls. */
 export function assertReviewed(change: string, sentence: Bilingual): void {
   const said = { en: withoutNumbers(sentence.en), zh: withoutNumbers(sentence.zh) };
   const line = `| ${change} | ${said.en} | ${said.zh} |`;
@@ -40,7 +40,7 @@ export function assertReviewed(change: string, sentence: Bilingual): void {
   assert.deepEqual(said, reviewed.get(change), `Read it, and set it in test/people/change-sentences.md:\n${line}`);
 }
 
-/** Fails if the reviewed file has sentences of changes that nobody makes. */
+/** Fails if the file contains sentences of changes that no test makes. */
 export function assertReviewedAll(changes: readonly string[]): void {
   assert.deepEqual([...reviewed.keys()].sort(), changes.toSorted());
 }

@@ -1,14 +1,14 @@
 import type { AccountNeed, AdminNeed } from '../../src/people/access.ts';
 
-/** Who asks in the walk over all addresses, and what becomes of each, written down without asking the code. */
+/** The actors of the walk over all endpoints, with the expected results, independent of the code. */
 
-/** What an actor may do: the whole of an API, or why not. */
+/** Rights of an actor: needs that it satisfies, or the status that refuses it. */
 export interface ExpectedAccess {
-  /** In the admin API: what it may do there, or the status that refuses everything. */
+  /** In the admin API. */
   readonly admin: readonly AdminNeed[] | 401 | 403;
-  /** In the account API of the first account. */
+  /** In the account API, for the first account. */
   readonly account: readonly AccountNeed[] | 401 | 403;
-  /** Where it names the first account: 404 for whoever has another one. */
+  /** When naming the first account: 404 for members of another one. */
   readonly named?: 404;
 }
 
@@ -40,7 +40,7 @@ export const ROLES = {
 
 export type RoleName = keyof typeof ROLES;
 
-/** Those who have signed in: addresses about oneself are theirs alone. */
+/** Signed-in users, who alone may use the endpoints for their own data. */
 export const SIGNED_IN: ReadonlySet<RoleName> = new Set<RoleName>([
   'an operator who signed in',
   'an auditor who signed in',
@@ -50,7 +50,7 @@ export const SIGNED_IN: ReadonlySet<RoleName> = new Set<RoleName>([
   'a member of another account',
 ]);
 
-/** The status that refuses a need, or `null` where the actor may. */
+/** The status that refuses a need; `null` if the actor may. */
 export function refusalOf<Need extends string>(allowed: readonly Need[] | 401 | 403, need: Need): 401 | 403 | null {
   if (typeof allowed === 'number') return allowed;
   return allowed.includes(need) ? null : 403;

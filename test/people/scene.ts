@@ -6,9 +6,8 @@ import { ask, createPerson, signIn } from '../support/people.ts';
 import { until } from '../support/until.ts';
 import type { RoleName } from './roles.ts';
 
-/** What a person, or an account, has: a key, and a call that was made with it. */
+/** A key of a user or account, and a call made with it. */
 export interface Owned {
-  /** Of the person or the account. */
   readonly id: string;
   readonly name: string;
   readonly keyId: string;
@@ -16,13 +15,13 @@ export interface Owned {
   readonly callId: string;
 }
 
-/** Two accounts, of which the first has two members, each with a key, a call and a refusal. */
+/** Two accounts; the first has two members, each with a key, a call and a refusal. */
 export interface Scene {
   readonly account: { readonly id: string; readonly name: string };
   readonly lin: Owned;
   readonly mo: Owned;
   readonly other: Owned;
-  /** Of the other account: a member, an invitation, and a webhook endpoint. */
+  /** Of the other account: a member, an invitation and a webhook endpoint. */
   readonly otherUserId: string;
   readonly otherInvitationId: string;
   readonly otherWebhookId: string;
@@ -146,7 +145,7 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
   };
 }
 
-/** A text like a key; whether it has the form of one makes no difference. */
+/** A text that resembles a key. */
 function unknownOf(key: string): string {
   return `${key.slice(0, -6)}abcdef`;
 }

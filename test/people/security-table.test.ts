@@ -16,11 +16,11 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import type { RoleName } from './roles.ts';
 import { peopleOfWalk, type Scene } from './scene.ts';
 
-/** That the tables of docs/security.md are true: what people see is asked for as each of them, what they cost is compared with the code. */
+/** Verifies the tables of docs/security.md: what people see, by requests of each role; what they cost, by the code's limits. */
 
 const document = readFileSync('docs/security.md', 'utf8');
 
-/** The cells of the rows of the table behind a heading. */
+/** The cells of the table under a heading. */
 function tableBehind(heading: string): string[][] {
   const lines = document
     .slice(document.indexOf(`### ${heading}\n`) + heading.length)
@@ -36,7 +36,7 @@ function tableBehind(heading: string): string[][] {
   );
 }
 
-/** Who stands in the columns, by the names of the walk over all addresses. */
+/** Roles of the columns, by their names in the walk over all endpoints. */
 const COLUMNS: Readonly<Record<string, RoleName>> = {
   visitor: 'no credential',
   member: 'a member',
@@ -69,7 +69,7 @@ describe('the table of what people see', () => {
         const text = await response.text();
         const isSeen = response.status === 200;
         assert.equal(isSeen, cell !== 'no', `${path} as ${role}: ${response.status} ${text.slice(0, 200)}`);
-        // Mo is another member of the account: what is somebody's own has nothing of his.
+        // Mo is another member of the account; a user's own data must contain nothing of his.
         const hasOthers = text.includes(scene.mo.keyId);
         if (cell === 'own') assert.equal(hasOthers, false, `${path} as ${role}`);
         assert.equal(text.includes(scene.other.keyId) && columns[i] !== 'auditor' && columns[i] !== 'operator', false);

@@ -19,7 +19,7 @@ describe(`sessions`, () => {
   });
   after(() => g.stop());
 
-  it('begin with an e-mail address in any case, or a name, and the password', async () => {
+  it('begin with an e-mail address or name, in any case, and the password', async () => {
     const person = await createPerson(g);
     const response = await ask(g, 'POST', '/sessions', {
       user: ` ${person.email.toUpperCase()}`,
@@ -50,7 +50,7 @@ describe(`sessions`, () => {
     }
   });
 
-  it('begin for nobody else, who all get the same response', async () => {
+  it('do not begin for anybody else; all failures get the same response', async () => {
     const person = await createPerson(g);
     const suspended = await createPerson(g);
     await g.admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' });
@@ -76,14 +76,14 @@ describe(`sessions`, () => {
     }
   });
 
-  it('begin for no name that the database cannot have', async () => {
+  it('do not begin for names that the database cannot store', async () => {
     for (const user of ['a zero\u0000byte', 'half a pair \ud800']) {
       const { status, body } = await ask(g, 'POST', '/sessions', { user, password: 'whatever it is' });
       assert.deepEqual([status, body.error.param], [400, 'user']);
     }
   });
 
-  it('are refused after too many attempts, for that person and network alone', async () => {
+  it('are refused after too many attempts, only for that user and network', async () => {
     const [person, other] = [await createPerson(g), await createPerson(g)];
     const wrong = { user: person.email, password: 'a wrong password' };
     const tried = [];
@@ -95,11 +95,11 @@ describe(`sessions`, () => {
     const seconds = Number(refused.headers.get('retry-after'));
     assert.ok(seconds >= 1 && seconds <= 30, `retry-after: ${seconds}`);
     await signIn(g, other);
-    // Whoever has signed in is not concerned.
+    // Signed-in users are not affected.
     assert.equal((await ask(g, 'GET', '/session', undefined, person.headers)).status, 200);
   });
 
-  it('are less than a token', async () => {
+  it('are overridden by a token', async () => {
     const operator = await createPerson(g, { operatorRole: 'operator' });
     const member = await createPerson(g);
     const wrongToken = { ...operator.headers, authorization: 'Bearer wrong' };
@@ -108,7 +108,7 @@ describe(`sessions`, () => {
     assert.equal((await ask(g, 'GET', '/admin/v1/accounts', undefined, both)).status, 200);
   });
 
-  it('change nothing for the page of another site', async () => {
+  it('change nothing for pages of other sites', async () => {
     const operator = await createPerson(g, { operatorRole: 'operator' });
     const { cookie } = operator.headers;
     const create = (headers: Record<string, string>) =>
@@ -117,7 +117,7 @@ describe(`sessions`, () => {
     assert.equal((await create({ origin: 'https://evil.example' })).status, 403);
     assert.equal((await create({ origin: g.url })).status, 201);
     assert.equal((await create({})).status, 201);
-    // A token is sent by no browser on its own.
+    // Browsers do not send tokens by themselves.
     const byToken = await ask(
       g,
       'POST',
@@ -126,7 +126,7 @@ describe(`sessions`, () => {
       { ...OPERATOR, 'sec-fetch-site': 'cross-site' },
     );
     assert.equal(byToken.status, 201);
-    // Nor does such a page sign its victim in as somebody else.
+    // A page of another site cannot sign its victim in as somebody else.
     const signedIn = await ask(
       g,
       'POST',
@@ -138,10 +138,10 @@ describe(`sessions`, () => {
     assert.equal(signedIn.headers.get('set-cookie'), null);
   });
 
-  it('end by signing out, here or everywhere', async () => {
+  it('end by signing out, from this browser or everywhere', async () => {
     const person = await createPerson(g);
     const second = await signIn(g, person);
-    // Lists are in the order of time.
+    // Lists are in time order.
     clock.advance(1);
     const third = await signIn(g, person);
     const who = (headers: Record<string, string>) => ask(g, 'GET', '/session', undefined, headers);
@@ -175,7 +175,7 @@ describe(`sessions`, () => {
     assert.equal((await ask(g, 'GET', '/session', undefined, other.headers)).status, 200);
   });
 
-  it('end with the password, but for the one that changes it', async () => {
+  it('end with a password change, except for the one that makes it', async () => {
     const person = await createPerson(g);
     const other = await signIn(g, person);
     const change = (body: object) => ask(g, 'PUT', '/password', body, person.headers);
@@ -191,7 +191,7 @@ describe(`sessions`, () => {
     await signIn(g, { email: person.email, password: next });
   });
 
-  it('end if nobody uses them, and at last in any case', async () => {
+  it('end after inactivity, and after their maximum time', async () => {
     const person = await createPerson(g);
     const who = async (headers: Record<string, string>) => (await ask(g, 'GET', '/session', undefined, headers)).status;
     clock.advance(7 * DAY_MS - 1);
@@ -207,7 +207,7 @@ describe(`sessions`, () => {
     assert.equal(await who(idle), 401);
   });
 
-  it('are at most fifty of a person', async () => {
+  it('are limited to fifty per user', async () => {
     const person = await createPerson(g);
     const times = () => ({ idleMs: DAY_MS, maxMs: DAY_MS });
     const store = createSessionStore(g.database, times);
@@ -227,7 +227,7 @@ describe(`sessions`, () => {
     assert.equal(body.data.length, 50);
   });
 
-  it('are refused at once on every node, whatever ends them', async () => {
+  it('are refused immediately on every node once they end', async () => {
     const database = g.stored.openAnother();
     await using node = await startGateway({
       stored: g.stored,
@@ -256,7 +256,7 @@ describe(`sessions`, () => {
     assert.equal(await there('/account', removed.headers), 403);
     await g.admin('PATCH', `/users/${removed.id}`, { operatorRole: null });
     assert.equal(await there('/admin/v1/users', removed.headers), 403);
-    // A trusted proxy says whether people come by https.
+    // A trusted proxy reports whether clients use https.
     const password = { user: removed.email, password: removed.password };
     const proxied = await ask(node, 'POST', '/sessions', password, { 'x-forwarded-proto': 'https' });
     assert.match(proxied.headers.get('set-cookie')!, /^__Host-.*; Secure$/);
@@ -264,7 +264,7 @@ describe(`sessions`, () => {
     assert.match(untrusted.headers.get('set-cookie')!, /^faregate_session=.*SameSite=Lax$/);
   });
 
-  it('have a name that is bound to the host if people come by https', async () => {
+  it('have a cookie name bound to the host if clients use https', async () => {
     const database = g.stored.openAnother();
     await using secure = await startGateway({
       stored: g.stored,
@@ -280,7 +280,7 @@ describe(`sessions`, () => {
     );
     const { cookie } = sessionOf(response);
     assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie })).status, 200);
-    // A neighbouring host can set the plain name only.
+    // A neighboring host can set only the plain name.
     const plain = cookie.replace('__Host-', '');
     assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie: plain })).status, 401);
     const made = await secure.admin('POST', '/users', { name: 'Linked', email: 'linked@people.example' });

@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, signIn, type TestPerson, tokenOf } from '../support/people.ts';
 
-/** Failures at once from one network, and how long until one more is allowed. */
+/** Allowed failures of a network at once, and the interval until the next one. */
 const BURST = 20;
 const EVERY_MS = 3_000;
 
-describe('a name to sign in with that somebody has already', { timeout: 120_000 }, () => {
+describe('a sign-in name that is taken', { timeout: 120_000 }, () => {
   let nowMs = 0;
   let g: TestGateway;
   let known: TestPerson;
@@ -18,7 +18,7 @@ describe('a name to sign in with that somebody has already', { timeout: 120_000 
   });
   after(() => g.stop());
 
-  it('is said so often by an invitation and no more, which goes on working, and others sign in meanwhile', async () => {
+  it('is reported a limited number of times by an invitation, which stays valid, while others sign in', async () => {
     const account = await g.createAccount();
     const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
     const invited = await ask(g, 'POST', '/invitations', { role: 'member' }, owner.headers);
@@ -33,7 +33,7 @@ describe('a name to sign in with that somebody has already', { timeout: 120_000 
     assert.equal(await use('Somebody new'), 201);
   });
 
-  it('is said so often to somebody who wants it, and no more', async () => {
+  it('is reported a limited number of times to a user who wants it', async () => {
     nowMs += BURST * EVERY_MS;
     const person = await createPerson(g);
     const change = (email: string) =>

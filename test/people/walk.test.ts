@@ -10,22 +10,22 @@ import { type ExpectedAccess, ROLES, type RoleName, refusalOf, SIGNED_IN } from 
 import { peopleOfWalk, type Scene } from './scene.ts';
 
 /**
- * Every address of the admin API and the account API as everybody. The addresses are those of the tables, so a new one is walked
- * too; what becomes of a request follows from what its row needs and from `roles.ts`. Allowed requests name what is not there, or
- * have a body that nothing takes, so that the walk changes nothing.
+ * Requests every endpoint of both APIs as every actor. Endpoints come from the tables, so new ones are included; the expected result
+ * follows from an endpoint's needs and `roles.ts`. Allowed requests name missing resources or have invalid bodies, so the walk changes
+ * nothing.
  */
 
 const NOWHERE = 'none_of_these';
 const WRONG_BODY = { nothingTakesThis: true };
 
-/** The resources of others that the `:id` of an address of the account API could name. A new address has to be named here. */
+/** Resources of others that the `:id` of an account API endpoint could name. A new endpoint must be listed here. */
 const OTHERS: Readonly<Record<string, (scene: Scene) => { ofAccount: string; ofMember: string }>> = {
   '/keys/:id': ({ other, mo }) => ({ ofAccount: other.keyId, ofMember: mo.keyId }),
   '/keys/:id/replacement': ({ other, mo }) => ({ ofAccount: other.keyId, ofMember: mo.keyId }),
-  // Whoever may change members may change all of the account.
+  // Whoever may change members may change everything in the account.
   '/members/:id': ({ otherUserId }) => ({ ofAccount: otherUserId, ofMember: otherUserId }),
   '/invitations/:id': ({ otherInvitationId }) => ({ ofAccount: otherInvitationId, ofMember: otherInvitationId }),
-  // They belong to the account as a whole.
+  // These belong to the account as a whole.
   '/webhooks/:id': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
   '/webhooks/:id/test': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
   '/webhooks/:id/deliveries': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
@@ -33,13 +33,13 @@ const OTHERS: Readonly<Record<string, (scene: Scene) => { ofAccount: string; ofM
   '/calls/:id': ({ other, mo }) => ({ ofAccount: other.callId, ofMember: mo.callId }),
 };
 
-/** Bodies of addresses that look for what their id names once the body is read. */
+/** Bodies of endpoints that look up their `:id` after reading the body. */
 const BODIES: Readonly<Record<string, object>> = { '/members/:id': { role: 'member' } };
 
-/** What an address needs in its query to respond at all. */
+/** Required query parameters. */
 const QUERIES: Readonly<Record<string, string>> = { '/statement': 'month=2026-11' };
 
-/** Addresses that take neither an id nor a body, and may be asked all the same. */
+/** Endpoints with neither id nor body that may be called nevertheless. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['/audit', '/export']);
 
 const bodyOf = (schema: unknown): object | undefined => (schema === null ? undefined : WRONG_BODY);
@@ -49,13 +49,13 @@ const accountRows = accountTable({} as AccountParts);
 const peopleRows = peopleTable({} as PeopleParts);
 const roles = Object.entries(ROLES) as [RoleName, ExpectedAccess][];
 
-describe(`every address as everybody`, { timeout: 300_000 }, () => {
+describe(`every endpoint as every actor`, { timeout: 300_000 }, () => {
   let g: TestGateway;
   let scene: Scene;
-  /** As it is from then on. */
+  /** The state after the setup. */
   let stored: unknown;
   before(async () => {
-    // So fast that nobody who guesses is slowed down.
+    // The clock runs so fast that guesses are not throttled.
     let elapsedMs = 0;
     const monotonicMs = () => {
       elapsedMs += 10_000;
@@ -86,7 +86,7 @@ describe(`every address as everybody`, { timeout: 300_000 }, () => {
         const { status } = await ask(role, method, url, bodyOf(bodySchema));
         check(status, refusalOf(admin, needs), `${method} ${path}`);
       }
-      // Whoever may have a backup leaves a row that says so, and nothing else.
+      // An allowed export leaves an audit log row and nothing else.
       const taken = await sql(g.database, `delete from changes where action = 'export' returning id`);
       assert.equal(taken.length, refusalOf(admin, 'export') === null ? 1 : 0);
       assert.deepEqual(await contents(g), stored);
@@ -115,7 +115,7 @@ describe(`every address as everybody`, { timeout: 300_000 }, () => {
   }
 
   for (const [role] of roles) {
-    it(`addresses about oneself as ${role}`, async () => {
+    it(`endpoints for own data as ${role}`, async () => {
       for (const { method, path, needs, bodySchema } of peopleRows) {
         const isSignedIn = SIGNED_IN.has(role);
         if (isSignedIn && ENDS_SESSIONS.has(`${method} ${path}`)) continue;
@@ -127,7 +127,7 @@ describe(`every address as everybody`, { timeout: 300_000 }, () => {
     });
   }
 
-  it('a page of another site changes, starts and takes nothing in the name of whoever has signed in', async () => {
+  it('a page of another site can change, start and read nothing in a signed-in user’s name', async () => {
     const tables = [
       { prefix: '/admin/v1', rows: adminRows, role: 'an operator who signed in' },
       { prefix: '/account/v1', rows: accountRows, role: 'an owner' },
@@ -140,7 +140,7 @@ describe(`every address as everybody`, { timeout: 300_000 }, () => {
         const url = `${g.url}${prefix}${path.replace(':id', path.startsWith('/accounts/') ? accountId : scene.lin.keyId)}`;
         const body = bodyOf(bodySchema);
         if (method === 'GET') {
-          // A link does not say where it comes from. So nothing may follow from it.
+          // A link does not show its origin, so it must have no effect.
           assert.equal(isChange, false, path);
           await send(`${url}?${QUERIES[path] ?? ''}`, method, body, {
             cookie: cookie!,
@@ -166,7 +166,7 @@ describe(`every address as everybody`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('what belongs to others is not found, by whatever address it is named', async () => {
+  it('resources of others are not found at any endpoint', async () => {
     for (const { method, path, needs, bodySchema } of accountRows) {
       if (!path.includes(':id')) continue;
       const others = OTHERS[path];
@@ -192,7 +192,7 @@ describe(`every address as everybody`, { timeout: 300_000 }, () => {
     assert.deepEqual(await contents(g), stored);
   });
 
-  it('lists have nothing of others', async () => {
+  it('lists contain nothing of others', async () => {
     const { other, mo, lin } = scene;
     await until(async () => (await ask('a key of a member', 'GET', '/account/v1/usage')).text.includes('"calls":1'));
     const texts = new Map<RoleName, string>();
@@ -219,13 +219,13 @@ describe(`every address as everybody`, { timeout: 300_000 }, () => {
   });
 });
 
-/** Whoever is known but has not signed in is refused as such. */
+/** The refusal of an actor who is known but has not signed in. */
 function refusalOfStranger(role: RoleName): 401 | 403 {
   const { admin, account }: ExpectedAccess = ROLES[role];
   return admin === 401 && account === 401 ? 401 : 403;
 }
 
-/** These would change something as whoever may use them. */
+/** Endpoints that would change something for every allowed actor. */
 const ENDS_SESSIONS: ReadonlySet<string> = new Set(['DELETE /session', 'DELETE /sessions']);
 
 /** Everything that the walk could change. */
@@ -242,7 +242,7 @@ and c.relnamespace = current_schema()::regnamespace order by c.relname`,
   return sql(g.database, `${texts.join(' union all ')} order by name`);
 }
 
-/** Written beside requests. */
+/** Tables written in the background. */
 const ALIVE: ReadonlySet<string> = new Set([
   'nodes',
   'key_uses',

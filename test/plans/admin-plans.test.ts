@@ -131,7 +131,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     for (const startsAt of [undefined, first.startsAt, later(first.endsAt, -1 / DAY_MS), later(first.startsAt, -2)]) {
       const response = await grant(account, { planId: 'coder', startsAt });
       assertError(response, 409, 'conflict_error');
-      assert.match(response.body.error.message, /Cancel it, or let this one start at its end/);
+      assert.match(response.body.error.message, /Cancel it, or start this one at its end/);
     }
     const next = await grant(account, { planId: 'coder', startsAt: first.endsAt });
     assert.equal(next.status, 201);

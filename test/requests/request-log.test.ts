@@ -156,7 +156,7 @@ describe('the log', () => {
     assert.match(String(requestId), /^req_/);
     assert.deepEqual(rest, {
       by: 'admin_token',
-      action: 'Create an API key; its text is never shown again',
+      action: 'Create an API key; its text is shown only once',
       id: body.id,
       clientAddress: '127.0.0.1',
     });

@@ -231,9 +231,9 @@ describe(`drained routes`, () => {
   it('are refused for misspelled names, and revoked only by their exact target', async () => {
     const unknown = await gateway.admin('POST', '/routes/drain', { provider: 'frist' });
     assert.equal(unknown.status, 400);
-    assert.equal(unknown.body.error.message, 'No route of the configuration goes to provider frist.');
+    assert.equal(unknown.body.error.message, 'No configured route goes to provider frist.');
     const misfit = await gateway.admin('POST', '/routes/drain', { provider: 'second', model: 'only' });
-    assert.equal(misfit.body.error.message, 'No route of the configuration goes to provider second, model only.');
+    assert.equal(misfit.body.error.message, 'No configured route goes to provider second, model only.');
     await drain({ provider: 'first' });
     const narrower = await gateway.admin('POST', '/routes/resume', { provider: 'first', model: 'only' });
     assert.equal(narrower.status, 404);

@@ -21,11 +21,10 @@ import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 import { allRows, CLOCK, exported, fetchingAfter, imported, linesOf, resigned } from './books.ts';
 
-/** Each table is read by a cursor, some rows at a time. What is exported must not depend on how many these are. */
+/** A cursor reads each table in batches. The export must not depend on their size. */
 
 const ROWS_MAX = [1, 2, 3, 7, 1_000];
 
-/** There are rows of it, and no account. */
 const LEFT_OUT = 'acct_da';
 const SMALL = ['acct_a', 'acct_c', 'acct_e', 'acct_f'];
 
@@ -77,20 +76,20 @@ async function createSource(): Promise<TestDatabase> {
   return source;
 }
 
-describe('an export by cursors', { timeout: 300_000 }, () => {
+describe('an export through cursors', { timeout: 300_000 }, () => {
   let source: TestDatabase;
   before(async () => {
     source = await createSource();
   });
   after(() => source.remove());
 
-  it('is the same however many rows are read at a time', async () => {
+  it('is the same for every batch size', async () => {
     const texts = new Set<string>();
     for (const rowsMax of ROWS_MAX) texts.add(await exportedBy(source.database, rowsMax));
     assert.equal(texts.size, 1);
   });
 
-  it('has every row of every account', async () => {
+  it('contains every row of every account', async () => {
     await using target = await createTestDatabase();
     // Claims of calls in flight are not exported.
     const isClaim = (row: string): boolean => row.includes('["is_valid",false]');
@@ -104,7 +103,7 @@ describe('an export by cursors', { timeout: 300_000 }, () => {
     assert.equal(found.stored_responses!.length, 2 + 23 + 2 + 1 + 3 - 4);
   });
 
-  it('reads many small accounts by few statements', async () => {
+  it('reads many small accounts with few statements', async () => {
     let reads = 0;
     const counted = fetchingAfter(source.database, () => void reads++);
     await source.database.script(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
@@ -114,7 +113,7 @@ insert into balances (account_id) select id from accounts where id like 'acct_g%
     const parts = { directory: counted, schema: schemaVersion(), clock: CLOCK };
     for await (const chunk of exportDatabase(parts)) text += chunk;
     assert.equal(text.split('\n{"account_end"').length - 1, 6 + 400);
-    // One of each table, two of the accounts, and those of the responses, which are few at a time.
+    // One fetch per table, two for the accounts, and those for stored responses, which are fetched a few at a time.
     assert.ok(reads < 50, `${reads} reads`);
   });
 });
@@ -127,32 +126,36 @@ describe('an export', { timeout: 120_000 }, () => {
     await source.remove();
   });
 
-  it('of an older schema is read where its columns are still there; those that it lacks are as by default', async () => {
+  it('of an older schema is accepted if its columns still exist; missing columns get their defaults', async () => {
     await using target = await createTestDatabase();
     const importAs = (schema: number) => importDatabase(linesOf(text), { directory: target.database, schema });
     await target.database.script('alter table api_keys rename column prefix to shown');
     await assert.rejects(
       importAs(schemaVersion() + 1),
-      /^TransferError: The table api_keys has other columns in the file/,
+      /^TransferError: The table api_keys has different columns in the file/,
     );
     await target.database.script(`alter table api_keys rename column shown to prefix;
         alter table balances add column colour text not null default 'grey'`);
-    await assert.rejects(importAs(schemaVersion()), /^TransferError: The table balances has other columns in the file/);
+    await assert.rejects(
+      importAs(schemaVersion()),
+      /^TransferError: The table balances has different columns in the file/,
+    );
     assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 6);
     assert.deepEqual(await sql(target.database, 'select distinct colour from balances'), [{ colour: 'grey' }]);
   });
 
-  it('with rows of an account that it does not have is refused', async () => {
+  it('with rows of an account that it does not contain is refused', async () => {
     const lines = text.trimEnd().split('\n');
     await using target = await createTestDatabase();
     const without = resigned(lines.filter((line) => !line.startsWith('{"accounts":{"id": "acct_b"')));
     assert.ok(without.length < text.length);
-    const reason = /^TransferError: The file is damaged: .* It has rows of the account acct_b, but not the account\.$/;
+    const reason =
+      /^TransferError: The file is damaged: .* It contains rows of account acct_b, but not the account itself\.$/;
     await assert.rejects(imported(target.database, without), reason);
     await imported(target.database, resigned(lines));
   });
 
-  it('of an earlier version, in which something was between two steps, is refused', async () => {
+  it('of an earlier version with an incomplete account or redemption is refused', async () => {
     const [head, ...rest] = text.trimEnd().split('\n');
     await using target = await createTestDatabase();
     const redemption = '{"voucher_redemptions":{"code_hash":"\\\\x01","account_id":"acct_a","under_way_since":SINCE}}';
@@ -166,7 +169,7 @@ describe('an export', { timeout: 120_000 }, () => {
     assert.deepEqual(await sql(target.database, 'select id from accounts'), []);
   });
 
-  it('of an earlier version may have columns that are gone', async () => {
+  it('of an earlier version may contain columns that no longer exist', async () => {
     await using target = await createTestDatabase();
     const { database } = target;
     await database.script(`alter table accounts drop column if exists low_balance_set_at;
@@ -194,8 +197,8 @@ alter table voucher_redemptions drop column if exists under_way_since cascade`);
   });
 });
 
-describe('calls that end while they are exported', { timeout: 60_000 }, () => {
-  it('are in none of its accounts', async () => {
+describe('calls that end during an export', { timeout: 60_000 }, () => {
+  it('are exported with none of the accounts', async () => {
     await using source = await createTestDatabase();
     await using target = await createTestDatabase();
     const { database } = source;
@@ -210,7 +213,7 @@ describe('calls that end while they are exported', { timeout: 60_000 }, () => {
     };
     for (const account of SMALL) await openAccount(database, account, 1_000_000n);
     for (let i = 0; i < 5; i++) await endCallsOfAll();
-    // One call of each account is in flight at the cut, and ends in between.
+    // One call of each account is in flight when the snapshot begins, and ends before its rows are read.
     for (const account of SMALL) {
       await node.stores.reservations.admit([requestOf(account, 'call_in_flight', 50n)], termsOf(CONTEXT));
     }
@@ -242,7 +245,7 @@ from balances b order by account_id`,
   });
 });
 
-describe('limits of a key that is later than the state of keys', { timeout: 60_000 }, () => {
+describe('limits of a key created after the snapshot of keys', { timeout: 60_000 }, () => {
   it('are not exported', async () => {
     await using source = await createTestDatabase();
     await using target = await createTestDatabase();
@@ -261,8 +264,8 @@ values ('acct_a', '', '', 5), ('acct_a', 'key_works', '', 5), ('acct_a', 'key_la
   });
 });
 
-describe('a key that is forgotten while its account is exported', { timeout: 60_000 }, () => {
-  it('is in the export with its limits', async () => {
+describe('a key that is deleted while its account is exported', { timeout: 60_000 }, () => {
+  it('is exported with its limits', async () => {
     await using source = await createTestDatabase();
     await using target = await createTestDatabase();
     const { database } = source;

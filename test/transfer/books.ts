@@ -9,7 +9,7 @@ import { EXPORTED_TABLES, IN_EACH_PARTITION } from '../../src/transfer/tables.ts
 import { inOneDatabase } from '../support/in-one-database.ts';
 import { sql } from '../support/sql.ts';
 
-/** What the tests of exports and imports share. */
+/** Shared by the tests of exports and imports. */
 
 export const CLOCK = { nowMs: () => Date.UTC(2026, 10, 22) };
 
@@ -18,7 +18,7 @@ export function startExport(database: Database): AsyncGenerator<string> {
 }
 
 export function startExportOf(databases: PartitionedDatabases): AsyncGenerator<string> {
-  // Between any two reads the tests do something.
+  // The tests act between any two reads.
   return exportDatabase({
     directory: databases.directory,
     schema: schemaVersion(),
@@ -45,7 +45,7 @@ export function imported(directory: Database, text: string): Promise<Imported> {
   return importDatabase(linesOf(text), { directory, schema: schemaVersion() });
 }
 
-/** An export of other lines, with the digest and the numbers of rows of these. */
+/** An export of other lines, with a matching digest and row counts. */
 export function resigned(lines: readonly string[]): string {
   const digest = new LineDigest();
   for (const line of lines.slice(0, -1)) digest.add(`${line}\n`);
@@ -56,7 +56,7 @@ export function resigned(lines: readonly string[]): string {
   return [...lines.slice(0, -1), JSON.stringify({ end: { ...end, rows, sha256: digest.sha256 } })].join('\n');
 }
 
-/** A database whose exports run something before rows are fetched, with the name of the statement. */
+/** A database whose exports call `before` before rows are fetched, with the name of the statement. */
 export function fetchingAfter(real: Database, before: (statement: string) => Promise<void> | void): Database {
   const observed = (reader: SnapshotQueryable): typeof reader => ({
     ...reader,
@@ -79,15 +79,15 @@ export function fetchingAfter(real: Database, before: (statement: string) => Pro
   };
 }
 
-/** Where a database has summed a record from, which an import has made anew, and its partitions. */
+/** Columns that differ after an import: where usage sums begin, and partitions. */
 const OF_ONE_DATABASE = ['is_queued', 'partition_no'];
 
-/** Every row of every exported table, as text, in an order of its own. */
+/** Every row of every exported table as text, sorted. */
 export function allRows(database: Database): Promise<Record<string, string[]>> {
   return allRowsOf(inOneDatabase(database));
 }
 
-/** What each partition has is there once. */
+/** Rows that each partition has are counted once. */
 export async function allRowsOf({ directory, partitions }: PartitionedDatabases): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {};
   for (const table of [...EXPORTED_TABLES, 'database_identity'] as const) {

@@ -8,7 +8,7 @@ import { exportedFrom, imported } from './books.ts';
 import { placesOf } from './spread-books.ts';
 
 describe(`the partition of an account`, { timeout: 120_000 }, () => {
-  it('is one that there is, and is left out of exports', async () => {
+  it('is an existing one, and is not exported', async () => {
     await using source = await createPartitioned(2);
     await using target = await createTestDatabase();
     const { directory } = source.databases;

@@ -11,7 +11,7 @@ import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 import { allRows, exported, imported } from './books.ts';
 
-/** From one database to another one and on: every row, and what clients notice of it. */
+/** Exports and imports twice in a row: compares every row and what clients see. */
 
 const PLANS = `
 plans:
@@ -36,7 +36,7 @@ describe('an export', { timeout: 300_000 }, () => {
     await using g = await startGateway({ stored: source, plans: PLANS });
     account = await g.createAccount();
     await fill(g);
-    // Two calls are in flight when the database is exported, one of each context.
+    // Two calls, one per context, are in flight when the database is exported.
     const lives = [liveResponse(), liveResponse()];
     g.provider.respond = (request, response) => lives.shift()!.respond(request, response);
     const [first, second] = lives;
@@ -116,7 +116,7 @@ describe('an export', { timeout: 300_000 }, () => {
     await dropMonth(g);
   }
 
-  /** A month whose calls have failed, and that was dropped. */
+  /** A month whose records were dropped; its calls failed. */
   async function dropMonth(g: TestGateway): Promise<void> {
     const [row] = await sql<{ sums: string }>(
       g.database,
@@ -137,12 +137,12 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
       .join(', ')})`);
   }
 
-  it('has rows of every table', async () => {
+  it('contains rows of every table', async () => {
     const end = JSON.parse(text.trimEnd().split('\n').at(-1)!).end;
     for (const [table, rows] of Object.entries(end.rows)) assert.notEqual(rows, 0, table);
   });
 
-  it('goes into an empty database and from there into another one, row by row', async () => {
+  it('is imported into an empty database and from there into another one, row by row', async () => {
     const { rows, unsound } = await imported(server.database, text);
     assert.deepEqual(unsound, []);
     assert.equal(rows.accounts, 3);
@@ -154,7 +154,7 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
     assert.deepEqual(await allRows(again.database), sourceRows);
   });
 
-  it('brings keys, stored responses, repeats and windows along', async () => {
+  it('preserves keys, stored responses, idempotent repeats and windows', async () => {
     await using g = await startGateway({ stored: server, plans: PLANS });
     g.provider.respond = chatResponse();
     const repeat = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
@@ -168,7 +168,7 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
     assert.deepEqual(await entries(), before);
     assert.ok(before.some(({ amountYuan }) => amountYuan === '9007199.254740993'));
 
-    // People sign in as before, and again.
+    // Existing sessions and new sign-ins work.
     assert.equal((await ask(g, 'GET', '/account', undefined, person.headers)).status, 401);
     const own = await ask(g, 'GET', '/account', undefined, await signIn(g, person));
     assert.equal(own.body.id, account.id);
@@ -182,7 +182,7 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
     const other = { model: 'test-both', messages: [] };
     assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, other)).status, 403);
 
-    // Of three calls in five hours two were made before.
+    // Two of the three calls allowed in five hours were made before.
     const coding = () => call(`${g.url}/v1/coding/chat/completions`, account.key, BODY);
     assert.equal((await coding()).status, 200);
     assert.equal((await coding()).json.error.code, 'package_5h_quota_exhausted');
@@ -190,7 +190,7 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
     assert.equal((await entries()).length, before.length + 1);
   });
 
-  it('has what calls in flight hold as free, and their windows too', async () => {
+  it('contains the reservations and windows of calls in flight as released', async () => {
     await using stored = await createTestDatabase();
     await imported(stored.database, inFlight);
     await assertSound(inOneDatabase(stored.database));

@@ -10,7 +10,7 @@ import { createMakers } from '../support/created-accounts.ts';
 import { sql } from '../support/sql.ts';
 import { CLOCK } from './books.ts';
 
-/** Books that are spread over partitions by what makes accounts and gives vouchers. */
+/** Accounts spread over partitions, created through the code that creates accounts and redeems vouchers. */
 
 const AT = new Date(CLOCK.nowMs());
 
@@ -36,7 +36,7 @@ export const newAccount = (id: string, openingNano = 1_000n): NewAccount => ({
   keyed: { idempotencyKey: `of ${id}`, request: 'x' },
 });
 
-/** A call of an account, which is charged where the account is. */
+/** A call of an account, charged in the account's partition. */
 export async function chargeCall(databases: Spread, accountId: string, callId: string, nano: bigint): Promise<void> {
   const { stores } = createTestNode(await routesOf(databases).of(accountId));
   await stores.reservations.admit([requestOf(accountId, callId, 500n)], termsOf(CONTEXT));
@@ -57,7 +57,7 @@ export const redemptionOf = (accountId: string, name: string) => ({
   ...{ accountId, codeHash: hashOf(name), redemptionId: `vr_${name}`, subscriptionId: `sub_${name}`, by: 'x', at: AT },
 });
 
-/** Rows of a partition beside those of accounts, calls and vouchers: what belongs to its accounts in every other table. */
+/** Rows of an account's partition in all tables other than those of accounts, calls and vouchers. */
 const MORE_ROWS = `
 insert into key_limits (account_id, key_id, daily_calls_max) select account_id, 'key_' || account_id, 5 from balances;
 insert into rate_limits (account_id, key_id, model, requests_max) select account_id, '', 'm', 3 from balances;
@@ -78,7 +78,7 @@ select account_id, '2020-01-01', 'key_' || account_id, 'calls', '1@0', 7 from ba
 
 export const ACCOUNTS = ['acct_a', 'acct_b', 'acct_c', 'acct_d', 'acct_e', 'acct_f', 'acct_g'];
 
-/** Accounts with calls and vouchers and rows of everything. */
+/** Creates accounts with calls, vouchers and rows in every table. */
 export async function spreadBooks(databases: Spread): Promise<void> {
   const { directory, partitions } = databases;
   const steps = stepsOf(databases);

@@ -17,22 +17,22 @@ import {
   stepsOf,
 } from './spread-books.ts';
 
-/** Exports and imports of books that are spread over several partitions. */
+/** Exports and imports of databases with several partitions. */
 
-/** How many accounts are in each partition. */
+/** The number of accounts per partition. */
 async function countsOf({ databases }: PartitionedDatabase): Promise<number[]> {
   const counts = databases.partitions.map(() => 0);
   for (const place of Object.values(await placesOf(databases.directory))) counts[place]!++;
   return counts;
 }
 
-/** How many partitions an export goes into, and how many accounts each of them gets. */
+/** The number of partitions of the target, and the number of accounts each one receives. */
 const TARGETS: readonly (readonly [partitions: number, counts: readonly number[]])[] = [
   [1, [7]],
   [2, [4, 3]],
 ];
 
-describe(`books in several partitions`, { timeout: 300_000 }, () => {
+describe(`a database with several partitions`, { timeout: 300_000 }, () => {
   let source: PartitionedDatabase;
   let text: string;
   let rows: Record<string, string[]>;
@@ -44,7 +44,7 @@ describe(`books in several partitions`, { timeout: 300_000 }, () => {
   });
   after(() => source?.remove());
 
-  it('are in an export once, which does not say where accounts are', async () => {
+  it('is exported once, without the partitions of accounts', async () => {
     assert.deepEqual(await countsOf(source), [3, 2, 2]);
     await assertSound(source.databases);
     assert.doesNotMatch(text, /partition/);
@@ -53,7 +53,7 @@ describe(`books in several partitions`, { timeout: 300_000 }, () => {
   });
 
   for (const [partitions, counts] of TARGETS) {
-    it(`go into ${partitions} partitions and back, row by row, and are sound`, async () => {
+    it(`is imported into ${partitions} partitions and back, row by row, and passes the audit`, async () => {
       await using target = await createPartitioned(partitions);
       await using again = await createPartitioned(3);
       const { unsound, lateRedemptions } = await imported(target.databases.directory, text);
@@ -79,7 +79,7 @@ describe(`books in several partitions`, { timeout: 300_000 }, () => {
     });
   }
 
-  it('are consistent in an export during which accounts are made, charged and given vouchers', async () => {
+  it('is exported consistently while accounts are created, charged and redeem vouchers', async () => {
     await using live = await createPartitioned(2);
     await using target = await createPartitioned(2);
     const { databases } = live;
@@ -91,7 +91,7 @@ describe(`books in several partitions`, { timeout: 300_000 }, () => {
     let n = 0;
     for await (const chunk of startExportOf(databases)) {
       exported += chunk;
-      // Of every account now and then, and of two partitions at once.
+      // Acts on every account from time to time, and on two partitions at once.
       for (const id of [ACCOUNTS[n % ACCOUNTS.length]!, ACCOUNTS[(n + 1) % ACCOUNTS.length]!]) {
         await chargeCall(databases, id, `call_late_${n}`, 3n);
       }
@@ -108,7 +108,7 @@ describe(`books in several partitions`, { timeout: 300_000 }, () => {
     await assertSound(databases);
   });
 
-  it('are in no partition after an import that was interrupted', async () => {
+  it('is empty in every partition after an interrupted import', async () => {
     await using target = await createPartitioned(3);
     const { databases } = target;
     const { directory, partitions } = databases;
@@ -130,19 +130,19 @@ describe(`books in several partitions`, { timeout: 300_000 }, () => {
     assert.deepEqual(await allRowsOf(databases), rows);
   });
 
-  it('are imported where no partition has rows', async () => {
+  it('is imported only if no partition has rows', async () => {
     await using target = await createPartitioned(2);
     const { directory, partitions } = target.databases;
     await partitions[1]!.script(`insert into balances (account_id) values ('acct_left')`);
     await assert.rejects(
       imported(directory, text),
-      /^TransferError: This database is not empty: balances\. An import fills a new one/,
+      /^TransferError: This database is not empty: balances\. An import requires an empty one/,
     );
   });
 });
 
-describe('vouchers that are read after the state of partitions, as on Citus', { timeout: 120_000 }, () => {
-  it('are available after the import if their accounts have not been given them, and redeemed otherwise', async () => {
+describe('vouchers read after the snapshots of partitions, as on Citus', { timeout: 120_000 }, () => {
+  it('are available after the import if they gave their accounts nothing, and redeemed otherwise', async () => {
     await using source = await createPartitioned(2);
     await using target = await createPartitioned(2);
     const { databases } = source;
@@ -151,7 +151,7 @@ describe('vouchers that are read after the state of partitions, as on Citus', { 
     const steps = stepsOf(databases);
     await makeVouchers(directory, ['before', 'later'], 'vb_2');
     await steps.redemptions.redeem(redemptionOf('acct_a', 'before'));
-    // Plans of vouchers had no key before.
+    // Vouchers of plans had no idempotency key before.
     await directory.script(`insert into vouchers (code_hash, batch_id, code_end) values ('\\x02', 'vb_2', 'CODE');
 insert into voucher_redemptions (code_hash, id, batch_id, code_end, account_id, redeemed_at, redeemed_by, subscription_id)
 values ('\\x02', 'vr_old', 'vb_2', 'CODE', 'acct_b', '2026-01-01', 'x', 'sub_acct_b')`);

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { sql } from '../support/sql.ts';
 
 describe('the tables of an export', () => {
-  it('are those of the schema, but for the ones that are left out with a reason', async () => {
+  it('are those of the schema, except for the ones listed with a reason', async () => {
     await using stored = await createTestDatabase();
     const { database } = stored;
     const tables = await sql<{ name: string }>(

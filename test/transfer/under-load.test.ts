@@ -14,7 +14,7 @@ import { chatResponse } from '../support/provider.ts';
 import { assertSound } from '../support/sound.ts';
 import { CLOCK, imported, startExport } from './books.ts';
 
-/** An export while calls are admitted, charged and stored between any two of its reads. */
+/** Exports a database while calls are admitted, charged and stored between any two of its reads. */
 
 const PLANS = `
 plans:
@@ -22,7 +22,7 @@ plans:
 `;
 const BODY = { model: 'test-chat', messages: [] };
 
-/** More than are read at a time. */
+/** More than one batch. */
 const EARLIER_ENTRIES = 2_500;
 
 interface Amounts {
@@ -30,7 +30,7 @@ interface Amounts {
   sum: bigint;
 }
 
-/** What the rows of each account say, read without the code that made them. */
+/** Totals of each account's rows, computed independently of the export's code. */
 function readBooks(text: string) {
   const ledgers = new Map<string, Amounts>();
   const charges = new Map<string, Amounts>();
@@ -50,8 +50,8 @@ function readBooks(text: string) {
   return { ledgers, charges, balances };
 }
 
-describe(`an export while calls go on`, { timeout: 300_000 }, () => {
-  it('has each account as of its last entry, and no call fails', async () => {
+describe(`an export while calls continue`, { timeout: 300_000 }, () => {
+  it('contains a consistent state of each account, and no call fails', async () => {
     await using source = await createTestDatabase();
     const g = await startGateway({ stored: source, plans: PLANS });
     let text = '';
@@ -83,7 +83,7 @@ update balances set last_entry_no = ${EARLIER_ENTRIES} where account_id = '${pay
     const { ledgers, charges, balances } = readBooks(text);
     assert.equal(balances.size, 2);
     for (const [id, balance] of balances) assert.equal(ledgers.get(id)?.sum, balance);
-    // All of these calls ended behind the cut of their account: none of them is in it, in part or whole.
+    // All of these calls ended after the snapshot of their account, so it contains none of them, not even in part.
     assert.ok(calls > 4, `only ${calls} parts`);
     assert.equal(ledgers.get(account)?.entries, EARLIER_ENTRIES);
     assert.equal(charges.size, 0);
@@ -94,8 +94,8 @@ update balances set last_entry_no = ${EARLIER_ENTRIES} where account_id = '${pay
   });
 });
 
-describe('a key that is made or revoked after an export has begun', () => {
-  it('is exported as it was', async () => {
+describe('a key that is created or revoked after an export has begun', () => {
+  it('is exported in its earlier state', async () => {
     await using stored = await createTestDatabase();
     const at = new Date(CLOCK.nowMs());
     const accounts = createAccountStore(stored.database);
@@ -111,7 +111,7 @@ describe('a key that is made or revoked after an export has begun', () => {
     const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
     for (const id of ['key_active', 'key_revoked']) await create(id);
     const reader = await openExport(stored.database);
-    // An export reads no row before it is asked for the first account.
+    // An export reads no rows before the first account is requested.
     await reader.readHead();
     await create('key_new');
     await accounts.revokeKey('key_revoked', at);
@@ -131,8 +131,8 @@ describe('a key that is made or revoked after an export has begun', () => {
   });
 });
 
-describe('an account that is made after an export has begun', () => {
-  it('is left out; those before it come with the keys of their requests, so that a repeat makes no second one', async () => {
+describe('an account that is created after an export has begun', () => {
+  it('is not exported; earlier accounts are exported with their idempotency keys, so that a repeat creates no second one', async () => {
     await using stored = await createTestDatabase();
     await using target = await createTestDatabase();
     const create = (database: Database, id: string, idempotencyKey: string) =>

@@ -121,42 +121,42 @@ export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id:
 export type Yuan = string;
 
 export interface Endpoints {
-  /** Read the account: its standing, and for owners its balance, what is held and spent today, caps. */
+  /** Read the account: its status and, for owners, balance, reserved amount, spend today and caps. */
   'GET /account/v1/account': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
     response: AccountOfOwner | AccountOfMember;
   };
-  /** Change the name, the e-mail address, the cap of a day that the account sets itself, or whether members see the balance. */
+  /** Change the name, the e-mail address, the account’s own daily cap, or whether members see the balance. */
   'PATCH /account/v1/account': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly ownDailySpendCapYuan?: string | null | undefined; readonly membersSeeBalance?: boolean | undefined };
     response: AccountOfOwner;
   };
-  /** Read the limits by the minute that are in force for the account. */
+  /** Read the limits per minute that apply to the account. */
   'GET /account/v1/limits': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
     response: LimitsInForce;
   };
-  /** List the keys of the account; for members their own. */
+  /** List the keys of the account; members see their own. */
   'GET /account/v1/keys': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly status?: 'active' | 'revoked' | 'expired' | undefined; readonly userId?: string | undefined };
     body: null;
     response: { readonly data: readonly OwnKey[]; readonly nextCursor: string | null };
   };
-  /** Create an API key; its text is never shown again. */
+  /** Create an API key; its text is shown only once. */
   'POST /account/v1/keys': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly name?: string | undefined; readonly expiresAt?: string | null | undefined; readonly scopes?: readonly ('calls' | 'account')[] | undefined; readonly userId?: string | null | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
     response: OwnCreatedKey;
   };
-  /** Rename a key, and limit what it may use. */
+  /** Rename a key, or set its limits. */
   'PATCH /account/v1/keys/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
@@ -170,14 +170,14 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** Replace a key by a new one that may do the same; the old one is valid for a chosen time still. */
+  /** Replace a key with a new one with the same rights; the old key can stay valid for a chosen time. */
   'POST /account/v1/keys/{id}/replacement': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
     response: OwnReplacementKey;
   };
-  /** List calls, newest first; those in flight with status=in_flight, all of a request with requestId; also as CSV. */
+  /** List calls, newest first; status=in_flight lists calls in flight, requestId everything about one request; also as CSV. */
   'GET /account/v1/calls': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -198,7 +198,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly OwnRefusal[]; readonly nextCursor: string | null };
   };
-  /** Sums of usage by day, month, model, key, status, context; for members of their own keys; also as CSV. */
+  /** Sums of usage by day, month, model, key, status or context; members see their own keys; also as CSV. */
   'GET /account/v1/usage': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly groupBy?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined; readonly keyId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | undefined; readonly context?: 'balance' | 'coding' | undefined };
@@ -212,7 +212,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly OwnLedgerEntry[]; readonly nextCursor: string | null };
   };
-  /** The statement of the account for a month of the billing time zone; also as CSV. */
+  /** Read the account’s statement for a month in the billing time zone; also as CSV. */
   'GET /account/v1/statement': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly month: string };
@@ -233,70 +233,70 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly OwnSubscription[]; readonly nextCursor: string | null };
   };
-  /** List the plans that are offered. */
+  /** List the available plans. */
   'GET /account/v1/plans': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
     response: { readonly data: readonly OfferedPlan[] };
   };
-  /** List the models that may be called, with their list prices and what the account pays of these. */
+  /** List the models that may be called, with list prices and the account’s prices. */
   'GET /account/v1/models': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
     response: { readonly data: readonly OwnModel[]; readonly priceFactorBasisPoints: number };
   };
-  /** Redeem a voucher for the account; a repeat changes nothing, without an Idempotency-Key too. */
+  /** Redeem a voucher for the account; a repeat changes nothing, even without an Idempotency-Key. */
   'POST /account/v1/vouchers': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly code: string };
     response: OwnVoucherRedemption;
   };
-  /** List the people of the account, and what each may use and has used. */
+  /** List the members of the account with their limits and usage. */
   'GET /account/v1/members': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
     response: { readonly data: readonly Member[]; readonly nextCursor: string | null };
   };
-  /** Read what the person who asks, or whose key it is, may use in the account and has used. */
+  /** Read the limits and usage of the caller, or of the user who owns the key. */
   'GET /account/v1/member-limits': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
     response: MemberLimits;
   };
-  /** Make a member an owner, or an owner a member, or limit what the person may use. */
+  /** Change a member’s role or limits. */
   'PATCH /account/v1/members/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly role?: 'owner' | 'member' | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly allowedModels?: readonly string[] | null | undefined };
     response: Member;
   };
-  /** Remove somebody from the account; the keys stay, are revoked, or are handed to another member. */
+  /** Remove a member from the account; the keys are kept, revoked, or transferred to another member. */
   'DELETE /account/v1/members/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined; readonly keys?: 'keep' | 'revoke' | undefined; readonly keysTo?: string | undefined };
     body: null;
     response: null;
   };
-  /** List the invitations that are open. */
+  /** List open invitations. */
   'GET /account/v1/invitations': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
     response: { readonly data: readonly Invitation[] };
   };
-  /** Invite somebody to the account; the link is never shown again. */
+  /** Invite somebody to the account; the link is shown only once. */
   'POST /account/v1/invitations': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly email?: string | null | undefined; readonly role?: 'owner' | 'member' | undefined };
     response: { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
   };
-  /** Take an invitation back. */
+  /** Revoke an invitation. */
   'DELETE /account/v1/invitations/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
@@ -324,14 +324,14 @@ export interface Endpoints {
     body: null;
     response: WebhookEndpoint;
   };
-  /** Change a webhook endpoint, disable it, or make it active again. */
+  /** Change, disable or enable a webhook endpoint. */
   'PATCH /account/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring')[] | null | undefined };
     response: WebhookEndpoint;
   };
-  /** Delete a webhook endpoint, and what was to be sent to it. */
+  /** Delete a webhook endpoint and its pending deliveries. */
   'DELETE /account/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
@@ -345,56 +345,56 @@ export interface Endpoints {
     body: null;
     response: { readonly noticeId: string };
   };
-  /** List what was sent to a webhook endpoint, and what is to be, newest first. */
+  /** List past and pending deliveries of a webhook endpoint, newest first. */
   'GET /account/v1/webhooks/{id}/deliveries': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
     response: { readonly data: readonly WebhookDelivery[]; readonly nextCursor: string | null };
   };
-  /** Send a notice to a webhook endpoint once more. */
+  /** Resend a notice to a webhook endpoint. */
   'POST /account/v1/webhooks/{id}/redeliver': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly noticeId: string };
     response: { readonly noticeId: string };
   };
-  /** Read below which balance a notice is sent. */
+  /** Read the low-balance threshold. */
   'GET /account/v1/low-balance': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
     response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
   };
-  /** Set below which balance a notice is sent; null: as the gateway has it. */
+  /** Set the low-balance threshold; null: the gateway’s default. */
   'PUT /account/v1/low-balance': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly thresholdYuan: string | null };
     response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
   };
-  /** Sign in with an e-mail address, or a name, and a password. */
+  /** Sign in with an e-mail address or name and a password. */
   'POST /account/v1/sessions': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly user: string; readonly password: string };
     response: WhoAmI;
   };
-  /** List the sessions of the person who has signed in. */
+  /** List the signed-in user’s sessions. */
   'GET /account/v1/sessions': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
     response: { readonly data: readonly Session[] };
   };
-  /** Sign out everywhere, or everywhere else. */
+  /** End all sessions, or all other sessions. */
   'DELETE /account/v1/sessions': {
     path: Record<never, never>;
     query: { readonly keepThis?: 'true' | 'false' | undefined };
     body: null;
     response: null;
   };
-  /** Read who has signed in, and what the person may do. */
+  /** Read the signed-in user and its rights. */
   'GET /account/v1/session': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -408,21 +408,21 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** End one of the own sessions. */
+  /** End one of the signed-in user’s sessions. */
   'DELETE /account/v1/sessions/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
     response: null;
   };
-  /** Change the own password; all other sessions end. */
+  /** Change your password; all other sessions end. */
   'PUT /account/v1/password': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly currentPassword: string; readonly password: string };
     response: null;
   };
-  /** Change the own name or e-mail address. */
+  /** Change your name or e-mail address. */
   'PATCH /account/v1/user': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -436,7 +436,7 @@ export interface Endpoints {
     body: { readonly token: string };
     response: LinkView;
   };
-  /** Use a one-time link: set a password, or accept an invitation, and be signed in. */
+  /** Use a one-time link: set a password or accept an invitation, and sign in. */
   'POST /account/v1/links/use': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -450,21 +450,21 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly { readonly name: string; readonly displayName: string }[] };
   };
-  /** Begin a sign-in at an OpenID provider; it may use a one-time link, or add this way to sign in. */
+  /** Begin a sign-in at an OpenID provider, optionally with a one-time link or to add the identity to the signed-in user. */
   'POST /account/v1/oidc/{id}/flows': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly token?: string | undefined; readonly attach?: boolean | undefined; readonly currentPassword?: string | undefined; readonly again?: boolean | undefined; readonly returnTo?: string | undefined };
     response: { readonly url: string; readonly expiresAt: Instant };
   };
-  /** List the identities at OpenID providers by which the person signs in. */
+  /** List the signed-in user’s identities at OpenID providers. */
   'GET /account/v1/identities': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
     response: { readonly data: readonly Identity[] };
   };
-  /** Remove one of the own identities. */
+  /** Remove one of the signed-in user’s identities. */
   'DELETE /account/v1/identities/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -499,7 +499,7 @@ export interface Endpoints {
     body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly verified?: boolean | undefined; readonly status?: 'active' | 'suspended' | undefined; readonly statusReason?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly priceFactorBasisPoints?: number | undefined; readonly membersSeeBalance?: boolean | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined };
     response: Account;
   };
-  /** Create an API key; its text is never shown again. */
+  /** Create an API key; its text is shown only once. */
   'POST /admin/v1/accounts/{id}/keys': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -513,7 +513,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly Key[]; readonly nextCursor: string | null };
   };
-  /** Rename a key, and limit what it may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks. */
+  /** Rename a key, or set its limits: budgets, daily calls, concurrency, requests and tokens per minute, models, client networks. */
   'PATCH /admin/v1/keys/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -527,21 +527,21 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** Replace a key by a new one that may do the same; the old one is valid for a chosen time still. */
+  /** Replace a key with a new one with the same rights; the old key can stay valid for a chosen time. */
   'POST /admin/v1/keys/{id}/replacement': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
     response: ReplacementKey;
   };
-  /** Find a key, and whose it is, by the whole key, by its beginning or by its id. */
+  /** Find a key and its owner by the whole key, by its prefix or by its id. */
   'POST /admin/v1/keys/search': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly key?: string | undefined; readonly prefix?: string | undefined; readonly id?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     response: { readonly data: readonly FoundKey[]; readonly nextCursor: string | null };
   };
-  /** Take over a key that another program made, by the SHA-256 of it; the same one again changes nothing. */
+  /** Import a key created by another program, by its SHA-256; repeats change nothing. */
   'POST /admin/v1/accounts/{id}/imported-keys': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -569,7 +569,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly LedgerEntry[]; readonly nextCursor: string | null };
   };
-  /** List calls, newest first; those in flight over all nodes with status=in_flight; also as CSV. */
+  /** List calls, newest first; status=in_flight lists calls in flight on all nodes; also as CSV. */
   'GET /admin/v1/calls': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -590,21 +590,21 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly Refusal[]; readonly nextCursor: string | null };
   };
-  /** Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it. */
+  /** Resolve an unresolved call: charge it, count its tokens on its plan, or release it. */
   'POST /admin/v1/calls/{id}/resolution': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: unknown;
     response: Call;
   };
-  /** Give the charge of a call back, or a part of it; never more than the charge in all. */
+  /** Refund the charge of a call, in full or in part; refunds never exceed the charge. */
   'POST /admin/v1/calls/{id}/refunds': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly amountYuan?: string | null | undefined; readonly memo?: string | null | undefined };
     response: Refund;
   };
-  /** Grant a Coding Plan for one period, from now or from an instant on. */
+  /** Grant a Coding Plan for one period, starting now or at a given instant. */
   'POST /admin/v1/accounts/{id}/subscriptions': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -618,7 +618,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly Subscription[]; readonly nextCursor: string | null };
   };
-  /** Renew a subscription by one period; its weeks and periods go on from the same anchor. */
+  /** Renew a subscription by one period; weeks and periods keep their anchor. */
   'POST /admin/v1/subscriptions/{id}/renewals': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -632,7 +632,7 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** List the plans of the configuration, with how many subscriptions of each are active. */
+  /** List the configured plans with the number of their active subscriptions. */
   'GET /admin/v1/plans': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -646,49 +646,49 @@ export interface Endpoints {
     body: null;
     response: PlanRemainder;
   };
-  /** List the routes with their health, as this node sees it, and the drains. */
+  /** List routes with their health as seen by this node, and drains. */
   'GET /admin/v1/routes': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
     response: { readonly data: readonly Route[]; readonly drains: readonly ({ readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: number })[] };
   };
-  /** Send no new calls to a provider, to it for one model, or over one route. */
+  /** Drain a provider, a model at a provider, or a route: it gets no new calls. */
   'POST /admin/v1/routes/drain': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly provider: string; readonly model?: string | null | undefined; readonly providerModel?: string | null | undefined; readonly reason?: string | null | undefined; readonly by?: string | null | undefined };
     response: { readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: readonly Route[]; readonly modelsWithoutRoutes: readonly string[] };
   };
-  /** Take a drain back. */
+  /** End a drain. */
   'POST /admin/v1/routes/resume': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly provider: string; readonly model?: string | null | undefined; readonly providerModel?: string | null | undefined };
     response: { readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: readonly Route[] };
   };
-  /** Show the configuration in force on this node, without secrets, and why a later one is not in force. */
+  /** Show the configuration in force on this node, without secrets, and why a newer one was not applied. */
   'GET /admin/v1/config': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
     response: ConfigInForce;
   };
-  /** Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway. */
+  /** Test a provider with a minimal call for each of its credentials; the gateway charges nobody. */
   'POST /admin/v1/providers/{id}/test': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly model?: string | null | undefined; readonly operation?: string | null | undefined };
     response: ProviderTest;
   };
-  /** List what calls used that has no price, as this node has seen it since its start. */
+  /** List usage without a price, as seen by this node since its start. */
   'GET /admin/v1/unpriced': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
     response: { readonly data: readonly { readonly model: string; readonly price: string; readonly calls: number; readonly lastAt: Instant }[] };
   };
-  /** Check every invariant of the ledger; with progress=true line by line, the result last. */
+  /** Check every invariant of the ledger; with progress=true, progress lines followed by the result. */
   'POST /admin/v1/audit': {
     path: Record<never, never>;
     query: { readonly progress?: 'true' | 'false' | undefined };
@@ -702,49 +702,49 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly UsageGroup[]; readonly nextCursor: string | null; readonly completeUntil: Instant | null; readonly timezone: string };
   };
-  /** The statement of an account for a month of the billing time zone; also as CSV. */
+  /** Read an account’s statement for a month in the billing time zone; also as CSV. */
   'GET /admin/v1/accounts/{id}/statement': {
     path: { readonly id: string };
     query: { readonly month: string };
     body: null;
     response: Statement;
   };
-  /** Latency, first byte, errors and tokens a second of routes, by hour, day, model, provider; also as CSV. */
+  /** Latency, time to first byte, errors and tokens per second of routes, by hour, day, model or provider; also as CSV. */
   'GET /admin/v1/latency': {
     path: Record<never, never>;
     query: { readonly groupBy?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined; readonly model?: string | undefined; readonly provider?: string | undefined };
     body: null;
     response: { readonly data: readonly LatencyGroup[]; readonly isCut: boolean; readonly from: Instant; readonly to: Instant; readonly timezone: string };
   };
-  /** All of the database as lines of JSON. */
+  /** Export the whole database as lines of JSON. */
   'POST /admin/v1/export': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
     response: null;
   };
-  /** Create a named admin token; its text is never shown again. */
+  /** Create a named admin token; its text is shown only once. */
   'POST /admin/v1/tokens': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly role?: 'operator' | 'auditor' | undefined; readonly scopes?: readonly 'export'[] | undefined; readonly expiresAt?: string | null | undefined };
     response: { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor' | null; readonly scopes: readonly 'export'[]; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly madeByTokenId: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly token: string };
   };
-  /** List admin tokens, newest first, without their texts; that of the environment is none of them. */
+  /** List named admin tokens, newest first, without their texts; the token of the environment is not listed. */
   'GET /admin/v1/tokens': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
     response: { readonly data: readonly AdminToken[]; readonly nextCursor: string | null };
   };
-  /** Revoke an admin token and the tokens that it made, and suspend the users that it made unless they are confirmed. */
+  /** Revoke an admin token and the tokens it created, and suspend the unconfirmed users it created. */
   'DELETE /admin/v1/tokens/{id}': {
     path: { readonly id: string };
     query: { readonly keepMade?: 'true' | 'false' | undefined };
     body: null;
     response: null;
   };
-  /** Create a user; the link by which it chooses a password is never shown again. */
+  /** Create a user; the link for choosing a password is shown only once. */
   'POST /admin/v1/users': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -765,7 +765,7 @@ export interface Endpoints {
     body: null;
     response: User;
   };
-  /** Change a user: name, e-mail address, role, status. Who is suspended is signed out at once. */
+  /** Change a user’s name, e-mail address, role or status; a suspended user is signed out at once. */
   'PATCH /admin/v1/users/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -779,14 +779,14 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** Confirm a user that a token made, so that it is not suspended when the token ends. */
+  /** Confirm a user that a token created, so that the token’s end does not suspend the user. */
   'POST /admin/v1/users/{id}/confirm': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
     response: User;
   };
-  /** Make a link by which a user chooses a password; earlier ones are void, and it is never shown again. */
+  /** Create a link for choosing a password, shown only once; earlier links become invalid. */
   'POST /admin/v1/users/{id}/links': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -807,35 +807,35 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** List the people of an account, and what each may use and has used. */
+  /** List the members of an account with their limits and usage. */
   'GET /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
     response: { readonly data: readonly Member[]; readonly nextCursor: string | null };
   };
-  /** Make a user a member of an account, or give a member another role. */
+  /** Add a user to an account, or change a member’s role. */
   'POST /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly userId: string; readonly role: 'owner' | 'member' };
     response: Member;
   };
-  /** Give a member another role, or limit what it may use by all its keys. */
+  /** Change a member’s role, or the limits of all its keys together. */
   'PATCH /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly role?: 'owner' | 'member' | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly userId: string };
     response: Member;
   };
-  /** Remove a user from an account; the keys stay, are revoked, or are handed to another member. */
+  /** Remove a member from an account; the keys are kept, revoked, or transferred to another member. */
   'DELETE /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
     query: { readonly userId: string; readonly keys?: 'keep' | 'revoke' | undefined; readonly keysTo?: string | undefined };
     body: null;
     response: null;
   };
-  /** List what people, tokens, keys, the command line and configurations have changed, newest first; also as CSV. */
+  /** List changes made by people, tokens, keys, the command line and configurations, newest first; also as CSV. */
   'GET /admin/v1/changes': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly actorKind?: 'admin_token' | 'command_line' | 'user' | 'api_key' | 'visitor' | 'configuration' | undefined; readonly actorId?: string | undefined; readonly action?: string | undefined; readonly subjectId?: string | undefined; readonly accountId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -863,14 +863,14 @@ export interface Endpoints {
     body: null;
     response: WebhookEndpoint;
   };
-  /** Change a webhook endpoint, disable it, or make it active again. */
+  /** Change, disable or enable a webhook endpoint. */
   'PATCH /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null | undefined };
     response: WebhookEndpoint;
   };
-  /** Delete a webhook endpoint, and what was to be sent to it. */
+  /** Delete a webhook endpoint and its pending deliveries. */
   'DELETE /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -884,49 +884,49 @@ export interface Endpoints {
     body: null;
     response: { readonly noticeId: string };
   };
-  /** List what was sent to a webhook endpoint, and what is to be, newest first. */
+  /** List past and pending deliveries of a webhook endpoint, newest first. */
   'GET /admin/v1/webhooks/{id}/deliveries': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
     response: { readonly data: readonly WebhookDelivery[]; readonly nextCursor: string | null };
   };
-  /** Send a notice to a webhook endpoint once more. */
+  /** Resend a notice to a webhook endpoint. */
   'POST /admin/v1/webhooks/{id}/redeliver': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly noticeId: string };
     response: { readonly noticeId: string };
   };
-  /** Read below which balance an account is told of it. */
+  /** Read the low-balance threshold of an account. */
   'GET /admin/v1/accounts/{id}/low-balance': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
     response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
   };
-  /** Set below which balance an account is told of it; null: as configured. */
+  /** Set the low-balance threshold of an account; null: the configured value. */
   'PUT /admin/v1/accounts/{id}/low-balance': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly thresholdYuan: string | null };
     response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
   };
-  /** Make a batch of vouchers; their codes are never shown again. */
+  /** Create a batch of vouchers; their codes are shown only once. */
   'POST /admin/v1/vouchers': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly amountYuan?: string | null | undefined; readonly planId?: string | null | undefined; readonly count: number; readonly expiresAt?: string | null | undefined };
     response: NewVoucherBatch;
   };
-  /** List and search batches of vouchers, newest first, 50 a page at most, with how many are redeemed. */
+  /** List and search batches of vouchers with the number of redemptions, newest first, at most 50 per page. */
   'GET /admin/v1/vouchers': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly search?: string | undefined };
     body: null;
     response: { readonly data: readonly VoucherBatch[]; readonly nextCursor: string | null };
   };
-  /** Find the batch of a voucher code, and who has redeemed it. */
+  /** Find the batch and redemption of a voucher code. */
   'POST /admin/v1/vouchers/search': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -940,21 +940,21 @@ export interface Endpoints {
     body: null;
     response: VoucherBatch;
   };
-  /** Cancel the vouchers of a batch that are not redeemed. */
+  /** Cancel all unredeemed vouchers of a batch. */
   'DELETE /admin/v1/vouchers/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
     response: null;
   };
-  /** List who has redeemed vouchers of a batch, newest first. */
+  /** List the redemptions of a batch, newest first. */
   'GET /admin/v1/vouchers/{id}/redemptions': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
     response: { readonly data: readonly VoucherRedemption[]; readonly nextCursor: string | null };
   };
-  /** Redeem a voucher for an account; a repeat changes nothing, without an Idempotency-Key too. */
+  /** Redeem a voucher for an account; a repeat changes nothing, even without an Idempotency-Key. */
   'POST /admin/v1/accounts/{id}/vouchers': {
     path: { readonly id: string };
     query: Record<never, never>;

@@ -29,7 +29,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no such user.': '没有此用户。',
   'There is no such voucher.': '没有此兑换码。',
   'There is no such user here.': '这里没有此用户。',
-  'There is no such voucher, or it cannot be redeemed any more.': '没有此兑换码，或已无法兑换。',
+  'There is no such voucher, or it can no longer be redeemed.': '没有此兑换码，或已无法兑换。',
   'There is no drain of {}.{}': '没有对 {1} 的排空。',
   'There is no record of call {}: records of calls of that time are no longer kept.':
     '没有调用 {1} 的记录：该时间的调用记录已不再保留。',
@@ -40,112 +40,110 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'You have no account. Operators use the admin API.': '您没有账户。管理员请使用管理 API。',
   'Only an owner of the account may do this.': '仅账户的所有者可执行此操作。',
   'Only an owner who has signed in may do this, not an API key.': '仅已登录的所有者可执行此操作，API 密钥不可。',
-  'Only a person who has signed in may use this address.': '仅已登录的用户可使用此地址。',
-  'Only an operator may make a token of an {}.': '仅管理员可创建此角色的令牌。',
+  'Only a signed-in person may use this address.': '仅已登录的用户可使用此地址。',
+  'Only an operator may create a token with the role {}.': '仅管理员可创建此角色的令牌。',
   'This API key does not have the scope "account".': '此 API 密钥没有“账户 API”用途。',
   'The person of this API key may not use the account any more.': '此 API 密钥所属的成员已无权使用该账户。',
-  'A member makes keys for itself alone.': '成员只能为自己创建密钥。',
-  'A page of another site sent this request. Changes are made from the pages of this gateway only.':
+  'Members create keys only for themselves.': '成员只能为自己创建密钥。',
+  'This request came from a page of another site. Changes are accepted only from pages of this gateway.':
     '此请求来自其他网站的页面。只能在本网关的页面上修改。',
   'Name one account.': '请指定一个账户。',
-  'This needs a sign-in within the last 5 minutes. Sign in again, then repeat the request.':
+  'This action requires a sign-in within the last 5 minutes. Sign in again and repeat the request.':
     '此操作需要最近 5 分钟内的登录。请重新登录后再试。',
-  'Only a token with the scope "export" can create another one. Create it in the console, or at the command line of the machine.':
+  'Only a token with the scope "export" can create another one. Create it in the console or on the machine’s command line.':
     '只有具有“导出”用途的令牌才能创建具有该用途的令牌。请在控制台或本机命令行创建。',
-  'A token cannot use keepMade. Revoke the token in the console, or at the command line of the machine.':
+  'A token cannot use keepMade. Revoke the token in the console or on the machine’s command line.':
     '令牌不能使用 keepMade。请在控制台或本机命令行吊销该令牌。',
   'The token has been revoked or has expired. Use another one.': '该令牌已吊销或已过期，请使用其他令牌。',
   // Signing in.
   'The e-mail address or name, or the password, is wrong.': '邮箱、用户名或密码有误。',
   'This is not your password.': '密码有误。',
   'Too many attempts. Try again in a moment.': '尝试次数过多，请稍后再试。',
-  'Say what to call you.': '请填写名称。',
-  'Choose one.': '请设置密码。',
+  'Enter a name.': '请填写名称。',
+  'Choose a password.': '请设置密码。',
   'Sign in first.': '请先登录。',
-  'Sign in to accept this invitation as yourself, or choose a name and a password.':
+  'Sign in to accept this invitation, or choose a name and a password.':
     '请登录后以本人身份接受邀请，或设置名称和密码。',
-  'Somebody signs in with this e-mail address already. Sign in, then open the link again.':
+  'This e-mail address is already in use. Sign in, then open the link again.':
     '此邮箱已有用户使用。请登录后重新打开链接。',
-  'Somebody signs in with this e-mail address, or this name, already.': '此邮箱或用户名已有用户使用。',
-  'Somebody signs in with this identity already.': '此身份已有用户使用。',
+  'This e-mail address or name is already in use.': '此邮箱或用户名已有用户使用。',
+  'This identity is already in use.': '此身份已有用户使用。',
   'The name of a user without an e-mail address must not contain an @.': '没有邮箱的用户，名称中不能含有 @。',
-  'This link sets a password. Use it for that.': '此链接用于设置密码，请按此使用。',
-  'This link was used, has expired, or never was one. Ask whoever sent it for another one.':
+  'This link can only be used to set a password.': '此链接用于设置密码，请按此使用。',
+  'This link is invalid, expired or already used. Ask the sender for a new one.':
     '此链接已使用、已过期或无效。请向发送者索取新链接。',
-  'This adds a way to sign in; send your password too.': '此操作会添加登录方式，请同时填写密码。',
-  'This changes what you sign in with; send your password too.': '此操作涉及登录方式，请同时填写密码。',
-  'You could not sign in any more. Add another identity, or a password, first.':
+  'Adding a sign-in method requires your password.': '此操作会添加登录方式，请同时填写密码。',
+  'Changing a sign-in method requires your password.': '此操作涉及登录方式，请同时填写密码。',
+  'This is your last sign-in method. Add another identity or a password first.':
     '移除后您将无法登录。请先添加其他身份或设置密码。',
-  'The password was changed at the same time.': '密码同时在别处被修改。',
-  'Nobody would be left who is an operator. The command line of the gateway can do it all the same.':
+  'The password was changed by another request. Try again.': '密码同时在别处被修改。',
+  'This is the last operator. Only the gateway’s command line can remove the last operator.':
     '这样就没有管理员了。如确有需要，可用网关的命令行执行。',
-  'The account would have no owner. Make somebody else an owner first.':
+  'The account would have no owner. Make another member an owner first.':
     '这样账户就没有所有者了。请先将他人设为所有者。',
   'An account has at most {} members.': '一个账户最多有 {1} 名成员。',
   'A user belongs to at most {} accounts.': '一个用户最多属于 {1} 个账户。',
   'A user has at most {} identities.': '一个用户最多有 {1} 个身份。',
-  'The user belongs to the account already.': '该用户已属于此账户。',
-  'The user is suspended; a link would not work.': '该用户已停用，链接无法使用。',
-  'Too many mails were sent to this address, or for this account. Try again in {} minutes, or invite without an address and pass the link on yourself.':
+  'The user is already a member of the account.': '该用户已属于此账户。',
+  'The user is suspended and cannot use a link.': '该用户已停用，链接无法使用。',
+  'Too many mails were sent to this address or for this account. Try again in {} minutes, or invite without an address and send the link yourself.':
     '发往此邮箱或为此账户发送的邮件过多。请在 {1} 分钟后再试，或不填邮箱，自行转发链接。',
-  'At most {} invitations may be open at a time. Take one back first.': '最多同时有 {1} 个待接受的邀请，请先撤回一个。',
-  '{} invitations were made for the account in a day, which is the most. Make further ones tomorrow.':
+  'At most {} invitations may be open at a time. Revoke one first.': '最多同时有 {1} 个待接受的邀请，请先撤回一个。',
+  '{} invitations were created for the account within a day, which is the limit. Try again tomorrow.':
     '一天内已为账户创建 {1} 个邀请，达到上限。请明天再创建。',
-  'At least {} characters. Several words are easy to remember.': '至少 {1} 个字符。几个词连起来更容易记住。',
+  'Use at least {} characters. Several words are easy to remember.': '至少 {1} 个字符。几个词连起来更容易记住。',
   'At least {} characters.': '至少 {1} 个字符。',
   'At most {} characters.': '最多 {1} 个字符。',
-  'Not the e-mail address or the name itself.': '不能与邮箱或名称相同。',
+  'Use at most {} characters.': '最多 {1} 个字符。',
+  'Do not use your e-mail address or name.': '不能与邮箱或名称相同。',
   'Is missing.': '尚未填写。',
   // Keys, tokens, endpoints.
   'The key is revoked or has expired. Create another one.': '密钥已吊销或已过期，请创建新的密钥。',
-  'The token would have expired already.': '令牌的到期时间已过。',
+  'The expiry is in the past.': '到期时间已过。',
   'A token called {} is in use. Revoke it first.': '名为 {1} 的令牌正在使用，请先吊销。',
-  'There are {} tokens that are neither expired nor revoked; no more can be made.': '已有 {1} 个有效令牌，不能再创建。',
-  'Accounts do not hear of {}.': '账户不接收 {1} 事件。',
+  'There are {} active tokens, which is the limit. Revoke one first.': '已有 {1} 个有效令牌，不能再创建。',
+  'Accounts cannot subscribe to {}.': '账户不接收 {1} 事件。',
   'The Idempotency-Key was used for another endpoint.': '此 Idempotency-Key 已用于其他端点。',
-  'There are {} endpoints already; delete one.': '已有 {1} 个端点，请先删除一个。',
-  'The endpoint is disabled; make it active first.': '端点已停用，请先启用。',
-  '{} tests and repeated notices a minute are sent at most. Try again later.':
+  'There are {} endpoints already, which is the limit. Delete one first.': '已有 {1} 个端点，请先删除一个。',
+  'The endpoint is disabled. Enable it first.': '端点已停用，请先启用。',
+  '{} tests and resent notices per minute are allowed. Try again later.':
     '每分钟最多发送 {1} 次测试和重发的通知，请稍后再试。',
   'Expected an address or a range of addresses, such as 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.':
     '请填写 IP 地址或网段，例如 203.0.113.7、10.0.0.0/8 或 2001:db8::/32。',
   // Vouchers and plans.
   'Expected either amountYuan or planId.': '请填写金额或选择套餐，二者之一。',
-  'Keys are handed to another member of the account.': '密钥只能移交给该账户的其他成员。',
-  'Keys are either revoked or handed to somebody.': '密钥只能吊销或移交他人，不能同时进行。',
-  'Send the accountId too: a person may have keys in several accounts.':
+  'Keys can be transferred only to another member of the account.': '密钥只能移交给该账户的其他成员。',
+  'Send either keys=revoke or keysTo, not both.': '密钥只能吊销或移交他人，不能同时进行。',
+  'Send accountId too, because a user may have keys in several accounts.':
     '请同时提供 accountId，同一用户可能在多个账户中有密钥。',
-  'The vouchers would have expired already.': '兑换码的到期时间已过。',
-  'This Idempotency-Key has made the batch {} already, whose codes are never shown again. If they are lost, cancel that batch and make another one with a new key.':
+  'The batch {} was already created with this Idempotency-Key, and its codes cannot be shown again. If you lost them, cancel the batch and create another one with a new key.':
     '批次 {1} 已创建，其兑换码不再显示。如已丢失，请作废该批次后重新创建。',
-  'Too many codes that are no voucher were tried for this account. Try again in {} s.':
+  'Too many invalid codes were tried for this account. Try again in {} s.':
     '此账户尝试了过多无效的兑换码，请在 {1} 秒后再试。',
   'This voucher has expired.': '此兑换码已过期。',
-  'This voucher was canceled. Ask whoever gave it to you.': '此兑换码已作废，请联系提供者。',
-  'The plan of this voucher is not offered any more. The voucher is not redeemed; ask the operator.':
+  'This voucher was canceled. Ask the person who gave it to you.': '此兑换码已作废，请联系提供者。',
+  'The plan of this voucher is no longer offered. The voucher was not redeemed. Ask the operator.':
     '此兑换码的套餐已不再提供。兑换码未被使用，请联系管理员。',
-  'Another plan is active on this account. The voucher is not redeemed; redeem it when that plan has ended.':
+  'Another plan is active on this account. The voucher was not redeemed. Redeem it when that plan has ended.':
     '此账户有其他套餐生效中。兑换码未被使用，请在该套餐结束后兑换。',
-  'Another subscription of the account begins before this one would end. The voucher is not redeemed.':
+  'Another subscription of the account begins before this one would end. The voucher was not redeemed.':
     '在此套餐结束之前，账户另有订阅开始。兑换码未被使用。',
-  'The balance would exceed what can be stored. The voucher is not redeemed.':
-    '余额将超出可存储的范围。兑换码未被使用。',
-  'The period would be over already.': '该周期已经结束。',
+  'The balance would exceed the maximum. The voucher was not redeemed.': '余额将超出可存储的范围。兑换码未被使用。',
+  'The period would end in the past.': '该周期已经结束。',
   'The period would end after the year 9999.': '该周期将在 9999 年之后结束。',
-  'The account has another subscription in that time. Cancel it, or let this one start at its end.':
+  'The account has another subscription in that period. Cancel it, or start this one at its end.':
     '账户在该时间另有订阅。请先取消，或从其结束时开始。',
-  'The subscription ended longer ago than a renewal would last. Grant a new one.':
-    '订阅结束已久，续期后仍会过期。请重新开通。',
+  'The subscription ended more than one period ago. Grant a new one.': '订阅结束已久，续期后仍会过期。请重新开通。',
   'The subscription would end after the year 9999.': '订阅将在 9999 年之后结束。',
-  'The subscription is canceled, was renewed meanwhile, or another one begins before its new end.':
+  'The subscription is canceled or was just renewed, or another one begins before its new end.':
     '订阅已取消、刚被续期，或在其新的结束时间之前另有订阅开始。',
   'This Idempotency-Key was used for another grant or renewal of the account.':
     '此 Idempotency-Key 已用于该账户的其他开通或续期。',
   // Money and calls.
   'Expected a decimal string in yuan, such as "12.50", with at most 9 decimals and at most 100000000.':
     '请填写以元为单位的金额，例如 12.50，最多 9 位小数，不超过 100000000。',
-  'The balance would exceed what can be stored.': '余额将超出可存储的范围。',
-  'Another account has this key already.': '另一账户已有此密钥。',
+  'The balance would exceed the maximum.': '余额将超出可存储的范围。',
+  'This key belongs to another account.': '另一账户已有此密钥。',
   'This Idempotency-Key was used for another account.': '此 Idempotency-Key 已用于其他账户。',
   'This Idempotency-Key was used for another amount, memo or kind of entry.':
     '此 Idempotency-Key 已用于其他金额、备注或类型的账目。',
@@ -153,28 +151,30 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '此 Idempotency-Key 已用于该账户的其他账目，请换一个。',
   'This Idempotency-Key was used for another entry of the account, or another refund. Use a new one.':
     '此 Idempotency-Key 已用于该账户的其他账目或退款，请换一个。',
-  'It is searched for alone; leave the other filters out.': '请求 ID 须单独查找，请去掉其他筛选条件。',
-  'The call is in flight. Its node ends it; if the node died, it is unresolved within 30 seconds.':
+  'A search by request cannot be combined with other filters.': '请求 ID 须单独查找，请去掉其他筛选条件。',
+  'The call is in flight. Its node completes it; if the node died, the call becomes unresolved within 30 seconds.':
     '调用进行中，由其节点结束；若该节点已终止，30 秒内会变为待处理。',
-  'The call has ended by itself: it is {} and {}. Only an unresolved call can be resolved; give a charge back with a refund.':
+  'The call has already ended: it is {} and {}. Only an unresolved call can be resolved; use a refund to return a charge.':
     '调用已自行结束（{1}，{2}）。只能处理待处理的调用；如需退还扣费请退款。',
-  'The call was resolved already, at {}: it was {}. It can be resolved only once; give a charge back with a refund, take more with an adjustment.':
+  'The call was already resolved at {}: it was {}. It can be resolved only once. Use a refund to return a charge, or an adjustment to charge more.':
     '调用已于 {1} 处理过（{2}），只能处理一次。如需退还扣费请退款，如需追加请调账。',
-  'The call ran on a Coding Plan, which charges no money: count its tokens, or release it.':
+  'The call ran on a Coding Plan and costs no money. Count its tokens, or release it.':
     '此调用使用编码套餐，不扣费：请计入 token 或释放。',
-  'The call had reserved ¥{}; it can be charged at most that.': '此调用曾预留 ¥{1}，最多扣费此金额。',
-  'The call ran on the balance, not on a Coding Plan: charge it, or release it.':
+  'The call had reserved ¥{} and can be charged at most that amount.': '此调用曾预留 ¥{1}，最多扣费此金额。',
+  'The call ran on the balance, not on a Coding Plan. Charge it, or release it.':
     '此调用使用余额而非编码套餐：请扣费或释放。',
-  'It is not recorded what the call had reserved of its plan: release it.': '没有记录此调用在套餐中的预留，请释放。',
-  'The call had reserved {} tokens; at most that can be counted.': '此调用曾预留 {1} token，最多计入此数量。',
-  'The call was not charged, so there is nothing to refund. Make an adjustment if money is due.':
+  'The tokens that the call reserved on its plan are not recorded. Release it.':
+    '没有记录此调用在套餐中的预留，请释放。',
+  'The call had reserved {} tokens, which is the most that can be counted.': '此调用曾预留 {1} token，最多计入此数量。',
+  'The call was not charged, so there is nothing to refund. Use an adjustment if money is due.':
     '此调用没有扣费，无款可退。如需补款请调账。',
-  'All of the charge of {} was refunded already.': '{1} 的扣费已全部退款。',
-  'The charge is {}, of which ¥{} was refunded already; at most ¥{} can be refunded.':
+  'All of the charge of {} has been refunded already.': '{1} 的扣费已全部退款。',
+  'The charge is {}, of which ¥{} has been refunded already; at most ¥{} can be refunded.':
     '扣费为 {1}，其中 ¥{2} 已退款，最多还可退 ¥{3}。',
   // Routes.
-  'No route of the configuration goes to {}.': '配置中没有通往 {1} 的路由。',
-  'There are {} drains already; drain whole providers.': '已有 {1} 项排空，请改为排空整个供应商。',
+  'No configured route goes to {}.': '配置中没有通往 {1} 的路由。',
+  'There are {} drains already, which is the limit. Drain whole providers instead.':
+    '已有 {1} 项排空，请改为排空整个供应商。',
   // Requests.
   'Too many changes by you or your account. Nothing was changed; try again in {} s.':
     '您或您的账户在短时间内修改过多。本次未作任何修改，请在 {1} 秒后重试。',

@@ -1,6 +1,5 @@
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 
-/** The names of the accounts of items, by their ids, in one question. Items of nobody have none. */
 export function accountNamesOf(
   accounts: Pick<AccountStore, 'findNames'>,
   items: readonly { readonly accountId: string | null }[],

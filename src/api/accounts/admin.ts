@@ -31,23 +31,20 @@ export interface AccountAdminParts {
   readonly accountChanges: AccountChanges;
   readonly ledger: Pick<LedgerStore, 'findBalances'>;
   readonly rateLimits: Pick<RateLimitStore, 'ofAccounts'>;
-  /** The catalog in force. */
   readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Today's date in the billing time zone, as YYYY-MM-DD. */
   readonly periods: () => RunningPeriods;
 }
 
 export const email = z.email({ error: 'Expected an e-mail address.' }).max(200);
 
-/** The body of a request for an account; an import checks its rows by it. */
+/** The body for creating an account. Imports validate their rows with it. */
 export const newAccount = z.strictObject({
   name: shortText,
   email: email.nullish(),
   verified: z.boolean().default(false),
   dailySpendCapYuan: capYuan.nullish(),
-  /** The first top-up. */
   balanceYuan: capYuan.nullish(),
 });
 
@@ -63,19 +60,17 @@ const accountChange = z
     email: email.optional(),
     verified: z.boolean().optional(),
     status: z.enum(['active', 'suspended']).optional(),
-    /** Why; a status without one removes the earlier reason. */
+    /** The reason for the status. A status without a reason removes the earlier one. */
     statusReason: shortText.optional(),
-    /** `null` applies the cap of the configuration again. */
     dailySpendCapYuan: capYuan.nullable().optional(),
-    /** What it pays of the list price; 8000 is a fifth less. For calls that are admitted from now on. */
+    /** The account's price as a share of the list price (8000 is 20 % off), for calls admitted from now on. */
     priceFactorBasisPoints: priceFactor.optional(),
-    /** Whether keys of members read the balance of the account. */
     membersSeeBalance: z.boolean().optional(),
     ...rateLimitFields,
   })
   .refine(({ status, statusReason }) => statusReason === undefined || status !== undefined, {
     path: ['statusReason'],
-    error: 'A reason is that of a status: send "status" with it.',
+    error: 'A reason requires a status. Send "status" with it.',
   });
 
 const accountList = z
@@ -85,7 +80,6 @@ const accountList = z
     error: 'Send either search or name.',
   });
 
-/** Reads accounts as both APIs show them. */
 export function accountReader({
   accounts,
   ledger,
@@ -114,7 +108,6 @@ export function accountReader({
   return { read, withBalances };
 }
 
-/** Accounts: create, find, read, change. */
 export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
   const { accounts, accountCreations, accountChanges, catalog, clock, ids } = parts;
 
@@ -190,7 +183,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
   ];
 }
 
-/** What a request for an account asks for, however it spells amounts. */
+/** The request in canonical form: amounts that are written differently are equal. */
 function requestText(account: object): string {
   return JSON.stringify(account, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }

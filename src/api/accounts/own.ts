@@ -16,13 +16,13 @@ export type OwnAccountParts = Pick<
 
 const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
 
-/** By which days and months are counted: whoever asks is often in another time zone, and has another clock. */
+/** The calendar that days and months follow, which may differ from the caller's. */
 const billingCalendar = {
   timezone: z.string().describe('The billing time zone.'),
-  today: z.iso.date().describe('The day that it is there, as caps of a day and sums of usage count.'),
+  today: z.iso.date().describe('The current day in that time zone, which daily caps and usage sums are based on.'),
 };
 
-/** What a member sees of the account: no money. */
+/** What members see of the account: no amounts of money. */
 const memberAccount = accountResponse
   .pick(everybodySees)
   .extend({ ...billingCalendar, role: z.literal('member') })
@@ -43,22 +43,21 @@ const ownerAccount = accountResponse
   .extend({
     ...billingCalendar,
     role: z.literal('owner'),
-    dailySpendCapInForceYuan: yuan.nullable().describe('The lowest of the caps that apply; null: none does.'),
+    dailySpendCapInForceYuan: yuan.nullable().describe('The lowest cap that applies; null: none.'),
   })
   .meta({ id: 'AccountOfOwner' });
 
 const accountChange = z.strictObject({
   name: shortText.optional(),
   email: email.optional(),
-  /** `null` removes it; the cap of the operator stays whatever this one is. */
+  /** `null` removes the account's own cap; the operator's cap remains. */
   ownDailySpendCapYuan: capYuan.nullable().optional(),
-  /** Whether keys of members read the balance; where not, they read what their own budgets leave. */
+  /** Whether members' keys can read the balance; otherwise they read what their own budgets leave. */
   membersSeeBalance: z.boolean().optional(),
 });
 
 const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
 
-/** The account itself, and the limits that it has. */
 export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
   const { accountChanges, ledger, rateLimits: rateStore, periods, catalog, config } = parts;
   const { read } = accountReader(parts);
@@ -75,7 +74,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
     return shown(ownerAccount, { ...account, ...calendar(), role: 'owner' });
   }
 
-  /** Its own limits by the minute, and those of the configuration if it has none. */
+  /** The account's own limits per minute; the configured ones apply where it has none. */
   async function limitsOf(accountId: string) {
     const stored = (await rateStore.ofAccounts([accountId])).get(accountId);
     const own = stored && underPresentNames(stored, catalog());
@@ -91,7 +90,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/account',
-      summary: 'Read the account: its standing, and for owners its balance, what is held and spent today, caps',
+      summary: 'Read the account: its status and, for owners, balance, reserved amount, spend today and caps',
       needs: 'member',
       response: z.union([ownerAccount, memberAccount]),
       async run(_input, { scope }) {
@@ -103,8 +102,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
       method: 'PATCH',
       path: '/account',
       subject: { kind: 'account', named: (_input, { scope }) => scope.accountId, read: readOwn },
-      summary:
-        'Change the name, the e-mail address, the cap of a day that the account sets itself, or whether members see the balance',
+      summary: 'Change the name, the e-mail address, the account’s own daily cap, or whether members see the balance',
       needs: 'owner',
       body: accountChange,
       response: ownerAccount,
@@ -117,7 +115,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/limits',
-      summary: 'Read the limits by the minute that are in force for the account',
+      summary: 'Read the limits per minute that apply to the account',
       needs: 'member',
       response: limitsInForce,
       run: (_input, { scope }) => limitsOf(scope.accountId),

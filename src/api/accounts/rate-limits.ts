@@ -11,15 +11,13 @@ import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { filterText, wholeNumber } from '../management/wire.ts';
 
-/** Limits by the minute on the wire, of accounts and keys alike. */
-
 const TOO_MANY = `At most ${RATE_LIMITED_MODELS_MAX} models may have limits of their own.`;
 const COUNT_MAX = 1_000_000_000;
 const perMinute = wholeNumber(1, COUNT_MAX, `Expected a whole number from 1 to ${COUNT_MAX}, or null for no limit.`);
 
 const ofModel = z.strictObject({ requestsPerMinute: perMinute.nullish(), tokensPerMinute: perMinute.nullish() });
 
-/** `null` removes a limit, an absent member leaves it unchanged; `null` for a model removes both of its limits. */
+/** `null` removes a limit; an absent field leaves it unchanged. `null` for a model removes both of its limits. */
 export const rateLimitFields = {
   requestsPerMinute: perMinute.nullish(),
   tokensPerMinute: perMinute.nullish(),
@@ -29,16 +27,14 @@ export const rateLimitFields = {
     .optional(),
 };
 
-/** The fields of a checked body. */
 type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
 
-/** The refusal of a change that would give more models limits than may have them. */
 export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
 
 /**
- * The change that a body asks for; `undefined` if it names no limit. Limits are kept by the canonical ids of models.
+ * Converts a body to a change; `undefined` if it contains no limit. Limits are stored by canonical model id.
  *
- * @throws GatewayError `invalidRequest` if there is no such model; limits of one that is gone can be removed.
+ * @throws GatewayError `invalidRequest` for an unknown model. Limits of a model that no longer exists can still be removed.
  */
 export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitChange | undefined {
   const { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax, modelLimits = {} } = body;
@@ -50,7 +46,7 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
       throw invalidRequest(`modelLimits: There is no model ${quoted(name)}.`, 'modelLimits');
     }
     models.set(model?.id ?? name, change);
-    // What stood under other names of it, because it was renamed since, is replaced too.
+    // Also replaces limits stored under earlier names of a renamed model.
     for (const alias of model?.aliases ?? []) {
       models.set(alias, {
         requestsMax: change.requestsMax === undefined ? undefined : null,
@@ -64,7 +60,7 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
 
 const NONE: RateMaxima = { requestsMax: null, tokensMax: null };
 
-/** Limits by the names that models have now; those of a model that was renamed stand under its old id. */
+/** Converts limits to the present model ids. Limits of a renamed model are stored under its old id. */
 export function underPresentNames(limits: RateLimits, catalog: Pick<Catalog, 'find'>): RateLimits {
   const namesOf = Map.groupBy(limits.models.keys(), (name) => catalog.find(name)?.id ?? name);
   const models = [...namesOf].map(([id, names]) => {

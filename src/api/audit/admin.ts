@@ -24,28 +24,28 @@ const auditResponse = z
 
 export type AuditResult = z.infer<typeof auditResponse>;
 
-/** A line of an audit with progress; the last one has the result. */
+/** A line of an audit with progress; the last line contains the result. */
 export type AuditLine = { readonly progress: AuditProgress } | { readonly result: AuditResult };
 
 export const AUDIT_WITH_PROGRESS = '/audit?progress=true';
 
 const auditQuery = z.strictObject({ progress: z.enum(['true', 'false']).default('false') });
 
-/** Checks the invariants of money (`docs/architecture.md`), for `faregate audit`. */
+/** Serves `faregate audit`, which checks the invariants of money (`docs/architecture.md`). */
 export function auditEndpoints({ auditLedger }: AuditAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
-      // An audit is much work, so a page of another site must not be able to start it.
+      // POST, so that a page of another site cannot start an expensive audit.
       method: 'POST',
       path: '/audit',
       needs: 'read',
       isChange: false,
-      summary: 'Check every invariant of the ledger; with progress=true line by line, the result last',
+      summary: 'Check every invariant of the ledger; with progress=true, progress lines followed by the result',
       query: auditQuery,
       response: auditResponse,
       lines: {
         mediaType: 'application/x-ndjson',
-        description: 'With progress=true: an object with `progress` a line, and one with `result` at the end.',
+        description: 'With progress=true: one object with `progress` per line, and finally one with `result`.',
       },
       async run({ query }) {
         if (query.progress === 'true') return new LineStream(auditLines(auditLedger));
@@ -62,7 +62,7 @@ const toResult = (invariants: readonly InvariantResult[]): AuditResult => ({
 
 const LINE_EVERY_MS = 500;
 
-/** Whoever stops reading ends the audit. */
+/** The audit is aborted when the client stops reading. */
 async function* auditLines(auditLedger: AuditAdminParts['auditLedger']): AsyncGenerator<string> {
   const line = (value: AuditLine): string => `${JSON.stringify(value)}\n`;
   const unwanted = new AbortController();
@@ -71,7 +71,7 @@ async function* auditLines(auditLedger: AuditAdminParts['auditLedger']): AsyncGe
     progress = next;
   };
   const audit = auditLedger({ onProgress, signal: unwanted.signal });
-  // Whether it fails shows when it is awaited.
+  // The failure is handled where the promise is awaited.
   audit.catch(() => undefined);
   try {
     for (;;) {
@@ -87,6 +87,6 @@ async function* auditLines(auditLedger: AuditAdminParts['auditLedger']): AsyncGe
       if (progress !== null) yield line({ progress });
     }
   } finally {
-    unwanted.abort(new Error('nobody waits for the audit any longer'));
+    unwanted.abort(new Error('the client of the audit has disconnected'));
   }
 }

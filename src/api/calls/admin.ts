@@ -28,11 +28,10 @@ export const callList = z.strictObject({
   ...page,
   accountId: filterText.optional(),
   keyId: filterText.optional(),
-  /** Calls with the keys of a person. */
   userId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
-  /** The id of the request: the gateway's, the provider's or the client's. */
+  /** A request id assigned by the gateway, the provider or the client. */
   requestId: filterText.optional(),
   from: instant.optional(),
   to: instant.optional(),
@@ -45,10 +44,9 @@ const foundRequest = z.strictObject({
 });
 export type FoundRequest = z.infer<typeof foundRequest>;
 
-/** Those in flight have members of their own, and a search for a request finds refusals too. */
+/** Calls in flight have their own shape, and a search by request also returns refusals. */
 const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
 
-/** The columns of CSV. */
 export const CALL_COLUMNS = [
   ...['startedAt', 'endedAt', 'id', 'status', 'accountId', 'accountName', 'keyId', 'context', 'operation', 'model'],
   ...['route.provider', 'route.model', 'isStream', 'httpStatus', 'errorCode', 'requestId', 'clientRequestId'],
@@ -56,14 +54,13 @@ export const CALL_COLUMNS = [
   ...['chargeYuan', 'refundedYuan', 'costYuan', 'heldYuan', 'heldTokens', 'durationMs', 'firstByteMs'],
 ];
 
-/** What a list of calls is asked for. */
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
-/** Lists calls as both APIs do. `of`: whose, whatever the query names. */
+/** Lists calls for both APIs. `of` limits the owner, regardless of the query. */
 export function callReader(parts: CallAdminParts) {
   const { accounts, calls, inFlight, refusals } = parts;
 
-  /** Calls and refusals alike: whoever complains knows an id, not what became of the request. */
+  /** Finds calls and refusals: somebody who has a request id does not know which of them it became. */
   async function findRequest(requestId: string, limit: number, of: OwnedBy): Promise<FoundRequest> {
     const [found, refused] = await Promise.all([
       calls.findByRequest(requestId, limit, of),
@@ -85,7 +82,8 @@ export function callReader(parts: CallAdminParts) {
     const { limit, cursor, accountId, keyId, userId, model, status, requestId, from, to } = query;
     if (requestId !== undefined) {
       const other = [cursor, accountId, keyId, userId, model, status, from, to].some((given) => given !== undefined);
-      if (other) throw invalidRequest('requestId: It is searched for alone; leave the other filters out.', 'requestId');
+      if (other)
+        throw invalidRequest('requestId: A search by request cannot be combined with other filters.', 'requestId');
       return findRequest(requestId, limit, of);
     }
     if (of.keyIds?.length === 0) return { data: [], nextCursor: null };
@@ -106,7 +104,6 @@ export function callReader(parts: CallAdminParts) {
   };
 }
 
-/** Call records: list and read. */
 export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
   const { accounts } = parts;
   const list = callReader(parts);
@@ -115,7 +112,7 @@ export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'GET',
       path: '/calls',
-      summary: 'List calls, newest first; those in flight over all nodes with status=in_flight; also as CSV',
+      summary: 'List calls, newest first; status=in_flight lists calls in flight on all nodes; also as CSV',
       query: callList,
       response: callPage,
       lines: LIST_LINES,
@@ -136,19 +133,18 @@ export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
 
 type ShownWith = Pick<CallAdminParts, 'accounts' | 'refunds'>;
 
-/** Calls as the admin API shows them, with the names of their accounts and the refunds of each. */
 async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
   const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
   return calls.map((call) =>
     callToWire(call, {
-      // No account is ever removed.
+      // Accounts are never deleted.
       accountName: names.get(call.accountId) ?? call.accountId,
       refunds: refundsOf.get(call.id),
     }),
   );
 }
 
-/** The 404 of a call that has no record: it says so where records of its time are no longer kept, whosever it was. */
+/** The 404 for a call without a record. It mentions whether records of that time were dropped, regardless of the owner. */
 export async function noCall({ calls }: Pick<CallAdminParts, 'calls'>, id: string): Promise<GatewayError> {
   if (!(await calls.isDropped(id))) return notFound('call', id);
   return new GatewayError('pathUnknown', {
@@ -156,7 +152,6 @@ export async function noCall({ calls }: Pick<CallAdminParts, 'calls'>, id: strin
   });
 }
 
-/** A call as the admin API shows it. @throws GatewayError `pathUnknown` if there is none. */
 export async function readCall(parts: ShownWith & Pick<CallAdminParts, 'calls'>, id: string) {
   const call = await parts.calls.find(id);
   if (call === null) throw await noCall(parts, id);

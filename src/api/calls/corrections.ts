@@ -21,7 +21,6 @@ export interface CallCorrectionParts extends Pick<CallAdminParts, 'accounts' | '
   readonly resolutions: ResolutionStore;
   readonly clock: Clock;
   readonly databaseNowMs: () => Promise<number>;
-  /** The calendar of the billing time zone. */
   readonly localTime: () => LocalTime;
 }
 
@@ -44,14 +43,13 @@ const refundResponse = z
     entryId: z.string(),
     callId: z.string(),
     amountYuan: yuan,
-    refundedYuan: yuan.describe('Of the call, in all.'),
+    refundedYuan: yuan.describe('The total refunded for the call.'),
     chargeYuan: yuan,
     balanceYuan: yuan,
   })
   .meta({ id: 'Refund' });
 export type RefundResponse = z.infer<typeof refundResponse>;
 
-/** Corrections of calls by operators: unresolved ones are settled by hand, charges refunded. */
 export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {
   const { refunds, resolutions, clock, databaseNowMs, localTime } = parts;
   const subject: ChangeSubject = { kind: 'call', read: (id) => readCall(parts, id) };
@@ -60,7 +58,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
       method: 'POST',
       path: '/calls/:id/resolution',
       subject,
-      summary: 'Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it',
+      summary: 'Resolve an unresolved call: charge it, count its tokens on its plan, or release it',
       body: resolution,
       isRepeatable: true,
       response: callResponse,
@@ -79,7 +77,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
             throw await noCall(parts, id);
           case 'in_flight':
             throw conflict(
-              'The call is in flight. Its node ends it; if the node died, it is unresolved within 30 seconds.',
+              'The call is in flight. Its node completes it; if the node died, the call becomes unresolved within 30 seconds.',
             );
           case 'key_conflict':
             throw conflict('This Idempotency-Key was used for another entry of the account. Use a new one.');
@@ -96,7 +94,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
       path: '/calls/:id/refunds',
       subject: { ...subject, noted: ({ body: { memo = null } }) => ({ memo }) },
       status: 201,
-      summary: 'Give the charge of a call back, or a part of it; never more than the charge in all',
+      summary: 'Refund the charge of a call, in full or in part; refunds never exceed the charge',
       body: refund,
       isRepeatable: true,
       response: refundResponse,
@@ -116,7 +114,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
               'This Idempotency-Key was used for another entry of the account, or another refund. Use a new one.',
             );
           case 'out_of_range':
-            throw unprocessable('The balance would exceed what can be stored.', 'amountYuan');
+            throw unprocessable('The balance would exceed the maximum.', 'amountYuan');
           case 'refused':
             throw refundError(result.refusal, result.call);
           case 'refunded':
@@ -151,27 +149,27 @@ function toResolution(body: z.infer<typeof resolution>): Resolution {
 const RESOLUTION_ERRORS: Readonly<Record<ResolutionRefusal, (call: ResolvableCall) => GatewayError>> = {
   ended: (call) =>
     conflict(
-      `The call has ended by itself: it is ${call.status} and ${chargeOf(call)}. Only an unresolved call can be resolved; ` +
-        'give a charge back with a refund.',
+      `The call has already ended: it is ${call.status} and ${chargeOf(call)}. Only an unresolved call can be resolved; ` +
+        'use a refund to return a charge.',
     ),
   resolved_otherwise: (call) =>
     conflict(
-      `The call was resolved already, at ${call.notes?.resolution?.at}: it was ${resolvedAs(call)}. It can be resolved only ` +
-        'once; give a charge back with a refund, take more with an adjustment.',
+      `The call was already resolved at ${call.notes?.resolution?.at}: it was ${resolvedAs(call)}. It can be resolved only ` +
+        'once. Use a refund to return a charge, or an adjustment to charge more.',
     ),
   charge_on_plan: () =>
-    unprocessable('The call ran on a Coding Plan, which charges no money: count its tokens, or release it.'),
+    unprocessable('The call ran on a Coding Plan and costs no money. Count its tokens, or release it.'),
   charge_above_reserved: ({ reservedNano }) =>
     unprocessable(
-      `chargeYuan: The call had reserved ¥${formatYuan(reservedNano ?? 0n)}; it can be charged at most that.`,
+      `chargeYuan: The call had reserved ¥${formatYuan(reservedNano ?? 0n)} and can be charged at most that amount.`,
       'chargeYuan',
     ),
   tokens_without_plan: () =>
-    unprocessable('The call ran on the balance, not on a Coding Plan: charge it, or release it.'),
-  tokens_unknown: () => unprocessable('It is not recorded what the call had reserved of its plan: release it.'),
+    unprocessable('The call ran on the balance, not on a Coding Plan. Charge it, or release it.'),
+  tokens_unknown: () => unprocessable('The tokens that the call reserved on its plan are not recorded. Release it.'),
   tokens_above_reserved: ({ notes }) =>
     unprocessable(
-      `tokens: The call had reserved ${notes?.reservedTokens?.tokens} tokens; at most that can be counted.`,
+      `tokens: The call had reserved ${notes?.reservedTokens?.tokens} tokens, which is the most that can be counted.`,
       'tokens',
     ),
 };
@@ -190,12 +188,12 @@ function refundError(refusal: 'not_charged' | 'refunded_already' | 'above_charge
   const charge = `¥${formatYuan(chargeNano ?? 0n)}`;
   switch (refusal) {
     case 'not_charged':
-      return conflict('The call was not charged, so there is nothing to refund. Make an adjustment if money is due.');
+      return conflict('The call was not charged, so there is nothing to refund. Use an adjustment if money is due.');
     case 'refunded_already':
-      return conflict(`All of the charge of ${charge} was refunded already.`);
+      return conflict(`All of the charge of ${charge} has been refunded already.`);
     case 'above_charge':
       return unprocessable(
-        `amountYuan: The charge is ${charge}, of which ¥${formatYuan(refundedNano)} was refunded already; at most ` +
+        `amountYuan: The charge is ${charge}, of which ¥${formatYuan(refundedNano)} has been refunded already; at most ` +
           `¥${formatYuan((chargeNano ?? 0n) - refundedNano)} can be refunded.`,
         'amountYuan',
       );

@@ -10,7 +10,7 @@ import { type CallResponse, callResponse, inFlightResponse } from './wire.ts';
 
 export type OwnCallParts = CallAdminParts & RefusalAdminParts;
 
-/** Without routes and costs, which are the operator's. */
+/** Omits routes and costs, which only operators see. */
 const ownCallMembers = callResponse.pick({
   id: true,
   accountId: true,
@@ -40,7 +40,7 @@ const ownCallMembers = callResponse.pick({
   firstByteMs: true,
 });
 
-/** Without the provider's name of the model. */
+/** Omits the provider's name for the model. */
 const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   model: true,
   inputTokens: true,
@@ -51,10 +51,10 @@ const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   price: true,
 });
 
-/** Without who resolved the call, and what that person noted. */
+/** Omits who resolved the call, and the memo. */
 const resolution = callResponse.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
 
-/** Without the memo, which operators write for themselves. */
+/** Omits the memo, which is for operators. */
 const refund = callResponse.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
 
 const ownCall = ownCallMembers
@@ -101,16 +101,15 @@ const ownRefusal = refusalResponse
   })
   .meta({ id: 'OwnRefusal' });
 
-/** The columns of CSV: of those that operators have, what the account sees. */
+/** The columns of the operators' CSV that accounts may see. */
 const OWN_CALL_COLUMNS = CALL_COLUMNS.filter((column) => column.split('.')[0]! in ownCallMembers.shape);
 
-/** Those in flight have members of their own, and a search for a request finds refusals too. */
+/** Calls in flight have their own shape, and a search by request also returns refusals. */
 const ownCallPage = z.union([
   pageOf(z.union([ownCall, ownInFlight])),
   z.strictObject({ data: listOf(ownCall), refusals: listOf(ownRefusal), nextCursor: z.null() }),
 ]);
 
-/** Calls and refusals; for members those of their own keys. */
 export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
   const list = callReader(parts);
   const listRefusals = refusalReader(parts);
@@ -120,7 +119,7 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       method: 'GET',
       path: '/calls',
       summary:
-        'List calls, newest first; those in flight with status=in_flight, all of a request with requestId; also as CSV',
+        'List calls, newest first; status=in_flight lists calls in flight, requestId everything about one request; also as CSV',
       needs: 'member',
       query: callList.omit({ accountId: true }),
       response: ownCallPage,

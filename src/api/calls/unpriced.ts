@@ -9,13 +9,12 @@ export interface UnpricedAdminParts {
 
 const unpricedUse = z.strictObject({ model: z.string(), price: z.string(), calls: count, lastAt: at });
 
-/** What calls used without a price for it, as this node has seen it since it started. */
 export function unpricedEndpoints({ unpricedUses }: UnpricedAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
       path: '/unpriced',
-      summary: 'List what calls used that has no price, as this node has seen it since its start',
+      summary: 'List usage without a price, as seen by this node since its start',
       response: z.strictObject({ data: listOf(unpricedUse) }),
       async run() {
         return {

@@ -20,8 +20,6 @@ import { at, count, listOf, signerId, yuan } from '../management/response-fields
 import { shown } from '../management/shown.ts';
 import { ledgerEntryId, yuanOrNull } from '../management/wire.ts';
 
-/** Calls on the wire of the admin API: those that have ended, and those in flight. */
-
 type PricesOnWire = { [name: string]: string | PricesOnWire };
 
 const prices: z.ZodType<PricesOnWire> = z
@@ -41,7 +39,6 @@ const optionalCounts = <Name extends string>(names: readonly Name[]) =>
 const SHOWN_TOKENS = shownUnits.filter((unit) => usageUnits[unit].side !== 'other');
 const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'other');
 
-/** Counts by unit: tokens, images and the other units. */
 const shownCounts = Object.fromEntries([...SHOWN_TOKENS, 'images', ...SHOWN_OTHERS].map((name) => [name, count])) as {
   readonly [Name in ShownUnit | 'images']: Count;
 };
@@ -61,7 +58,7 @@ const pricedBy = z
     steps: listOf(z.strictObject({ ...optionalCounts(unitNames), ...runStep, runs: count })).optional(),
     images: listOf(z.strictObject({ count, priceYuan: yuan })).optional(),
   })
-  .meta({ id: 'PricedBy', description: 'What chose the prices of the tokens, beside the price list.' });
+  .meta({ id: 'PricedBy', description: 'What determined the token prices in addition to the price list.' });
 
 const innerModel = z.strictObject({
   name: z.string(),
@@ -99,9 +96,7 @@ export const callResponse = z
     session: z
       .strictObject({ source: z.string(), route: z.strictObject({ provider: z.string(), model: z.string() }) })
       .nullable()
-      .describe(
-        'What named the session of the call, and the route that its session has; null if there was nothing to choose.',
-      ),
+      .describe('How the session of the call was identified, and its route; null if there was no choice of routes.'),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
     isStream: z.boolean(),
     status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),
@@ -113,9 +108,9 @@ export const callResponse = z
     excessUsage: z
       .strictObject(optionalCounts(['inputTokens', 'outputTokens', 'searchUnits', 'toolUses', 'images']))
       .nullable()
-      .describe('What the provider reported beyond what the call can have used; it is not charged.'),
+      .describe('Usage that the provider reported in excess of what the call can have used; it is not charged.'),
     doubtedUsage: listOf(z.enum(['input', 'output', 'searchUnits'])).describe(
-      'What the provider reported and cannot be true, so that it was estimated.',
+      'Usage that the provider reported and that cannot be true; it was estimated instead.',
     ),
     innerModels: listOf(innerModel),
     pricedBy: pricedBy.nullable(),
@@ -124,12 +119,12 @@ export const callResponse = z
     priceFactorBasisPoints: count.nullable(),
     chargeYuan: yuan.nullable(),
     refundedYuan: yuan.nullable().describe('The sum of the refunds.'),
-    refunds: listOf(refund).describe('What was given back of the charge, in the order of the ledger.'),
+    refunds: listOf(refund).describe('The refunds of the charge, in ledger order.'),
     costYuan: yuan.nullable(),
     reservedYuan: yuan
       .nullable()
       .describe(
-        'What was reserved, if the estimate of what was delivered costs more: the model has no `maxOutputTokens`.',
+        'The reserved amount, if the estimated usage costs more; this happens if the model has no `maxOutputTokens`.',
       ),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),
@@ -199,7 +194,7 @@ export const inFlightResponse = z
   .meta({ id: 'CallInFlight' });
 export type InFlightResponse = z.infer<typeof inFlightResponse>;
 
-/** A call that has not ended: its route is the first one that it may go over. */
+/** Converts a call in flight. Its route is the first one that it may use. */
 export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
   return shown(inFlightResponse, {
     ...call,
@@ -248,12 +243,11 @@ function pricedByToWire(by: PricedBy | undefined): z.infer<typeof pricedBy> | nu
   return { ...others, images };
 }
 
-/** A price in force; `null`: only its rule is known. */
 export function priceToWire(rule: PriceRule, prices: RecordedPrices | null): z.infer<typeof price> {
   return { rule, ...(prices === null ? {} : pricesToWire(prices)) };
 }
 
-/** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`; what the model is not charged by is absent. */
+/** Converts `inputNanoPerMillion: "4000000000"` to `inputYuanPerMillion: "4"`. Omits units that the model does not charge. */
 function pricesToWire(prices: RecordedPrices): PricesOnWire {
   const shown: PricesOnWire = {};
   for (const [name, price] of Object.entries(prices)) {

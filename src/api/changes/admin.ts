@@ -15,7 +15,6 @@ import { filterText, instant, instantToWire, page } from '../management/wire.ts'
 export interface ChangeAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly changes: Pick<ChangesStore, 'list'>;
-  /** The plans in force, whose names sentences say. */
   readonly plans: () => readonly Pick<PlanTerms, 'id' | 'name'>[];
 }
 
@@ -40,8 +39,8 @@ const changeResponse = z
     endedAt: at.nullable(),
     outcome: z.enum(['done', 'failed', 'unknown']).meta({
       description:
-        'failed: it ended with an error, and may have changed something. unknown: nothing more was heard of it, because it is being ' +
-        'made, or its node died.',
+        'failed: it ended with an error and may have had an effect. unknown: its outcome was not recorded, because it is in progress ' +
+        'or its node died.',
     }),
     actor: z.strictObject({
       kind: actorKind,
@@ -58,7 +57,7 @@ const changeResponse = z
     accountName: z.string().nullable(),
     sentence: z
       .strictObject({ en: z.string(), zh: z.string() })
-      .describe('What was done, in the languages of the console, with names in place of ids.'),
+      .describe('A description of the change in the languages of the console, with names instead of ids.'),
     before: recorded,
     after: recorded,
     clientAddress: z.string().nullable(),
@@ -68,12 +67,11 @@ const changeResponse = z
   .meta({ id: 'Change' });
 export type ChangeResponse = z.infer<typeof changeResponse>;
 
-/** The columns of CSV. */
 const CHANGE_COLUMNS = Object.entries(changeResponse.shape).flatMap(([name, of]) =>
   of instanceof z.ZodObject ? Object.keys(of.shape).map((inner) => `${name}.${inner}`) : [name],
 );
 
-/** The change log. No address changes it. */
+/** The audit log. No endpoint changes it. */
 export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts): AdminEndpoint[] {
   async function list({ limit, cursor, from, to, ...asked }: z.infer<typeof changeList>) {
     const { items, next } = await changes.list(
@@ -94,7 +92,7 @@ export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts):
       method: 'GET',
       path: '/changes',
       summary:
-        'List what people, tokens, keys, the command line and configurations have changed, newest first; also as CSV',
+        'List changes made by people, tokens, keys, the command line and configurations, newest first; also as CSV',
       query: changeList,
       response: pageOf(changeResponse),
       lines: LIST_LINES,

@@ -6,15 +6,13 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { at, listOf } from '../management/response-fields.ts';
 
 export interface ConfigAdminParts {
-  /** The configuration in force. */
   readonly config: () => Config;
   readonly configStatus: () => ConfigStatus;
-  /** The node whose configuration it is; `null` where the process serves nothing. */
+  /** The node that uses the configuration; `null` if the process does not serve requests. */
   readonly nodeId: string | null;
 }
 
-/** Its members are those of the file, which `docs/configuration.md` explains. */
-const shown = z.unknown().meta({ description: 'The configuration in the spelling of the file, without secrets.' });
+const shown = z.unknown().meta({ description: 'The configuration as written in the file, without secrets.' });
 
 const configResponse = z
   .strictObject({
@@ -29,13 +27,13 @@ const configResponse = z
   .meta({ id: 'ConfigInForce' });
 export type ConfigResponse = z.infer<typeof configResponse>;
 
-/** The configuration in force: after environment and defaults, without secrets. */
+/** The configuration in force, including environment variables and defaults, without secrets. */
 export function configEndpoints({ config, configStatus, nodeId }: ConfigAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
       path: '/config',
-      summary: 'Show the configuration in force on this node, without secrets, and why a later one is not in force',
+      summary: 'Show the configuration in force on this node, without secrets, and why a newer one was not applied',
       response: configResponse,
       async run() {
         const { file, overridden, loadedAtMs, needsRestart, lastError } = configStatus();

@@ -3,13 +3,11 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type FileHandler, fileHandler } from '../served-file.ts';
 
-/** Where `npm run build` writes the console. */
 export const BUILT_CONSOLE = fileURLToPath(new URL('../../../console/dist/', import.meta.url));
 
-/** A built console, as it was when it was read. */
 export interface Console {
   readonly page: string;
-  /** The scripts, styles and pictures that the page loads, by their path below `/console/`. */
+  /** Scripts, styles and images by their path below `/console/`. */
   readonly files: ReadonlyMap<string, FileHandler>;
 }
 
@@ -19,7 +17,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The name of a file in `assets` changes with its content. */
+/** File names in `assets` contain a hash of the content. */
 const UNCHANGING = 'public, max-age=31536000, immutable';
 const CHANGING = 'public, max-age=300';
 
@@ -29,8 +27,8 @@ const ENCODINGS = [
 ] as const;
 
 /**
- * Reads a built console, 3 MB with all encodings; `null` if the directory has none. It is read whole, so that a page always gets the
- * files that it was built with, also after another version was built or installed in their place.
+ * Reads a built console, about 3 MB with all encodings; `null` if there is none. Everything is read at once, so that a page always gets
+ * matching files, even after another version replaced them on disk.
  */
 export async function readConsole(directory: string): Promise<Console | null> {
   const names = (await readdir(directory, { recursive: true }).catch(absent)) ?? [];
@@ -55,7 +53,7 @@ export async function readConsole(directory: string): Promise<Console | null> {
   return { page: page.toString(), files };
 }
 
-/** For what is not there, or is a directory. @throws the error, if it is another one */
+/** Treats a missing file or a directory as absent; rethrows other errors. */
 function absent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error.code === 'EISDIR') return null;
   throw error;

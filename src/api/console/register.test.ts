@@ -13,13 +13,13 @@ import { createIds } from '../../lib/ids.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { registerConsole } from './register.ts';
 
-describe('the console of a directory', () => {
+describe('a built console', () => {
   let app: FastifyInstance;
   let url: string;
   const root = mkdtempSync(join(tmpdir(), 'console-test-'));
   const directory = join(root, 'dist');
 
-  /** Writes a console of one script, in place of the one that is there. */
+  /** Replaces the console with one that consists of one script. */
   function build(version: string): void {
     rmSync(directory, { recursive: true, force: true });
     mkdirSync(join(directory, 'assets'), { recursive: true });
@@ -53,7 +53,7 @@ describe('the console of a directory', () => {
     rmSync(root, { recursive: true, force: true });
   });
 
-  it('that is built while the gateway runs is served from then on', async () => {
+  it('is served as soon as it is built, while the gateway runs', async () => {
     const missing = await get('/console');
     assert.deepEqual([missing.status, missing.headers['cache-control']], [404, 'no-store']);
     assert.match(missing.text, /npm run build/);
@@ -61,7 +61,7 @@ describe('the console of a directory', () => {
     assert.match((await get('/console')).text, /assets\/first\.js/);
   });
 
-  it('goes on with the files that its page loads when another one is built in its place', async () => {
+  it('keeps serving the files of its page when a new one is built', async () => {
     build('first');
     assert.match((await get('/console/')).text, /assets\/first\.js/);
     build('second');
@@ -72,13 +72,13 @@ describe('the console of a directory', () => {
     assert.equal(encoded.headers['content-encoding'], 'br');
   });
 
-  it('has no file of another version, and browsers do not remember that', async () => {
+  it('serves no file of another version, with an uncacheable 404', async () => {
     build('second');
     const { status, headers } = await get('/console/assets/first.js', { 'accept-encoding': 'br' });
     assert.deepEqual([status, headers['cache-control'], headers['content-encoding']], [404, 'no-store', undefined]);
   });
 
-  it('is sent as it is if an encoding has a weight of 0, wherever that stands', async () => {
+  it('is sent unencoded if the encodings have weight 0, in any position', async () => {
     build('first');
     for (const given of ['br;q=0', 'br;q=0.000', 'br;x=1;q=0', 'identity']) {
       const { headers } = await get('/console/assets/first.js', { 'accept-encoding': given });
@@ -86,7 +86,7 @@ describe('the console of a directory', () => {
     }
   });
 
-  it('has HEAD and no method that changes anything', async () => {
+  it('supports HEAD and no method that changes anything', async () => {
     build('first');
     const head = await request(`${url}/console/assets/first.js`, { method: 'HEAD' });
     await head.body.dump();

@@ -5,23 +5,21 @@ import { CONSOLE_PATH } from '../../people/console-path.ts';
 import { pagePolicy, servePage } from '../served-file.ts';
 import { BUILT_CONSOLE, type Console, readConsole } from './files.ts';
 
-/** What the built page has where its nonce belongs. */
 const NONCE_PLACE = 'STYLE_NONCE';
 
 const NOT_BUILT = `<!doctype html>
 <html lang="en">
 <title>Faregate</title>
-<p>The console is not in this installation. <code>npm run build</code> makes it, if the development dependencies are installed.</p>
+<p>This installation does not contain the console. Run <code>npm run build</code> to build it; this requires the development dependencies.</p>
 </html>
 `;
 
 /**
- * Serves the console: one page, and the files that it loads. They are public; what the page shows it asks of the account API and the
- * admin API, as the person who has signed in.
+ * Serves the console: one public page and its files. The page gets its data from the account API and the admin API with the user's session.
  */
 export function registerConsole(app: FastifyInstance, directory: string = BUILT_CONSOLE): void {
   let reading: Promise<Console | null> | null = null;
-  /** The console as it was when somebody first wanted it; looked for again while there is none. */
+  /** Reads the console once; retries until it exists. */
   const read = async (): Promise<Console | null> => {
     reading ??= readConsole(directory);
     const found = await reading.catch((error: unknown) => {
@@ -38,11 +36,11 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
     return reply
       .code(page === undefined ? 404 : 200)
       .headers({
-        // Its components add styles while it runs; they know the nonce.
+        // Components that add styles at run time know the nonce.
         'content-security-policy': pagePolicy(` 'nonce-${nonce}'`),
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
-        // The nonce is for one load.
+        // Each load of the page needs a new nonce.
         'cache-control': 'no-store',
       })
       .type('text/html; charset=utf-8')
@@ -52,7 +50,7 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
   servePage(app, `${CONSOLE_PATH}/*`, async (request, reply) => {
     const { '*': path } = request.params as { '*': string };
     const file = (await read())?.files.get(path);
-    // A page of another version asks for files that are not of this one.
+    // A page of another version may request files that this version does not have.
     if (file === undefined) throw new GatewayError('pathUnknown', { headers: { 'cache-control': 'no-store' } });
     return file(request, reply);
   });

@@ -11,20 +11,20 @@ function aliasesOf(messages: readonly string[]) {
 }
 
 describe('aliases of endpoints', () => {
-  it('are never addresses of the table, and each stands for one endpoint', () => {
+  it('are never addresses of the table, and each belongs to one endpoint', () => {
     const { table, aliases } = aliasesOf(['altproto', 'other']);
     const addresses = [...table, ...aliases].map(({ method, path }) => `${method} ${path}`);
     assert.equal(new Set(addresses).size, addresses.length);
   });
 
-  it('have everything of their endpoint but the path', () => {
+  it('equal their endpoint except for the path', () => {
     const { table, aliases } = aliasesOf(['altproto']);
     const { path: _path, ...alias } = aliases.find(({ path }) => path === '/v1/coding/altproto/v1/messages')!;
     const { path: _meant, ...meant } = table.find(({ path }) => path === '/v1/coding/altproto/messages')!;
     assert.deepEqual(alias, meant);
   });
 
-  it('differ from their endpoint in one v1', () => {
+  it('differ from their endpoint by one v1 segment', () => {
     const { table, aliases } = aliasesOf(['altproto', 'other']);
     const segments = (path: string) => path.split('/').filter((segment) => segment !== 'v1');
     for (const { path } of aliases) {
@@ -34,14 +34,14 @@ describe('aliases of endpoints', () => {
     }
   });
 
-  it('are left out if two endpoints could be meant', () => {
-    // With this name /coding/models is one segment off /v1/coding/models, and off /coding/v1/models.
+  it('do not exist if two endpoints could be meant', () => {
+    // With this name, /coding/models is one segment away from both /v1/coding/models and /coding/v1/models.
     const { aliases } = aliasesOf(['coding']);
     assert.ok(!aliases.some(({ path }) => path === '/coding/models'));
     assert.ok(aliases.some(({ path }) => path === '/coding/chat/completions'));
   });
 
-  it('keep the resource apart from the base address', () => {
+  it('keep the resource separate from the base address', () => {
     assert.deepEqual(pathParts('/v1/coding/altproto/messages/count_tokens', ['altproto']), {
       base: ['v1', 'coding', 'altproto'],
       resource: ['messages', 'count_tokens'],

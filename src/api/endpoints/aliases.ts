@@ -1,11 +1,11 @@
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * Aliases: the addresses that clients ask for where their base address has a `/v1` too many or too few. One SDK appends
- * `/v1/messages` and another `/messages`, so `/v1/v1/messages` and `/messages` are asked for sooner or later, and both can
- * only mean `/v1/messages`. An alias has everything of its endpoint but the path: context, envelope, limits.
+ * Adds aliases: addresses with one `/v1` too many or too few. SDKs append either `/v1/messages` or `/messages` to a base address, so
+ * clients also request `/v1/v1/messages` and `/messages`, which can only mean `/v1/messages`. An alias equals its endpoint in everything
+ * but the path.
  *
- * An address that two endpoints could claim, such as with a mounted name of `coding`, is no alias of either.
+ * An address that matches two endpoints, for example if a mounted name is `coding`, is not an alias.
  */
 export function endpointAliases(table: readonly Endpoint[], messagesNames: readonly string[]): Endpoint[] {
   const taken = new Set(table.map(addressOf));
@@ -22,7 +22,6 @@ export function endpointAliases(table: readonly Endpoint[], messagesNames: reado
   return [...aliases.values()].filter((alias) => alias !== null);
 }
 
-/** A path in two parts: the segments that belong to its base address, and what clients append to that. */
 interface PathParts {
   readonly base: readonly string[];
   readonly resource: readonly string[];
@@ -40,7 +39,7 @@ function isOfBase(segment: string, messagesNames: readonly string[]): boolean {
   return segment === 'v1' || segment === 'coding' || messagesNames.includes(segment);
 }
 
-/** The paths with one `v1` more or less in the base address. */
+/** The paths with one `v1` segment added to or removed from the base address. */
 function pathsOneOff(path: string, messagesNames: readonly string[]): string[] {
   const { base, resource } = pathParts(path, messagesNames);
   const without = base.flatMap((segment, at) => (segment === 'v1' ? [base.toSpliced(at, 1)] : []));
@@ -52,7 +51,6 @@ function addressOf({ method, path }: Endpoint): string {
   return `${method} ${path}`;
 }
 
-/** Whether two endpoints are the same but for their paths. */
 function isSame(one: Endpoint, other: Endpoint): boolean {
   return Object.entries(one).every(([name, value]) => name === 'path' || other[name as keyof Endpoint] === value);
 }

@@ -11,7 +11,6 @@ import type { CallInput } from '../../protocols/operations/operation.ts';
 import type { CallEndpoint } from './endpoint.ts';
 import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 
-/** Serves an endpoint that calls a provider: receives the body, and runs the call. */
 export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
   protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
     const { endpoint } = this;
@@ -20,7 +19,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     const { request, response, id: requestId } = exchange;
     const { headers } = request;
     const client = new Client(response, operation);
-    // Also where it is known at once: meanwhile a body is received that came with its head, and then nothing waits for it.
+    // Awaited even if the principal is known: a body that arrived with the headers is received meanwhile, and nothing waits for it later.
     const principal = await refusals.identify(subject, endpoint.path, endpoint.credential, report);
     const limits = { sizeBytesMax: endpoint.bodyLimitBytes, idleTimeoutMs: settings.config.server.uploadIdleTimeout };
     const fingerprint = isRepeatable(request, settings) ? new Fingerprint(endpoint.path) : null;
@@ -34,7 +33,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
       const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
       report.isStream = input.isStream;
       report.modelAsked = input.model;
-      // Streams are not stored, so a stream cannot be repeated.
+      // Streams are not stored, so they cannot be repeated.
       const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request);
       if (key === null) return calls.run(call);
       return idempotentCalls.run(calls, call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
@@ -71,7 +70,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     }
   }
 
-  /** Checks the limits before the body is read. A repeat passes: it gets the response of the first call, whatever the account has left. */
+  /** Checks limits before the body is read. An idempotent repeat passes, because it gets the stored response in any case. */
   async #lookUnlessRepeat(request: IncomingMessage, call: LookRequest): Promise<void> {
     const { admission, idempotentCalls } = this.parts;
     try {
@@ -82,7 +81,6 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
   }
 }
 
-/** Whether the request is for an idempotent call. */
 function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boolean {
   return headers['idempotency-key'] !== undefined && config.idempotency.keepFor > 0;
 }

@@ -20,27 +20,24 @@ export interface EndpointParts {
   readonly querySources: QuerySources;
   readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
-  /** The directory of spooled uploads. */
   readonly spoolDirectory: string;
 }
 
-/** A request and its response, whether or not the framework serves it. */
+/** A request and its response, with or without the HTTP framework. */
 export interface ServedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly report: HttpReport | null;
 }
 
-/** A request with what it is served with. */
 export interface Visit<Served> {
   readonly served: Served;
-  /** The settings in force when it arrived. */
+  /** The settings in force when the request arrived. */
   readonly settings: Settings;
   readonly report: OpenReport;
   readonly subject: RefusalSubject;
 }
 
-/** Serves the requests for one endpoint: what is the same for all endpoints. */
 export abstract class EndpointHandler<Row extends Endpoint, Served extends ServedRequest> {
   protected readonly endpoint: Row;
   protected readonly parts: EndpointParts;

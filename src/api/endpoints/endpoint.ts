@@ -5,18 +5,17 @@ import type { Estimate } from '../../protocols/operations/estimate.ts';
 import type { JsonOperation, UploadOperation } from '../../protocols/operations/operation.ts';
 import type { Query } from '../queries/query.ts';
 
-/** An endpoint that calls a provider and charges for the call. */
 export interface CallEndpoint extends EndpointPolicy {
   readonly path: string;
   readonly envelope: Envelope;
   readonly method: 'POST';
   readonly credential: CredentialForms;
   readonly operation: JsonOperation | UploadOperation;
-  /** The largest decoded body, in bytes. */
+  /** Maximum size of the decoded body, in bytes. */
   readonly bodyLimitBytes: number;
 }
 
-/** An endpoint that estimates the tokens of a request, without a charge and without a provider. */
+/** An endpoint that estimates tokens, free of charge and without a provider. */
 export interface EstimateEndpoint {
   readonly path: string;
   readonly envelope: Envelope;
@@ -27,15 +26,13 @@ export interface EstimateEndpoint {
   readonly bodyLimitBytes: number;
 }
 
-/** An endpoint that replies from the gateway's own knowledge, without a charge. */
+/** An endpoint that the gateway answers itself, free of charge. */
 export interface QueryEndpoint {
   readonly path: string;
   readonly envelope: Envelope;
   readonly method: 'GET';
-  /** `none`: no API key is needed. */
   readonly credential: CredentialForms | 'none';
   readonly query: Query;
 }
 
-/** A row of the endpoint table. */
 export type Endpoint = CallEndpoint | EstimateEndpoint | QueryEndpoint;

@@ -9,7 +9,6 @@ import { modelAbsence } from '../../providers/catalog/catalog.ts';
 import type { EstimateEndpoint } from './endpoint.ts';
 import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 
-/** Serves an endpoint that estimates tokens. */
 export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange> {
   protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
     const { path, credential, estimate } = this.endpoint;
@@ -17,7 +16,7 @@ export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange>
     const { request, response } = exchange;
     const principal = await refusals.identify(subject, path, credential, report);
     requireJson(request);
-    // Estimates are free, so no balance or limit needs a check.
+    // Estimates are free and need no check of balance or limits.
     const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
     const body = await readBody(request, response, this.#limits(settings), null, owner);
     const { model: name, count } = await requestWorkers
@@ -33,13 +32,13 @@ export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange>
     exchange.sendJson(200, estimated, { 'x-gateway-token-estimate': ESTIMATOR_VERSION });
   }
 
-  /** At coding addresses the plan's limit of the input applies as well (contract 4.4, 4.7). */
+  /** At coding addresses, the plan's input limit applies as well (contract 4.4, 4.7). */
   #limits({ config, codingInputBytesMax }: Settings): BodyLimits {
     const { bodyLimitBytes, context } = this.endpoint;
     const idleTimeoutMs = config.server.uploadIdleTimeout;
     if (context === 'balance') return { sizeBytesMax: bodyLimitBytes, idleTimeoutMs };
     const sizeBytesMax = Math.min(bodyLimitBytes, codingInputBytesMax);
-    const message = `The input is larger than the ${sizeBytesMax} bytes that the Coding Plan takes: prompt is too long.`;
+    const message = `The input exceeds the ${sizeBytesMax} bytes that the Coding Plan allows: prompt is too long.`;
     return { sizeBytesMax, idleTimeoutMs, tooLarge: { kind: 'packageInputTooLarge', message } };
   }
 }

@@ -5,13 +5,11 @@ import { etagOf, isKnown } from '../served-file.ts';
 import type { QueryEndpoint } from './endpoint.ts';
 import { EndpointHandler, type ServedRequest, type Visit } from './endpoint-handler.ts';
 
-/** A query that the framework serves. */
 interface ServedQuery extends ServedRequest {
   readonly routed: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
-/** Serves an endpoint that replies from the gateway's own knowledge. */
 export class QueryHandler extends EndpointHandler<QueryEndpoint, ServedQuery> {
   protected override async respond({ served, report, subject }: Visit<ServedQuery>): Promise<void> {
     const { path, credential, query } = this.endpoint;

@@ -10,7 +10,7 @@ import { usableIdempotencyKey } from '../../http/idempotency-key.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
 import type { Soon } from '../../lib/soon.ts';
 
-/** Costs against the rate of refusals: 1 for a refusal that needed the database or guesses, a quarter for any other. */
+/** Cost of a refusal against the refusal limit: 1 if it required the database or was a wrong credential, otherwise 0.25. */
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
@@ -21,16 +21,16 @@ interface RefusalParts {
   readonly idempotentCalls: Pick<IdempotentCalls, 'isRepeat'>;
 }
 
-/** What refusals of a request count against: the address that sends it, and once that is known its account. */
+/** The subject that refusals of a request count against: the client address, then the account once it is authenticated. */
 export interface RefusalSubject {
   readonly request: IncomingMessage;
-  /** The account or address that a refusal of the request counts against. */
+  /** The counted account or address. */
   name: string;
-  /** The request for which a refusal is remembered; empty: for none. */
+  /** Key under which a refusal of the request is remembered; empty if it is not. */
   place: string;
 }
 
-/** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
+/** Authenticates requests, and delays refusals of accounts and addresses that are refused too often. */
 export class Refusals {
   readonly #parts: RefusalParts;
 
@@ -38,15 +38,11 @@ export class Refusals {
     this.#parts = parts;
   }
 
-  /** The subject of a request of which nothing is known but the address. */
   subjectOf(request: IncomingMessage): RefusalSubject {
     return { request, name: `address ${this.#parts.addresses.ofRequest(request)}`, place: '' };
   }
 
-  /**
-   * @throws GatewayError, or rejects with it, if the key is not valid, or not from the client's network, or if the account was refused the same
-   * request a moment ago.
-   */
+  /** @throws GatewayError, or rejects with it, if the key may not be used here, or if this request was refused shortly before. */
   identify(
     subject: RefusalSubject,
     path: string,
@@ -72,16 +68,12 @@ export class Refusals {
       : this.#accept(subject, path, principal);
   }
 
-  /** The request was served. */
   served({ name, place }: RefusalSubject): void {
-    // The end of a call releases its reservation, so what was refused before may be admitted now.
+    // The end of a call releases its reservation, so a request that was refused before may be admitted now.
     if (place !== '') this.#parts.brake.forget(name);
   }
 
-  /**
-   * Delays the error of a request, if it is a refusal and its account or address is refused too often. If too many are delayed, the error is
-   * not, and the connection ends behind it.
-   */
+  /** Delays the error of a subject that is refused too often. If too many are delayed already, the connection closes instead. */
   async slowDown({ name, place }: RefusalSubject, error: unknown, response: ServerResponse): Promise<void> {
     const { brake } = this.#parts;
     const cost = error instanceof GatewayError ? costOf(error) : 0;
@@ -91,16 +83,15 @@ export class Refusals {
     }
     const isSlowed = brake.hold(name, cost);
     const { kind, isMoney } = error as GatewayError;
-    // What follows from the state of the account alone, whatever the request asks for, comes again.
+    // A refusal that depends only on the state of the account will repeat, whatever the request contains.
     if (isMoney || (kind === 'invalidApiKey' && place !== '')) brake.remember(name, place, error as GatewayError);
     if (!(await isSlowed)) response.shouldKeepAlive = false;
   }
 
-  /** Judges a request of a key that is valid. */
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { addresses, brake } = this.#parts;
     const { request } = subject;
-    // Before anything of the account: who may not use the key learns nothing of it, and does not count against it.
+    // Comes before all account checks: a client that may not use the key learns nothing about the account and does not count against it.
     const { allowedNetworks } = principal;
     if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
       throw new GatewayError('networkNotAllowed');
@@ -120,12 +111,12 @@ export class Refusals {
   }
 }
 
-/** The cost of a refusal; 0 for a failure of the gateway, and for a provider's own error. */
+/** The cost of a refusal; 0 for failures of the gateway and for provider errors. */
 function costOf({ kind, status }: GatewayError): number {
   if (kind === 'upstreamRefused' || kind === 'requestTimeout' || kind === 'malformedHttp') return 0;
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;
   if (status >= 500) return 0;
-  // A key from a wrong network costs its address as much as a wrong key, so that stolen keys are not tried any faster.
+  // A key used from a disallowed network costs as much as a wrong key, so that stolen keys cannot be tried faster.
   const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed' || kind === 'scopeNotAllowed';
   const asksDatabase = isOfCredential || status === 402 || status === 429;
   return asksDatabase ? DATABASE_COST : REQUEST_COST;

@@ -7,7 +7,7 @@ import type { EndpointParts } from './endpoint-handler.ts';
 import { EstimateHandler } from './estimate-handler.ts';
 import { QueryHandler } from './query-handler.ts';
 
-/** Serves every row of the table, and 405 with `Allow` for the methods that a path does not take. */
+/** Serves every endpoint of the table, and 405 with `Allow` for other methods of their paths. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
   for (const endpoint of table) {
     if ('query' in endpoint) registerQuery(app, endpoint, parts);
@@ -17,7 +17,6 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
-/** Serves an endpoint of calls or estimates. */
 function registerPost(app: FastifyInstance, endpoint: CallEndpoint | EstimateEndpoint, parts: EndpointParts): void {
   const { path, envelope } = endpoint;
   const isCall = 'operation' in endpoint;
@@ -38,7 +37,7 @@ function registerQuery(app: FastifyInstance, endpoint: QueryEndpoint, parts: End
   });
 }
 
-/** HEAD is served where GET is, except at the public catalog, which takes GET alone (contract 7). */
+/** HEAD is served in addition to GET, except at the public catalog (contract 7). */
 function methodsOf({ method, envelope }: Endpoint): string[] {
   return method === 'GET' && envelope !== catalogEnvelope ? ['GET', 'HEAD'] : [method];
 }

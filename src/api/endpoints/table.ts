@@ -34,18 +34,18 @@ import { publicModels } from '../queries/public-models.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 
 /**
- * The endpoint table: every public address (contract 4). The HTTP routes, the responses to wrong methods and types, and
- * the operations of the catalog follow from it. `docs/recipes.md` says how to add an endpoint.
+ * The endpoint table: every public address (contract 4). HTTP routes, responses to wrong methods and types, and the operations of the
+ * catalog are derived from it. `docs/recipes.md` explains how to add an endpoint.
  *
- * At every base address all paths exist that SDKs, agents and readers of balances append to it (contract 2.1, 4.11).
- * `{name}` is each mounted name of the messages protocol.
+ * Every base address has all paths that SDKs, agents and balance readers append to it (contract 2.1, 4.11). `{name}` is each mounted name
+ * of the messages protocol.
  */
 export function endpointTable({ server }: Config): readonly Endpoint[] {
   const { bodyLimit, editBodyLimit, messagesContext, protocolNames } = server;
   const [balanceOf, coding] = ['balance', 'coding'] as const;
   const shared = sharedBy(protocolNames.messages);
 
-  // The chat-style base addresses, /v1 and /v1/coding, and the root, which is the general messages-style base address.
+  // Chat-style base addresses /v1 and /v1/coding, and the root, which is the general messages-style base address.
   // biome-ignore format: a table reads best with one row a line
   const rows: Endpoint[] = [
     call('/v1/chat/completions', CHAT, chat, balanceOf, 402, bodyLimit),
@@ -75,8 +75,8 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     query('/v1/coding/user/balance', USAGE, codingBalance),
   ];
   for (const name of protocolNames.messages) {
-    // The messages-style base addresses. Some clients append /v1/messages and others /messages, so the same address is
-    // reached from the base addresses /{name} and /{name}/v1.
+    // Messages-style base addresses. Some clients append /v1/messages and others /messages, so both /{name} and /{name}/v1 are base
+    // addresses of the same endpoint.
     // biome-ignore format: as above
     rows.push(
       call(`/${name}/v1/messages`, MESSAGES, messages, messagesContext, 402, bodyLimit),
@@ -103,18 +103,18 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
   return rows;
 }
 
-/** Envelope and credential of a family of addresses (contract 5, 7). */
+/** Envelope and credential of an address family (contract 5, 7). */
 type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
 const CHAT: Family = chatProtocol;
 const RESPONSES: Family = { ...CHAT, envelope: responsesEnvelope };
 const MESSAGES: Family = messagesProtocol;
-/** Clients of both families request the model list at the same address, and each reads errors in its own envelope. */
+/** The address of the model list is shared by both families; errors use the envelope of the client's family. */
 function sharedBy(messagesNames: readonly string[]): Family {
   const forClient = (headers: IncomingHttpHeaders): Envelope =>
     isMessagesClient(headers, messagesNames) ? MESSAGES.envelope : CHAT.envelope;
   return { envelope: { ...CHAT.envelope, forClient }, credential: MESSAGES.credential };
 }
-/** Cohere's clients append a version of their own, and read errors in their own form. */
+/** Cohere's clients append their own version and expect errors in their own format. */
 const COHERE: Family = { envelope: cohereEnvelope, credential: CHAT.credential };
 const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };
 const USAGE_MESSAGES: Family = { envelope: usageEnvelope, credential: MESSAGES.credential };
@@ -144,13 +144,13 @@ function query(path: string, { envelope, credential }: Family, descriptor: Query
   return { method: 'GET', path, envelope, credential, query: descriptor };
 }
 
-/** The operations that the public catalog lists: those of endpoints that call a provider and charge the balance. */
+/** The operations in the public catalog: those that call a provider and charge the balance. */
 export function publishedOperations(table: readonly Endpoint[]): PublishedOperation[] {
   const published = new Map<string, PublishedOperation>();
   for (const endpoint of table) {
     if (!('operation' in endpoint) || endpoint.context !== 'balance') continue;
     const { operation, method, path } = endpoint;
-    // Of the addresses of an operation the first one is listed.
+    // The first address of an operation is listed.
     if (!published.has(operation.name)) published.set(operation.name, { operation, method, path });
   }
   return [...published.values()];

@@ -5,13 +5,13 @@ import { endpointAliases } from './aliases.ts';
 import { endpointTable } from './table.ts';
 import { createUnknownAddresses } from './unknown-address.ts';
 
-describe('a request that is broken HTTP', () => {
+describe('a malformed HTTP request', () => {
   const names = ['altproto'];
   const config = parseConfig(`server: { protocolNames: { messages: [${names.join()}] } }`, 'test.yaml', {});
   const table = endpointTable(config);
   const unknown = createUnknownAddresses(table, names);
 
-  it('has the envelope of the endpoint that it is for, at the aliases of endpoints too', () => {
+  it('gets the envelope of its endpoint, also at aliases', () => {
     for (const { path, envelope } of [...table, ...endpointAliases(table, names)]) {
       assert.equal(unknown.envelopeOf(path, {}).name, envelope.name, path);
       assert.equal(unknown.envelopeOf(`${path}?beta=true`, {}).name, envelope.name, path);

@@ -9,10 +9,10 @@ import { isMessagesClient } from '../queries/messages-client.ts';
 import { endpointAliases, pathParts } from './aliases.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** A longer path is not compared with the table. */
+/** Longer paths are not compared with the table. */
 const PATH_LENGTH_MAX = 300;
 
-/** What the gateway says at addresses without an endpoint: the client's own envelope, and the address it may have meant. */
+/** Responses at unknown addresses: the client's envelope, and the address that the client may have meant. */
 export function createUnknownAddresses(table: readonly Endpoint[], messagesNames: readonly string[]): UnknownAddresses {
   const known = table.map(({ method, path, envelope }) => {
     const { base, resource } = pathParts(path, messagesNames);
@@ -29,7 +29,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   const allNames = new Set(known.flatMap(({ names }) => names));
   type Known = (typeof known)[number];
 
-  /** The endpoint that ends as the path does, of the same context and with the most similar base address. */
+  /** The endpoint with the same ending as the path and the most similar base address and context. */
   function findMeant(path: string, headers: IncomingHttpHeaders): Known | null {
     if (path.length > PATH_LENGTH_MAX) return null;
     const segments = path.split('/').filter((segment) => segment !== '');
@@ -67,7 +67,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   return {
     envelopeOf(path, headers) {
       if (isAdminPath(path)) return adminEnvelope;
-      // A request that is broken HTTP is not routed, and may be for an address that there is.
+      // A malformed request is not routed, so its address may exist.
       const ofEndpoint = envelopes.get(upTo(path, '?#'));
       if (ofEndpoint !== undefined) return ofEndpoint;
       return isOfMessages(path, headers) ? messagesEnvelope : chatEnvelope;
@@ -85,7 +85,7 @@ function isMessagesPath(path: string, messagesNames: readonly string[]): boolean
   return clean.startsWith('/v1/messages') || messagesNames.some((name) => clean.includes(`/${name}/`));
 }
 
-/** How many segments at the end of a path are those of a resource; a parameter alone does not count. */
+/** Number of segments at the end of a path that match the resource; parameters alone do not count. */
 function sameAtEnd(segments: readonly string[], resource: readonly string[]): number {
   let same = 0;
   for (let back = 1; back <= resource.length; back++) {

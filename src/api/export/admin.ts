@@ -5,7 +5,6 @@ import { LineStream } from '../management/endpoint.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 
 export interface ExportAdminParts {
-  /** All of the database as lines (`transfer/format.ts`). */
   exportDatabase(): AsyncIterable<string>;
   readonly clock: Clock;
 }
@@ -17,12 +16,12 @@ export function exportEndpoints({ exportDatabase, clock }: ExportAdminParts): Ad
     adminEndpoint({
       method: 'POST',
       path: EXPORT_PATH,
-      // It has hashes of keys and passwords, secrets of webhooks, and the responses that account holders were sent.
+      // The export contains hashes of keys and passwords, webhook secrets and stored responses.
       needs: 'export',
-      // Who takes it, and when, is in the change log, also if the download breaks off.
+      // Recorded in the audit log even if the download is interrupted.
       subject: { kind: 'database' },
-      summary: 'All of the database as lines of JSON',
-      lines: { mediaType: 'application/x-ndjson', description: 'All of the database, a JSON object a line.' },
+      summary: 'Export the whole database as lines of JSON',
+      lines: { mediaType: 'application/x-ndjson', description: 'The whole database, one JSON object per line.' },
       async run(_input, { actor }) {
         const refusal = refusalOfGrant(actor, 'export', clock.nowMs());
         if (refusal !== null) throw peopleError(refusal);

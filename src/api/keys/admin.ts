@@ -5,7 +5,6 @@ import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
 import { keyResponse } from './wire.ts';
 
-/** API keys: create (shown once), list, limit, replace, revoke (refused at once). */
 export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
   const { accounts } = parts;
   const keys = keyKeeper(parts);
@@ -16,7 +15,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       path: '/accounts/:id/keys',
       subject: { kind: 'key', isMadeInAccount: true },
       status: 201,
-      summary: 'Create an API key; its text is never shown again',
+      summary: 'Create an API key; its text is shown only once',
       body: newKey,
       response: createdKey,
       async run({ id, body }) {
@@ -40,7 +39,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       path: '/keys/:id',
       subject: keys.subject,
       summary:
-        'Rename a key, and limit what it may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks',
+        'Rename a key, or set its limits: budgets, daily calls, concurrency, requests and tokens per minute, models, client networks',
       body: keyChange,
       response: keyResponse,
       run: ({ id, body }) => keys.change(id, body),
@@ -50,7 +49,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       path: '/keys/:id/replacement',
       subject: keys.subject,
       status: 201,
-      summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
+      summary: 'Replace a key with a new one with the same rights; the old key can stay valid for a chosen time',
       body: replacement,
       response: replacementKey,
       run: ({ id, body }) => keys.replace(id, body),

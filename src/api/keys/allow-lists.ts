@@ -6,8 +6,6 @@ import { formatAddressRange, parseAddressRange } from '../../lib/ip-address.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { shortText } from '../management/wire.ts';
 
-/** The allow-lists of a key as requests set them. */
-
 const network = shortText.transform((text, context) => {
   const range = parseAddressRange(text);
   if (range !== null) return formatAddressRange(range);
@@ -18,15 +16,15 @@ const network = shortText.transform((text, context) => {
   return z.NEVER;
 });
 
-/** An empty list could be meant for nothing at all, or for no limit, so it is neither. */
+/** An empty list is ambiguous (nothing or no limit) and is refused. */
 const listOf = <Item extends z.ZodType<string>>(item: Item, what: string) =>
   z
     .array(item, { error: `Expected a list of ${what}, or null for no allow-list.` })
-    .min(1, `Name at least one of the ${what}, or null for no allow-list.`)
+    .min(1, `Specify at least one of the ${what}, or null for no allow-list.`)
     .max(ALLOWED_MAX, `At most ${ALLOWED_MAX} ${what}.`)
     .nullish();
 
-/** `null` removes an allow-list, an absent member leaves it unchanged. */
+/** `null` removes an allow-list; an absent field leaves it unchanged. */
 export const allowListFields = {
   allowedModels: listOf(shortText, 'models'),
   allowedNetworks: listOf(network, 'networks'),
@@ -38,10 +36,10 @@ interface AskedLists {
 }
 
 /**
- * The change of a key's allow-lists that a request asks for, with the canonical ids of models. Ids that the key has stay
- * possible if the configuration has lost them, so that a list can be written back with a change.
+ * Converts a body to a change, with canonical model ids. Ids already in the key's list are accepted even if they are no longer configured,
+ * so that clients can send a list back unchanged.
  *
- * @throws GatewayError `invalidRequest` if a model is not one of the catalog.
+ * @throws GatewayError `invalidRequest` for an unknown model.
  */
 export function toAllowListChange(
   { allowedModels, allowedNetworks }: AskedLists,

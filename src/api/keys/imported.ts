@@ -22,12 +22,12 @@ const importedKeyResponse = z
   .meta({ id: 'ImportedKey' });
 export type ImportedKeyResponse = z.infer<typeof importedKeyResponse>;
 
-/** Takes over keys that other programs made: clients go on with what they have. Only a hash of it comes here. */
+/** Imports keys created by other programs, so that clients can keep them. Only a hash of the key is sent to this endpoint. */
 export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: ImportedKeyParts): AdminEndpoint[] {
   async function find(accountId: string, keyHash: Buffer) {
     const found = await keySearch.findByHash(keyHash);
     if (found === null) return null;
-    if (found.key.accountId !== accountId) throw conflict('Another account has this key already.');
+    if (found.key.accountId !== accountId) throw conflict('This key belongs to another account.');
     return new Repeat(shown(importedKeyResponse, found.key));
   }
 
@@ -40,7 +40,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
       userId: null,
       limits: toLimitChange(body),
       rates: toRateChange(body, catalog()),
-      // A model that the configuration has not yet stays in the list: without it the key could do more than before.
+      // Keeps models that are not configured yet; without them the key would be less restricted than before.
       allowed: toAllowListChange(body, { ...NO_ALLOW_LISTS, models: body.allowedModels ?? null }, catalog()),
     };
     const made = await orRefused(accountId, null, undefined, () =>
@@ -55,7 +55,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
       path: '/accounts/:id/imported-keys',
       subject: { kind: 'key', isMadeInAccount: true },
       status: 201,
-      summary: 'Take over a key that another program made, by the SHA-256 of it; the same one again changes nothing',
+      summary: 'Import a key created by another program, by its SHA-256; repeats change nothing',
       body: importedKey,
       response: importedKeyResponse,
       async run({ id, body }) {
@@ -66,7 +66,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
         try {
           return await make(id, keyHash, body);
         } catch (error) {
-          // Somebody else has taken it over meanwhile.
+          // Somebody else imported it concurrently.
           const other = isUniqueViolation(error) ? await find(id, keyHash) : null;
           if (other === null) throw error;
           return other;

@@ -7,9 +7,6 @@ import { filterText, instant, page, shortText, wholeNumber } from '../management
 import { allowListFields } from './allow-lists.ts';
 import { askedLimits } from './wire.ts';
 
-/** The bodies and filters of requests about keys, in the admin API and the account API. */
-
-/** What limits a key. */
 const limits = { ...askedLimits, ...rateLimitFields };
 
 const EXPECTED_SCOPES = { error: `Expected a list of ${KEY_SCOPES.map((scope) => `"${scope}"`).join(' and ')}.` };
@@ -19,34 +16,32 @@ const scopes = z
   .max(KEY_SCOPES.length, 'Name each scope once.')
   .refine((names) => new Set(names).size === names.length, 'Name each scope once.');
 
-/** What a list of keys is filtered by. */
 export const keyList = z.strictObject({
   ...page,
   status: z.enum(KEY_STATUSES).optional(),
-  /** The person whose keys they are. */
   userId: filterText.optional(),
 });
 
-/** The body of a request for a key; an import checks its rows by it. */
+/** The body for creating a key. Imports validate their rows with it. */
 export const newKey = z.strictObject({
   name: shortText.default('default'),
   expiresAt: instant.nullish(),
-  /** What it may be used for; calls by default. */
   scopes: scopes.optional(),
-  /** The person whose key it is; `null` or absent: the account's. */
+  /** The owner of the key; `null` or absent: the account. */
   userId: filterText.nullish(),
   ...limits,
   ...allowListFields,
 });
 
-const SHA256 = { error: 'Expected the SHA-256 of what clients send, as 64 hexadecimal digits.' };
+const SHA256 = { error: 'Expected the SHA-256 of the key as 64 hexadecimal digits.' };
 const SHOWN = {
-  error: 'Expected 1 to 20 visible characters by which lists show the key, such as its beginning; never all of it.',
+  error:
+    'Expected 1 to 20 visible characters to show in lists, such as the first ones of the key; never the whole key.',
 };
 
-const OURS = { error: `Only keys that this program made begin with ${KEY_PREFIX}.` };
+const OURS = { error: `Only keys created by this program begin with ${KEY_PREFIX}.` };
 
-/** The body of a request that takes over a key which another program made: for calls, because the account API knows keys by their form. */
+/** The body for importing a key. Imported keys can only be used for calls, because the account API recognizes keys by their format. */
 export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   sha256: z
     .string(SHA256)
@@ -56,26 +51,25 @@ export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   prefix: z
     .string(SHOWN)
     .regex(/^[^\s\p{C}]{1,20}$/u, SHOWN)
-    // What tells whether there are keys of another form reads the beginnings that lists show.
+    // The gateway recognizes imported keys by their foreign prefixes.
     .refine((text) => !text.startsWith(KEY_PREFIX), OURS)
     .meta({ examples: ['sk-Ab12…'] }),
-  /** Whether it is refused from the first. */
+  /** Whether the key is refused from the beginning. */
   isRevoked: z.boolean().default(false),
 });
 
 export const keyChange = z.strictObject({ name: shortText.optional(), ...limits, ...allowListFields });
 
-/** The longest time for which a key that was replaced may be used still. */
 const KEEP_OLD_SECONDS_MAX = 30 * 86_400;
 
 export const replacement = z.strictObject({
-  /** How long the old key is valid still, if it does not end earlier; by default it is refused at once. */
+  /** How long the old key stays valid, unless it expires earlier. By default it is refused at once. */
   keepOldSeconds: wholeNumber(
     0,
     KEEP_OLD_SECONDS_MAX,
     `Expected a whole number of seconds from 0 to ${KEEP_OLD_SECONDS_MAX}, which is 30 days.`,
   ).default(0),
-  /** When the new key expires; never by default. */
+  /** Expiry of the new key; by default it never expires. */
   expiresAt: instant.nullish(),
 });
 

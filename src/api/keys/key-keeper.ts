@@ -36,28 +36,24 @@ export interface KeyAdminParts {
   readonly keyBudgets: Pick<KeyBudgetStore, 'uses'>;
   readonly periods: () => RunningPeriods;
   readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;
-  /** Whether a person belongs to an account, so that a key of the account may be that person's. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
-  /** The catalog in force. */
   readonly catalog: () => Catalog;
   readonly clock: Clock;
 }
 
-/** A new key, with its text. */
+/** A new key with its secret text. */
 const created = { ...keyMembers, key: z.string() };
 export const createdKey = z.strictObject(created).meta({ id: 'CreatedKey' });
 export type CreatedKey = z.infer<typeof createdKey>;
 
-/** A new key in place of another one. */
 export const replacementKey = z
   .strictObject({
     ...created,
-    replaces: z.strictObject({ id: z.string(), validUntil: at.describe('When the old key ends, or has ended.') }),
+    replaces: z.strictObject({ id: z.string(), validUntil: at.describe('When the old key ends or ended.') }),
   })
   .meta({ id: 'ReplacementKey' });
 export type ReplacementKey = z.infer<typeof replacementKey>;
 
-/** What both APIs take and respond of keys. */
 export function keyKeeper(parts: KeyAdminParts) {
   const { accounts, keys, keyLimits, keyUses, keyBudgets, periods, rateLimits, isMember, catalog, clock } = parts;
 
@@ -84,7 +80,7 @@ export function keyKeeper(parts: KeyAdminParts) {
   const requireKey = async (id: string): Promise<ApiKey> => orNotFound(await accounts.findKey(id), 'key', id);
 
   return {
-    /** A key of an account, with its text, which is not known afterwards. `ownKeys`: how many its person may have. */
+    /** Creates a key and returns it with its text, which is not stored. `ownKeys`: the limit of keys of its owner. */
     async create(accountId: string, body: NewKeyBody, ownKeys?: OwnKeysLimit): Promise<CreatedKey> {
       const { userId = null } = body;
       if (userId !== null && ownKeys === undefined && !(await isMember(accountId, userId))) throw noMember(userId);
@@ -104,7 +100,6 @@ export function keyKeeper(parts: KeyAdminParts) {
       return toPage(wires, limit, ({ id }) => id);
     },
 
-    /** What the change log shows of a key. */
     subject: {
       kind: 'key',
       async read(id: string) {
@@ -123,7 +118,7 @@ export function keyKeeper(parts: KeyAdminParts) {
       return wire!;
     },
 
-    /** The new key, with its text, and when the old one ends. */
+    /** Returns the new key with its text, and the end of the old one. */
     async replace(id: string, { keepOldSeconds, expiresAt = null }: ReplacementBody, ownKeys?: OwnKeysLimit) {
       const { accountId, userId } = await requireKey(id);
       const keepOldMs = keepOldSeconds * 1_000;
@@ -144,20 +139,16 @@ export function keyKeeper(parts: KeyAdminParts) {
 }
 
 const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => string>> = {
-  own: (own) => `You have ${own!.keysMax} keys that can be used, which is the most. Revoke one first.`,
-  active: () => `The account has ${ACTIVE_KEYS_MAX} keys that can be used, which is the most. Revoke one first.`,
+  own: (own) => `You have ${own!.keysMax} active keys, which is the limit. Revoke one first.`,
+  active: () => `The account has ${ACTIVE_KEYS_MAX} active keys, which is the limit. Revoke one first.`,
   made: () =>
-    `${KEYS_A_DAY_MAX} keys were made for the account in a day, which is the most. Make further ones tomorrow.`,
+    `${KEYS_A_DAY_MAX} keys were created for the account within a day, which is the limit. Try again tomorrow.`,
 };
 
 const noMember = (userId: string | null): GatewayError =>
   invalidRequest(`userId: The account has no member ${quoted(userId ?? '')}.`, 'userId');
 
-/**
- * Makes a key. A person who was removed meanwhile is told what the person's next request would be told.
- *
- * @throws GatewayError that says which limit of keys is reached, or that there is no such member.
- */
+/** Creates a key. A user removed meanwhile gets the error of a non-member. @throws GatewayError that names the limit reached. */
 export async function orRefused<Result>(
   accountId: string,
   userId: string | null,

@@ -1,6 +1,6 @@
 import type { ApiKeyStore } from '../../accounting/accounts/api-key-store.ts';
 
-/** The names of the keys of items, by their ids, in one question. Keys that were forgotten have none. */
+/** Looks up key names by id in one query; deleted keys have none. */
 export function keyNamesOf(
   accounts: Pick<ApiKeyStore, 'findKeyNames'>,
   items: readonly { readonly keyId: string | null }[],

@@ -19,12 +19,12 @@ export interface KeySearchParts {
   readonly clock: Clock;
 }
 
-const MALFORMED = `This is no key of Faregate, or it is mistyped or cut: keys begin with ${KEY_PREFIX} and have 44 characters.`;
+const MALFORMED = `This is not a Faregate key, or it is mistyped or truncated: keys begin with ${KEY_PREFIX} and have 44 characters.`;
 const PREFIX =
-  `Expected the beginning of a key as lists show it: ${KEY_PREFIX} and two to four characters. ` +
-  'A whole key is sent as "key".';
+  `Expected the first characters of a key as shown in lists: ${KEY_PREFIX} and two to four characters. ` +
+  'Send a whole key as "key".';
 
-/** Messages say nothing of the key: it may be a mistyped real one. */
+/** Messages do not quote the key, which may be a mistyped real one. */
 const search = z
   .strictObject({
     key: z
@@ -65,7 +65,7 @@ function isPrefix(text: string): boolean {
   return text.startsWith(KEY_PREFIX) && /^[0-9A-Za-z]+$/.test(rest) && rest.length >= 2 && rest.length <= SHOWN_CHARS;
 }
 
-/** Finds whose key it is. The key comes in a body, never in an address, because addresses are logged. */
+/** Finds the owner of a key. The key is sent in the body, because URLs are logged. */
 export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
   const { keySearch, rateLimits, catalog, clock } = parts;
 
@@ -83,7 +83,7 @@ export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
       method: 'POST',
       path: '/keys/search',
       isChange: false,
-      summary: 'Find a key, and whose it is, by the whole key, by its beginning or by its id',
+      summary: 'Find a key and its owner by the whole key, by its prefix or by its id',
       body: search,
       response: pageOf(foundKey),
       async run({ body }) {

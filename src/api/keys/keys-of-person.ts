@@ -5,7 +5,7 @@ import type { AccountScope } from '../../people/access.ts';
 
 type Keys = Pick<ApiKeyStore, 'findOwnKeyIds'>;
 
-/** What of an account somebody sees, or of that what a person of the account has asked for by their keys. */
+/** What an actor may see of an account, optionally filtered by the keys of a user. */
 export async function ownedInScope(
   keys: Keys,
   { accountId, ownUserId }: AccountScope,
@@ -17,14 +17,14 @@ export async function ownedInScope(
   return { accountId, keyIds: isSeen ? await keys.findOwnKeyIds(accountId, seen) : [] };
 }
 
-/** The same for operators, who see everything. @throws GatewayError `invalidRequest` if a person is named without the account. */
+/** The filter for operators, who see everything. @throws GatewayError `invalidRequest` if a user is given without an account. */
 export async function ownedByPerson(
   keys: Keys,
   { accountId, userId }: { readonly accountId?: string | undefined; readonly userId?: string | undefined },
 ): Promise<OwnedBy> {
   if (userId === undefined) return EVERYBODY;
   if (accountId === undefined) {
-    throw invalidRequest('userId: Send the accountId too: a person may have keys in several accounts.', 'userId');
+    throw invalidRequest('userId: Send accountId too, because a user may have keys in several accounts.', 'userId');
   }
   return { accountId, keyIds: await keys.findOwnKeyIds(accountId, userId) };
 }

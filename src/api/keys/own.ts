@@ -10,7 +10,6 @@ import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
 import { keyResponse, LIMIT_MEMBERS } from './wire.ts';
 
-/** The keys of one member that can be used at a time. */
 export const MEMBER_KEYS_MAX = 20;
 
 const members = {
@@ -39,7 +38,7 @@ const ownReplacementKey = replacementKey
   .pick({ ...members, key: true, replaces: true })
   .meta({ id: 'OwnReplacementKey' });
 
-/** Keys: members have theirs, with limits that only owners change; owners have all of the account. */
+/** Keys in the account API: members manage their own, whose limits only owners change; owners manage all keys of the account. */
 export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
   const { accounts } = parts;
   const keys = keyKeeper(parts);
@@ -48,13 +47,13 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/keys',
-      summary: 'List the keys of the account; for members their own',
+      summary: 'List the keys of the account; members see their own',
       needs: 'member',
       query: keyList,
       response: pageOf(ownKey),
       async run({ query }, { scope: { accountId, ownUserId } }) {
         const userId = ownUserId ?? query.userId;
-        // Whose keys those of others are is nothing that a member learns: there are none.
+        // Members do not learn about other users' keys: the list is empty.
         if (query.userId !== undefined && query.userId !== userId) return { data: [], nextCursor: null };
         return shownPage(ownKey, await keys.list(accountId, { ...query, userId }));
       },
@@ -63,7 +62,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       method: 'POST',
       path: '/keys',
       status: 201,
-      summary: 'Create an API key; its text is never shown again',
+      summary: 'Create an API key; its text is shown only once',
       needs: 'member',
       body: newKey,
       response: ownCreatedKey,
@@ -71,7 +70,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
         const { accountId, ownUserId } = scope;
         if (ownUserId === null) return shown(ownCreatedKey, await keys.create(accountId, body));
         if (body.userId != null && body.userId !== ownUserId) {
-          throw invalidRequest('userId: A member makes keys for itself alone.', 'userId');
+          throw invalidRequest('userId: Members create keys only for themselves.', 'userId');
         }
         const made = await keys.create(accountId, { ...body, userId: ownUserId }, ownKeysLimit(scope));
         return shown(ownCreatedKey, made);
@@ -82,7 +81,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       path: '/keys/:id',
       subject: keys.subject,
       resource: 'key',
-      summary: 'Rename a key, and limit what it may use',
+      summary: 'Rename a key, or set its limits',
       needs: 'owner',
       body: keyChange,
       response: ownKey,
@@ -94,7 +93,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       subject: keys.subject,
       resource: 'key',
       status: 201,
-      summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
+      summary: 'Replace a key with a new one with the same rights; the old key can stay valid for a chosen time',
       needs: 'member',
       body: replacement,
       response: ownReplacementKey,
@@ -120,7 +119,7 @@ function ownKeysLimit({ ownUserId }: AccountScope): OwnKeysLimit | undefined {
   return ownUserId === null ? undefined : { userId: ownUserId, keysMax: MEMBER_KEYS_MAX };
 }
 
-/** A member's replacement ends when its key would have, if somebody has set an end. */
+/** The expiry of a member's replacement key: never later than that of the old key. */
 function earlierEnd({ expiresAt }: ApiKey, asked: Date | null | undefined): Date | null {
   if (expiresAt === null || asked == null) return expiresAt ?? asked ?? null;
   return asked < expiresAt ? asked : expiresAt;

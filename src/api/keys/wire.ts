@@ -10,8 +10,6 @@ import { at, count, listOf, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { capYuan, rateLimits, rateLimitsToWire, wholeNumber, yuanOrNull } from '../management/wire.ts';
 
-/** Keys, and what limits them, as the admin API and the account API have them. */
-
 const COUNT_MAX = 1_000_000_000;
 const wholeLimit = wholeNumber(0, COUNT_MAX, `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.`);
 
@@ -29,7 +27,6 @@ const whole = <const Name extends string>(name: Name) => ({
   toWire: (limit: number | null) => limit,
 });
 
-/** The member of each limit. */
 const LIMITS = {
   dailySpendCapNano: amount('dailySpendCapYuan'),
   weeklySpendCapNano: amount('weeklySpendCapYuan'),
@@ -51,16 +48,15 @@ function membersOf<Part extends 'asked' | 'shown'>(part: Part): Members<Part> {
   return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, LIMITS[limit][part]])) as Members<Part>;
 }
 
-/** The limits of a key in requests (none by default): `null` removes a limit, an absent member leaves it unchanged. */
+/** Limits in requests; absent by default. `null` removes a limit; an absent field leaves it unchanged. */
 export const askedLimits = membersOf('asked');
 export const shownLimits = membersOf('shown');
 
-/** For `pick`. */
 export const LIMIT_MEMBERS = Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, true])) as {
   readonly [Of in Limit as NameOf<Of>]: true;
 };
 
-/** `undefined` if it names no limit. */
+/** `undefined` if the body contains no limit. */
 export function toLimitChange(body: Asked): KeyLimitChange | undefined {
   const change = Object.fromEntries(limitNames.map((limit) => [limit, body[LIMITS[limit].name]])) as KeyLimitChange;
   return Object.values(change).every((limit) => limit === undefined) ? undefined : change;
@@ -72,7 +68,6 @@ export function limitsToWire(limits: KeyLimits): OnWire {
   return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, toWire(limit)])) as OnWire;
 }
 
-/** What is used of limits, in the days, weeks and months that run. */
 const used = z.strictObject({
   dailySpendYuan: yuan,
   weeklySpendYuan: yuan,
@@ -81,11 +76,10 @@ const used = z.strictObject({
   dailyCalls: count,
 });
 
-/** The member of what is used in responses. */
 export const usedMember = {
   used: used
     .nullable()
-    .describe('What is used of the limits; null: nothing was counted, because there never were any.'),
+    .describe('The usage of the limits; null: usage was never counted, because there were no limits.'),
 };
 
 export function usedToWire(use: OwnerUse | undefined): z.infer<typeof used> | null {
@@ -99,12 +93,11 @@ export function usedToWire(use: OwnerUse | undefined): z.infer<typeof used> | nu
   };
 }
 
-/** The members of a key in every response. */
 export const keyMembers = {
   id: z.string(),
   accountId: z.string(),
   name: z.string().nullable(),
-  prefix: z.string().describe('The beginning of the key, as lists show it.'),
+  prefix: z.string().describe('The first characters of the key.'),
   createdAt: at,
   expiresAt: at.nullable(),
   revokedAt: at.nullable(),
@@ -113,11 +106,11 @@ export const keyMembers = {
   allowedModels: listOf(z.string()).nullable(),
   allowedNetworks: listOf(z.string()).nullable(),
   scopes: listOf(z.enum(KEY_SCOPES)).describe('What the key may be used for.'),
-  userId: z.string().nullable().describe('The person whose key it is; null: it is the account’s.'),
+  userId: z.string().nullable().describe('The user who owns the key; null: the account.'),
   formerUserName: z
     .string()
     .nullable()
-    .describe('The person whose key it was and who has left the account; null: nobody.'),
+    .describe('The former owner of the key, who has left the account; null: nobody.'),
   ...rateLimits,
 };
 

@@ -38,16 +38,19 @@ const latencyRow = z
     model: group,
     provider: group,
     providerModel: group,
-    attempts: count.describe('Those that another route replaced are among them.'),
+    attempts: count.describe('Includes attempts that failed over to another route.'),
     errors: count,
-    refused: count.describe('The provider refused what the client had sent; no errors of the route.'),
-    errorRatio: z.number().nullable().describe('Errors among attempts; null: there were none.'),
-    durationMs: percentiles.describe('Of attempts that succeeded, from their beginning to their end.'),
-    firstByteMs: percentiles.describe('Of attempts of which a byte came.'),
-    outputTokens: count.describe('Of streams that were whole.'),
-    tokensPerSecond: z.number().nullable().describe('Of these, from the first byte to the end.'),
+    refused: count.describe('Requests that the provider refused; not counted as errors of the route.'),
+    errorRatio: z.number().nullable().describe('Errors divided by attempts; null: no attempts.'),
+    durationMs: percentiles.describe('Total time of successful attempts.'),
+    firstByteMs: percentiles.describe('Time to the first byte, for attempts that received one.'),
+    outputTokens: count.describe('Output tokens of complete streams.'),
+    tokensPerSecond: z
+      .number()
+      .nullable()
+      .describe('Output tokens per second of these streams, from the first byte to the end.'),
   })
-  .meta({ id: 'LatencyGroup', description: 'Attempts of a group. It has the members of the dimensions asked for.' });
+  .meta({ id: 'LatencyGroup', description: 'Attempts of a group. Contains the members of the requested dimensions.' });
 export type LatencyRow = z.infer<typeof latencyRow>;
 
 const latencyResponse = z.strictObject({
@@ -63,20 +66,20 @@ const GROUPS_MAX = 5_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How fast routes respond, and how often they fail. */
 export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
       path: '/latency',
-      summary: 'Latency, first byte, errors and tokens a second of routes, by hour, day, model, provider; also as CSV',
+      summary:
+        'Latency, time to first byte, errors and tokens per second of routes, by hour, day, model or provider; also as CSV',
       query: latencyQuery,
       response: latencyResponse,
       lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
       async run({ query: { groupBy: names, from, to, model = null, provider = null }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const toMs = to?.getTime() ?? clock.nowMs() + HOUR_MS;
-        // Hours are whole: the one that is begun is among them.
+        // Rounds down to whole hours and includes the current one.
         const fromMs = Math.floor((from?.getTime() ?? toMs - HOUR_MS - DAY_MS) / HOUR_MS) * HOUR_MS;
         const query = { groupBy, fromMs, toMs, model, provider, timezone: timezone() };
         const found = await latency.sum(query, GROUPS_MAX + 1);
@@ -138,7 +141,7 @@ function csv(rows: readonly LatencyRow[], groupBy: readonly LatencyDimension[]):
   return [titles, ...lines].join('');
 }
 
-/** The columns of CSV behind those of a group. */
+/** CSV columns after those of the dimensions. */
 const FIGURES = [
   ...['attempts', 'errors', 'refused', 'errorRatio', 'durationP50Ms', 'durationP95Ms'],
   ...['firstByteP50Ms', 'firstByteP95Ms', 'outputTokens', 'tokensPerSecond'],

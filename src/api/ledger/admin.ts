@@ -41,7 +41,6 @@ export const ledgerList = z.strictObject({
   to: instant.optional(),
 });
 
-/** Lists the ledger entries of an account, newest first, as both APIs do. */
 export async function listLedger(
   ledger: Pick<LedgerStore, 'listEntries'>,
   accountId: string,
@@ -52,7 +51,6 @@ export async function listLedger(
   return { data: items.map(ledgerEntryToWire), nextCursor: next };
 }
 
-/** Ledger entries: top-ups, adjustments and lists. */
 export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): AdminEndpoint[] {
   async function post(entry: Omit<NewLedgerEntry, 'at'>): Promise<PostedEntry | Repeat<PostedEntry>> {
     const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
@@ -60,7 +58,7 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): A
       case 'unknown_account':
         throw notFound('account', entry.accountId);
       case 'out_of_range':
-        throw unprocessable('The balance would exceed what can be stored.', 'amountYuan');
+        throw unprocessable('The balance would exceed the maximum.', 'amountYuan');
       case 'key_conflict':
         throw conflict('This Idempotency-Key was used for another amount, memo or kind of entry.');
       case 'posted':
@@ -72,7 +70,7 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): A
     }
   }
 
-  /** The change log shows the balance on both sides of an entry, and the entry itself. */
+  /** The audit log shows the balance before and after an entry, and the entry itself. */
   const balance: ChangeSubject<unknown, z.infer<typeof topUp>> = {
     kind: 'account',
     noted: ({ body: { amountYuan, memo = null } }) => ({ amountYuan: formatYuan(amountYuan), memo }),

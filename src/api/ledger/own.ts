@@ -18,10 +18,10 @@ export type OwnMoneyParts = UsageAdminParts & {
   readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
 };
 
-/** What sums may be grouped by: all but providers. */
+/** Dimensions for accounts: all except providers. */
 const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
 
-/** Without providers, costs and margins. */
+/** Omits providers, costs and margins. */
 const ownUsageRow = usageRowResponse
   .pick({
     accountId: true,
@@ -45,10 +45,9 @@ const ownUsageRow = usageRowResponse
 
 const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
-/** Whether CSV has a member of a group of usage. */
 const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsageRow.shape;
 
-/** Without memos, which operators write for themselves. */
+/** Omits memos, which are for operators. */
 const ownEntry = ledgerEntryResponse
   .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
   .meta({ id: 'OwnLedgerEntry' });
@@ -71,7 +70,6 @@ const ownStatement = ownStatementMembers
   .extend({ entries: listOf(ownStatementEntry), models: listOf(ownUsageRow) })
   .meta({ id: 'OwnStatement' });
 
-/** Usage, and for owners the ledger and statements. */
 export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
   const { ledger, accounts } = parts;
   const { queryOf, list, csv, statement } = usageReader(parts);
@@ -80,7 +78,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/usage',
-      summary: 'Sums of usage by day, month, model, key, status, context; for members of their own keys; also as CSV',
+      summary: 'Sums of usage by day, month, model, key, status or context; members see their own keys; also as CSV',
       needs: 'member',
       query: usageList.omit({ accountId: true, provider: true }),
       response: ownUsage,
@@ -112,7 +110,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/statement',
-      summary: 'The statement of the account for a month of the billing time zone; also as CSV',
+      summary: 'Read the account’s statement for a month in the billing time zone; also as CSV',
       needs: 'owner',
       query: statementQuery,
       response: ownStatement,

@@ -24,7 +24,7 @@ const membership = z.strictObject({ userId: shortText, role: accountRole });
 const changedMember = memberChange.extend({ userId: shortText });
 const removedMember = z.strictObject({ userId: shortText, ...keysOfRemoved });
 
-/** The people of an account. An operator may leave an account without an owner. */
+/** Members of an account. Operators may remove its last owner. */
 export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint[] {
   const { members, accounts, clock } = parts;
   const keeper = memberKeeper(parts);
@@ -39,7 +39,7 @@ export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint
     adminEndpoint({
       method: 'GET',
       path: '/accounts/:id/members',
-      summary: 'List the people of an account, and what each may use and has used',
+      summary: 'List the members of an account with their limits and usage',
       query: memberList,
       response: pageOf(memberResponse),
       async run({ id, query }) {
@@ -52,7 +52,7 @@ export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint
       path: '/accounts/:id/members',
       subject: { ...subject, named: ({ body }) => body.userId },
       status: 201,
-      summary: 'Make a user a member of an account, or give a member another role',
+      summary: 'Add a user to an account, or change a member’s role',
       body: membership,
       response: memberResponse,
       async run({ id, body: { userId, role } }) {
@@ -67,7 +67,7 @@ export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint
       method: 'PATCH',
       path: '/accounts/:id/members',
       subject: { ...subject, named: ({ body }) => body.userId },
-      summary: 'Give a member another role, or limit what it may use by all its keys',
+      summary: 'Change a member’s role, or the limits of all its keys together',
       body: changedMember,
       response: memberResponse,
       async run({ id, body: { userId, ...change } }) {
@@ -79,7 +79,7 @@ export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint
       method: 'DELETE',
       path: '/accounts/:id/members',
       subject: { ...subject, named: ({ query }) => query.userId, noted: ({ query }) => notedKeys(query) },
-      summary: 'Remove a user from an account; the keys stay, are revoked, or are handed to another member',
+      summary: 'Remove a member from an account; the keys are kept, revoked, or transferred to another member',
       query: removedMember,
       async run({ id, query: { userId, ...keys } }) {
         await requireAccount(accounts, id);

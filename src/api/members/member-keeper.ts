@@ -18,7 +18,7 @@ import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 import { userStatus } from '../sessions/wire.ts';
 
-/** The people of an account, with what limits each over all keys, as the admin API and the account API have them. */
+/** Members of an account and their limits over all their keys, for both APIs. */
 
 export interface MemberKeeperParts {
   readonly members: MembershipStore;
@@ -31,7 +31,6 @@ export interface MemberKeeperParts {
 
 const memberLimitMembers = { ...shownLimits, allowedModels: listOf(z.string()).nullable(), ...usedMember };
 
-/** What a person may use, and has used. */
 export const memberLimitsResponse = z.strictObject(memberLimitMembers).meta({ id: 'MemberLimits' });
 
 export const memberResponse = z
@@ -48,23 +47,21 @@ export const memberResponse = z
   .meta({ id: 'Member' });
 export type MemberResponse = z.infer<typeof memberResponse>;
 
-/** What may be changed of a member: `null` removes a limit, an absent member leaves it unchanged. */
+/** Changeable fields of a member. `null` removes a limit; an absent field leaves it unchanged. */
 export const memberChange = z.strictObject({
   role: accountRole.optional(),
   ...askedLimits,
   allowedModels: allowListFields.allowedModels,
 });
 
-/** What becomes of the keys of a member who is removed. */
 export const keysOfRemoved = {
   keys: z.enum(['keep', 'revoke']).default('keep'),
-  /** The member whose they are from then on. */
   keysTo: shortText.optional(),
 };
 
 type AskedKeys = z.infer<z.ZodObject<typeof keysOfRemoved>>;
 
-/** What the change log says of the keys of a member who was removed; `null`: they were kept. */
+/** The note in the audit log about the keys of a removed member; `null`: they were kept. */
 export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
   keysTo === undefined ? (keys === 'keep' ? null : { areKeysRevoked: true }) : { keysTo };
 
@@ -99,7 +96,6 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
   return {
     requireMember,
 
-    /** What the change log shows of a member. */
     async read(accountId: string, userId: string) {
       const member = await find(accountId, userId);
       if (member === null) return null;
@@ -112,11 +108,11 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
       return toPage(await toWires(accountId, found), limit, ({ userId }) => userId);
     },
 
-    /** What a person may use and has used, who may have left the account; `null`: there is no person. */
+    /** Limits and usage of a user, who may have left the account; `null` user: none. */
     limitsOf: async (accountId: string, userId: string | null) =>
       (await limitsOf(accountId, userId === null ? [] : [userId]))(userId ?? ''),
 
-    /** @param keepsOwner whether the account has to keep an owner. */
+    /** @param keepsOwner whether the account must keep an owner. */
     async change(
       accountId: string,
       userId: string,
@@ -133,7 +129,7 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
 
     async remove(accountId: string, userId: string, { keys, keysTo }: AskedKeys, keepsOwner: boolean): Promise<void> {
       if (keysTo !== undefined && keys === 'revoke') {
-        throw invalidRequest('keysTo: Keys are either revoked or handed to somebody.', 'keysTo');
+        throw invalidRequest('keysTo: Send either keys=revoke or keysTo, not both.', 'keysTo');
       }
       const kept: KeysOfRemoved = keys === 'revoke' ? 'revoked' : 'kept';
       const ofRemoved: KeysOfRemoved = keysTo === undefined ? kept : { handedTo: keysTo };

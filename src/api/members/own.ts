@@ -31,12 +31,11 @@ export interface MemberParts extends MemberKeeperParts {
 }
 
 const invitation = z.strictObject({
-  /** Where the link is sent, and what a new user signs in with; without one, the owner passes the link on. */
+  /** The address that gets the link and that a new user signs in with. Without one, the owner passes the link on. */
   email: emailAddress.nullish(),
   role: accountRole.default('member'),
 });
 
-/** The people of an account, and those who are invited to it. */
 export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
   const { links, oneTimeLinks, accounts, publicUrl, clock } = parts;
   const keeper = memberKeeper(parts);
@@ -48,7 +47,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/members',
-      summary: 'List the people of the account, and what each may use and has used',
+      summary: 'List the members of the account with their limits and usage',
       needs: 'owner',
       query: z.strictObject(page),
       response: pageOf(memberResponse),
@@ -57,7 +56,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/member-limits',
-      summary: 'Read what the person who asks, or whose key it is, may use in the account and has used',
+      summary: 'Read the limits and usage of the caller, or of the user who owns the key',
       needs: 'member',
       response: memberLimitsResponse,
       run: (_input, { scope, actor }) =>
@@ -67,7 +66,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       method: 'PATCH',
       path: '/members/:id',
       subject,
-      summary: 'Make a member an owner, or an owner a member, or limit what the person may use',
+      summary: 'Change a member’s role or limits',
       needs: 'person',
       body: memberChange,
       response: memberResponse,
@@ -77,7 +76,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       method: 'DELETE',
       path: '/members/:id',
       subject: { ...subject, noted: ({ query }) => notedKeys(query) },
-      summary: 'Remove somebody from the account; the keys stay, are revoked, or are handed to another member',
+      summary: 'Remove a member from the account; the keys are kept, revoked, or transferred to another member',
       needs: 'person',
       query: z.strictObject(keysOfRemoved),
       run: ({ id, query }, { scope }) => keeper.remove(scope.accountId, id, query, true),
@@ -85,7 +84,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/invitations',
-      summary: 'List the invitations that are open',
+      summary: 'List open invitations',
       needs: 'owner',
       response: z.strictObject({ data: listOf(invitationResponse) }),
       async run(_input, { scope }) {
@@ -97,7 +96,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       method: 'POST',
       path: '/invitations',
       status: 201,
-      summary: 'Invite somebody to the account; the link is never shown again',
+      summary: 'Invite somebody to the account; the link is shown only once',
       needs: 'person',
       body: invitation,
       response: z.strictObject({ ...invitationMembers, ...linkMembers }),
@@ -125,7 +124,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
           return found === undefined ? null : invitationToWire(found);
         },
       },
-      summary: 'Take an invitation back',
+      summary: 'Revoke an invitation',
       needs: 'person',
       async run({ id }, { scope }) {
         if (!(await links.deleteInvitation(scope.accountId, id))) throw notFound('invitation', id);
@@ -135,8 +134,8 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
 }
 
 const TOO_MANY = {
-  too_many_open: `At most ${OPEN_INVITATIONS_MAX} invitations may be open at a time. Take one back first.`,
-  too_many_made: `${INVITATIONS_A_DAY_MAX} invitations were made for the account in a day, which is the most. Make further ones tomorrow.`,
+  too_many_open: `At most ${OPEN_INVITATIONS_MAX} invitations may be open at a time. Revoke one first.`,
+  too_many_made: `${INVITATIONS_A_DAY_MAX} invitations were created for the account within a day, which is the limit. Try again tomorrow.`,
 };
 
 function tooManyMails(waitMs: number): GatewayError {
@@ -144,8 +143,8 @@ function tooManyMails(waitMs: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_mails',
     message:
-      `Too many mails were sent to this address, or for this account. Try again in ${minutes} minutes, ` +
-      'or invite without an address and pass the link on yourself.',
+      `Too many mails were sent to this address or for this account. Try again in ${minutes} minutes, ` +
+      'or invite without an address and send the link yourself.',
     headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) },
   });
 }

@@ -13,12 +13,11 @@ import { instantToWire } from '../management/wire.ts';
 export interface PlanAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
   readonly subscriptions: Pick<SubscriptionStore, 'countActive' | 'findState'>;
-  /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
   readonly databaseNowMs: () => Promise<number>;
 }
 
-/** Counting goes so far, so that the list stays quick however many a plan has. */
+/** Maximum count of subscriptions per plan, which keeps the list fast. */
 const COUNTED_MAX = 10_000;
 
 export const planResponse = z
@@ -26,7 +25,7 @@ export const planResponse = z
     id: z.string(),
     name: z.string(),
     activeSubscriptions: count,
-    hasMoreSubscriptions: z.boolean().describe('Whether there are more than that.'),
+    hasMoreSubscriptions: z.boolean().describe('Whether there are more than activeSubscriptions.'),
     fiveHourCalls: count,
     weeklyCalls: count,
     concurrency: count,
@@ -53,8 +52,10 @@ export const planRemainder = z
     fiveHour: z
       .strictObject({
         ...window,
-        roomAt: at.nullable().describe('When the first call leaves a window that is full.'),
-        moreAt: at.nullable().describe('When more calls remain than now; `null` if none is counted.'),
+        roomAt: at.nullable().describe('When a full window frees its first slot.'),
+        moreAt: at
+          .nullable()
+          .describe('When the number of remaining calls next increases; null if no calls are counted.'),
       })
       .nullable(),
     weekly: z.strictObject({ ...window, startedAt: at, resetAt: at }).nullable(),
@@ -66,7 +67,6 @@ export const planRemainder = z
   .meta({ id: 'PlanRemainder' });
 export type PlanRemainder = z.infer<typeof planRemainder>;
 
-/** Reads what remains of the plan of an account, as both APIs do. */
 export async function readRemainder(
   { subscriptions, plans, databaseNowMs }: Omit<PlanAdminParts, 'accounts'>,
   accountId: string,
@@ -76,14 +76,13 @@ export async function readRemainder(
   return remainderToWire(accountId, state, plans(), nowMs);
 }
 
-/** Coding Plans: what is offered, and what remains of an account's. */
 export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
   const { accounts, subscriptions, plans, databaseNowMs } = parts;
   return [
     adminEndpoint({
       method: 'GET',
       path: '/plans',
-      summary: 'List the plans of the configuration, with how many subscriptions of each are active',
+      summary: 'List the configured plans with the number of their active subscriptions',
       response: plansResponse,
       async run() {
         const offered = plans();
@@ -117,7 +116,7 @@ export function planToWire(plan: PlanTerms, active: number): PlanResponse {
   });
 }
 
-/** What remains at an instant, from the rows that admissions write. */
+/** The remaining limits at an instant, from the rows that admissions write. */
 function remainderToWire(
   accountId: string,
   state: SubscriptionState | null,

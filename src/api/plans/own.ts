@@ -27,7 +27,7 @@ export type OwnPlanParts = PlanAdminParts &
     readonly clock: Clock;
   };
 
-/** Without how many accounts have it. */
+/** Omits the number of subscriptions. */
 const ownPlan = planResponse
   .pick({
     id: true,
@@ -57,7 +57,7 @@ const ownSubscription = subscriptionResponse
   })
   .meta({ id: 'OwnSubscription' });
 
-/** A part of the day in minutes since midnight; one that ends before it begins crosses midnight. */
+/** A range of the day in minutes since midnight; it crosses midnight if it ends before it begins. */
 const dayRange = z.strictObject({ fromMinute: count, toMinute: count });
 
 const timeOfDay = z.strictObject({
@@ -75,22 +75,21 @@ const ownModel = z
     operations: listOf(z.string()),
     contextTokens: count.nullable(),
     outputTokens: count.nullable(),
-    price: price.describe('The list price now, with the names that records of calls have.'),
-    timeOfDay: timeOfDay.nullable().describe('The list prices by the time of day; null: the same at all times.'),
-    isInPlan: z.boolean().describe('Whether the Coding Plan of the account has it.'),
+    price: price.describe('The current list price, with the same names as in call records.'),
+    timeOfDay: timeOfDay.nullable().describe('List prices by time of day; null: the same at all times.'),
+    isInPlan: z.boolean().describe('Whether the account’s Coding Plan includes it.'),
   })
   .meta({ id: 'OwnModel' });
 
 const ownModels = z.strictObject({
   data: listOf(ownModel),
-  priceFactorBasisPoints: count.describe('What the account pays of the list price; 10000 is the list price.'),
+  priceFactorBasisPoints: count.describe('The account’s price as a share of the list price; 10000 is the list price.'),
 });
 
-/** The Coding Plan, what is offered, and the models with their prices. */
 export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
   const { accounts, ledger, periods, plans, catalog, config, clock } = parts;
 
-  /** The models of a key's allow-list; `null`: every model. */
+  /** The models allowed by the actor's key; `null`: all. */
   async function allowedTo(actor: Actor): Promise<ReadonlySet<string> | null> {
     const key = actor.kind === 'api_key' ? await accounts.findKey(actor.id) : null;
     return key?.allowed.models ? new Set(key.allowed.models) : null;
@@ -118,7 +117,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/plans',
-      summary: 'List the plans that are offered',
+      summary: 'List the available plans',
       needs: 'member',
       response: z.strictObject({ data: listOf(ownPlan) }),
       run: async () => ({ data: plans().map((plan) => shown(ownPlan, planToWire(plan, 0))) }),
@@ -126,7 +125,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/models',
-      summary: 'List the models that may be called, with their list prices and what the account pays of these',
+      summary: 'List the models that may be called, with list prices and the account’s prices',
       needs: 'member',
       response: ownModels,
       async run(_input, { actor, scope: { accountId } }) {

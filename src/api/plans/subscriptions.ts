@@ -14,7 +14,6 @@ export interface SubscriptionAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
   readonly subscriptions: Pick<SubscriptionStore, 'find' | 'list'>;
   readonly planGrants: PlanGrants;
-  /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
   readonly databaseNowMs: () => Promise<number>;
 }
@@ -22,7 +21,6 @@ export interface SubscriptionAdminParts {
 const newSubscription = z.strictObject({ planId: shortText, startsAt: instant.nullish() });
 export const subscriptionList = z.strictObject(page);
 
-/** Lists the subscriptions of an account, newest first, as both APIs do. */
 export async function listSubscriptions(
   { subscriptions, plans, databaseNowMs }: Pick<SubscriptionAdminParts, 'subscriptions' | 'plans' | 'databaseNowMs'>,
   accountId: string,
@@ -34,7 +32,7 @@ export async function listSubscriptions(
   return toPage(wires, limit, (wire) => wire.id);
 }
 
-/** Subscriptions: grant, renew, cancel, list. An account has one active subscription at most. */
+/** Grants, renews, cancels and lists subscriptions. An account has at most one active subscription. */
 export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
   const { accounts, subscriptions, planGrants, plans, databaseNowMs } = parts;
 
@@ -72,7 +70,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       path: '/accounts/:id/subscriptions',
       subject: { kind: 'subscription', isMadeInAccount: true },
       status: 201,
-      summary: 'Grant a Coding Plan for one period, from now or from an instant on',
+      summary: 'Grant a Coding Plan for one period, starting now or at a given instant',
       body: newSubscription,
       isRepeatable: true,
       response: subscriptionResponse,
@@ -100,7 +98,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       path: '/subscriptions/:id/renewals',
       subject,
       status: 201,
-      summary: 'Renew a subscription by one period; its weeks and periods go on from the same anchor',
+      summary: 'Renew a subscription by one period; weeks and periods keep their anchor',
       isRepeatable: true,
       response: subscriptionResponse,
       async run({ id, idempotencyKey }) {
@@ -122,19 +120,17 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
   ];
 }
 
-/** What is wrong with the period that would be made. */
 type PeriodErrors = Readonly<Record<Exclude<GrantRefusal, 'other_request' | 'unknown_plan'>, () => GatewayError>>;
 
 const GRANT_ERRORS: PeriodErrors = {
-  over: () => invalidRequest('startsAt: The period would be over already.', 'startsAt'),
+  over: () => invalidRequest('startsAt: The period would end in the past.', 'startsAt'),
   out_of_range: () => invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt'),
   taken: () =>
-    conflict('The account has another subscription in that time. Cancel it, or let this one start at its end.'),
+    conflict('The account has another subscription in that period. Cancel it, or start this one at its end.'),
 };
 
 const RENEWAL_ERRORS: PeriodErrors = {
-  over: () => conflict('The subscription ended longer ago than a renewal would last. Grant a new one.'),
+  over: () => conflict('The subscription ended more than one period ago. Grant a new one.'),
   out_of_range: () => conflict('The subscription would end after the year 9999.'),
-  taken: () =>
-    conflict('The subscription is canceled, was renewed meanwhile, or another one begins before its new end.'),
+  taken: () => conflict('The subscription is canceled or was just renewed, or another one begins before its new end.'),
 };

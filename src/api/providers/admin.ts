@@ -7,7 +7,7 @@ import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
 export interface ProviderAdminParts {
-  /** Tests a provider; resolves with `null` if there is none of this name. Absent where the process calls no providers. */
+  /** Tests a provider; `null` if there is none with this name. Absent in processes that call no providers. */
   readonly testProvider?: (
     providerId: string,
     asked: { readonly model: string | null; readonly operation: string | null },
@@ -16,17 +16,16 @@ export interface ProviderAdminParts {
 
 const providerTest = z.strictObject({ model: filterText.nullish(), operation: filterText.nullish() });
 
-/** Providers: a test of one with a small call for each of its credentials. */
 export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEndpoint[] {
   if (testProvider === undefined) return [];
   return [
     adminEndpoint({
       method: 'POST',
       path: '/providers/:id/test',
-      // It changes nothing here, and costs money there.
+      // It changes nothing in the gateway, but the provider charges for the calls.
       isChange: false,
       needs: 'change',
-      summary: 'Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway',
+      summary: 'Test a provider with a minimal call for each of its credentials; the gateway charges nobody',
       body: providerTest,
       response: providerTestResponse,
       async run({ id, body }) {
@@ -54,7 +53,7 @@ const providerTestResponse = z
         firstByteMs: z.number().nullable(),
         message: z.string().nullable(),
         usage: z.record(z.string(), count).nullable(),
-        chargeYuan: yuan.nullable().describe('What a call would have been charged at the list price.'),
+        chargeYuan: yuan.nullable().describe('The charge of a call at the list price.'),
       }),
     ),
   })

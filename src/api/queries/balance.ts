@@ -2,8 +2,8 @@ import { BALANCE_QUERY, type Query, type QueryResponse } from './query.ts';
 import { balanceResponse } from './schemas.ts';
 
 /**
- * The general balance (contract 2.4, 4.11); for a key that does not see it, what its budgets and those of its person leave. `balance` is a JSON
- * number, because the tools that read it accept no other type; inside the gateway money is an integer of nano-yuan.
+ * The general balance (contract 2.4, 4.11). A key that may not see it gets the remainder of its own and its owner's budgets. `balance` is a
+ * JSON number, because the tools that read it accept no other type; internally, money is an integer of nano-yuan.
  */
 export const balance: Query = {
   name: BALANCE_QUERY,
@@ -14,7 +14,7 @@ export const balance: Query = {
     const isPositive = balanceNano > 0n;
     if (principal.seesBalance) return snapshot(isPositive, balanceNano);
     const leftNano = await sources.budgetLeftNano(principal);
-    // Not the lower one of both: that would show the balance once it is below the budget.
+    // Not the minimum of both, which would reveal a balance below the budget.
     return leftNano === null ? snapshot(isPositive, 0n) : snapshot(isPositive && leftNano > 0n, leftNano);
   },
 };
@@ -26,7 +26,7 @@ function snapshot(isActive: boolean, nano: bigint): QueryResponse {
 const NANO_PER_MICRO = 1_000n;
 const MICRO_PER_YUAN = 1_000_000;
 
-/** Rounds down to a millionth of a yuan: the number prints without artefacts, and is never more than the balance. */
+/** Rounds down to a millionth of a yuan, so that the number prints without rounding artefacts and never exceeds the balance. */
 function toYuanNumber(amountNano: bigint): number {
   const belowMicro = ((amountNano % NANO_PER_MICRO) + NANO_PER_MICRO) % NANO_PER_MICRO;
   return Number((amountNano - belowMicro) / NANO_PER_MICRO) / MICRO_PER_YUAN;

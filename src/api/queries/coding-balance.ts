@@ -3,10 +3,7 @@ import { resetHeaders } from '../../calls/relay/call-headers.ts';
 import { BALANCE_QUERY, type Query } from './query.ts';
 import { codingBalanceResponse } from './schemas.ts';
 
-/**
- * What remains of the account's plan (contract 2.3, 4.10). Nothing is reserved, charged or recorded. When a used-up plan can
- * be used again stands in a header, because the contract says which fields the snapshot has.
- */
+/** The remaining plan limits (contract 2.3, 4.10). The contract fixes their fields, so a header reports when a used-up plan can be used again. */
 export const codingBalance: Query = {
   name: BALANCE_QUERY,
   document: {

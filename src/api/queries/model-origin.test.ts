@@ -5,7 +5,7 @@ import { ownerOf, releasedAtMsOf } from './model-origin.ts';
 describe('model origin', () => {
   const route = (model: string) => ({ provider: 'acme', model, priority: 0, weight: 1 });
 
-  it('the release date is the configured one, else the date in a name, else unknown', () => {
+  it('the release date is the configured one, the date in a name, or unknown', () => {
     for (const [id, released, providerModel, date] of [
       ['acme-2025-01-01', '2026-10-01', 'x', '2026-10-01'],
       ['acme-2026-10-02', undefined, 'x-2025-01-01', '2026-10-02'],
@@ -19,7 +19,7 @@ describe('model origin', () => {
     }
   });
 
-  it('the owner is the manufacturer, else what the id begins with', () => {
+  it('the owner is the manufacturer or the beginning of the id', () => {
     assert.equal(ownerOf('deepseek-ai/DeepSeek-V3', { manufacturer: 'DeepSeek' }), 'DeepSeek');
     assert.equal(ownerOf('deepseek-ai/DeepSeek-V3', { manufacturer: '' }), 'deepseek-ai');
     assert.equal(ownerOf('acme', { manufacturer: '' }), 'unknown');

@@ -17,15 +17,15 @@ import {
 } from './schemas.ts';
 
 /**
- * Model lists and details. Their shapes follow the vendors' documentation. An entry at an address of both families has the
- * members that clients of both read; a client that is known to be of the messages family gets those of its own addresses.
- * For an alias the canonical id is returned (contract 2.6).
+ * Model lists and details in the shapes of the vendors' documentation. At an address shared by both families, entries have the members that
+ * clients of both read; a client known to be of the messages family gets the messages shape. For an alias, the canonical id is returned
+ * (contract 2.6).
  */
 
-/** From this version of the messages protocol on, a model states where it is in its life. */
+/** The first version of the messages protocol with a model lifecycle. */
 const LIFECYCLE_VERSION = '2026-10-21';
 const LIFECYCLE = 'active';
-/** Versions are dates; of any other text it is not known whether it is later. */
+/** Versions are dates; other texts cannot be compared. */
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
@@ -33,12 +33,12 @@ const servesAnything = (): boolean => true;
 const offersResponses = ([, model]: readonly [string, ModelConfig]): boolean =>
   model.operations.includes(responses.name);
 
-/** The models that an address shows to an account, as far as its key may use them; `null`: all listed models. */
+/** The models visible to an account at an address; `null`: all listed models. Allow-lists of keys apply in addition. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
 
 const everything: Visible = async () => null;
 
-/** The models of the account's active plan (contract 4.8); none without a plan. */
+/** The models of the account's active plan (contract 4.8); none without one. */
 const inPlan: Visible = async (accountId, sources) => {
   const { plan } = await sources.subscription(accountId);
   return plan?.models ?? new Set();
@@ -59,7 +59,7 @@ function sharedEntry(id: string, model: ModelConfig) {
   };
 }
 
-/** An alias is an entry of its own, because some clients offer only listed names. */
+/** Lists an alias as its own entry, because some clients offer only listed names. */
 const aliasEntries = (entry: { readonly id: string }, { aliases }: ModelConfig) =>
   aliases.map((alias) => ({ ...entry, id: alias, canonical_id: entry.id }));
 
@@ -74,31 +74,29 @@ function messagesEntry(id: string, model: ModelConfig, version: string | null) {
     capabilities: null,
   };
   if (version === null || version < LIFECYCLE_VERSION) return sinceFirst;
-  // What is in the configuration can be called, and it knows of no lines of models.
+  // Every configured model can be called; the configuration has no model lines.
   return { ...sinceFirst, lifecycle: LIFECYCLE, deprecated_at: null, retires_at: null, line: null };
 }
 
-/** Who asks, as far as the form of a model depends on it. */
+/** Properties of the client that determine the shape of models. */
 interface Client {
   readonly isOfMessages: boolean;
-  /** The version of the messages protocol that it asks for, if it is one that can be compared. */
+  /** The requested version of the messages protocol; `null` if absent or not a date. */
   readonly version: string | null;
-  /** Codex names its own version, and reads a list of its own form. */
+  /** Codex sends its own version and expects its own list format. */
   readonly isCodex: boolean;
 }
 
-/** How an address shows the models that are visible to an account. */
 interface View {
   readonly serves: (model: ModelConfig) => boolean;
   readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
   readonly listsAliases: (client: Client) => boolean;
-  /** What a list has beside its page. */
+  /** Members of a list in addition to those of a page. */
   readonly listFields: object;
-  /** What a list and a model look like. */
   readonly responses: { readonly list: QueryDocument['response']; readonly model: QueryDocument['response'] };
 }
 
-/** At an address of both families, a client of the messages family gets what its own addresses say of a model. */
+/** At a shared address, clients of the messages family get the messages shape. */
 const shared: View = {
   serves: servesAnything,
   toEntry: (id, model, client) =>
@@ -171,7 +169,7 @@ async function listedModels(view: View, visible: Visible, request: QueryRequest,
   );
 }
 
-/** Clients may ask for stages of life; a model of the configuration is in one alone. */
+/** Clients may filter by lifecycle stage; configured models are all `active`. */
 function wantsActive(search: QueryString): boolean {
   const wanted = search['lifecycle[]'] ?? search.lifecycle;
   return wanted === undefined || [wanted].flat().includes(LIFECYCLE);

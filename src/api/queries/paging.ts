@@ -1,29 +1,29 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** The query string of a request; a name that stands there several times has a list. */
+/** A query string; a repeated parameter has a list. */
 export type QueryString = Readonly<Record<string, unknown>>;
 
-/** A part of a list, as the messages family pages through it. */
+/** A page of a list, in the format of the messages family. */
 interface Page<Item> {
   readonly data: readonly Item[];
-  /** Whether there is more in the direction in which the client goes. */
+  /** Whether more items follow in the direction of paging. */
   readonly has_more: boolean;
   readonly first_id: string | null;
   readonly last_id: string | null;
 }
 
 /**
- * The page that `limit`, `after_id` and `before_id` ask for; the whole list without a limit, because clients of the chat
- * family do not ask for a second page.
+ * The page selected by `limit`, `after_id` and `before_id`. Without a limit it is the whole list, because clients of the chat family
+ * request no further pages.
  *
- * @throws GatewayError `invalidRequest` if one of them cannot be read, or names no item of the list.
+ * @throws GatewayError `invalidRequest` if a parameter is invalid or names an item that is not in the list.
  */
 export function pageOf<Item extends { readonly id: string }>(items: readonly Item[], query: QueryString): Page<Item> {
   const limit = readLimit(query) ?? items.length;
   const after = indexOf(items, query, 'after_id');
   const before = indexOf(items, query, 'before_id');
   const asked = items.slice(after === null ? 0 : after + 1, before ?? items.length);
-  // Before an item, the nearest ones are the last ones.
+  // Before an item, the nearest items are the last ones.
   const data =
     before !== null && after === null ? asked.slice(Math.max(0, asked.length - limit)) : asked.slice(0, limit);
   return {
@@ -37,7 +37,7 @@ export function pageOf<Item extends { readonly id: string }>(items: readonly Ite
 function readLimit(query: QueryString): number | null {
   const text = readText(query, 'limit');
   if (text === null) return null;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalidRequest('limit: a whole number of at least 1.', 'limit');
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalidRequest('limit: Expected a whole number of at least 1.', 'limit');
   return Number(text);
 }
 
@@ -45,13 +45,13 @@ function indexOf(items: readonly { readonly id: string }[], query: QueryString, 
   const id = readText(query, name);
   if (id === null) return null;
   const index = items.findIndex((item) => item.id === id);
-  if (index === -1) throw invalidRequest(`${name}: The list has nothing with this id.`, name);
+  if (index === -1) throw invalidRequest(`${name}: The list contains no item with this id.`, name);
   return index;
 }
 
 function readText(query: QueryString, name: string): string | null {
   const value = query[name];
   if (value === undefined || value === '') return null;
-  if (typeof value !== 'string') throw invalidRequest(`${name}: This parameter stands in the query twice.`, name);
+  if (typeof value !== 'string') throw invalidRequest(`${name}: This parameter occurs twice in the query.`, name);
   return value;
 }

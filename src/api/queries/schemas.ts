@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the free queries respond with (contract 2.3 to 2.6). */
+/** Response schemas of the free queries (contract 2.3 to 2.6). */
 
 const count = z.int().min(0);
 const percent = z.int().min(0).max(100);
@@ -19,9 +19,9 @@ const window = { limit: count, used: count, remaining: count, usedPercent: perce
 export const codingBalanceResponse = z
   .strictObject({
     active: z.boolean().describe('Whether the account has a valid Coding Plan.'),
-    is_active: z.boolean().describe('Whether calls are left in it.'),
+    is_active: z.boolean().describe('Whether calls remain.'),
     isValid: z.boolean(),
-    balance: count.describe('Calls that are left.'),
+    balance: count.describe('Remaining calls.'),
     remaining: count,
     quota: count,
     usedQuota: count,
@@ -46,7 +46,6 @@ export const codingBalanceResponse = z
   })
   .meta({ id: 'CodingPlanSnapshot' });
 
-/** A model as clients of the messages family read it. */
 const messagesModelMembers = {
   id: z.string(),
   type: z.literal('model'),
@@ -56,7 +55,6 @@ const messagesModelMembers = {
   max_tokens: count.nullable(),
   capabilities: z.null(),
 };
-/** What it says from a later version of the protocol on. */
 const lifecycle = {
   lifecycle: z.literal('active').optional(),
   deprecated_at: z.null().optional(),
@@ -68,7 +66,7 @@ export const messagesModelResponse = z
   .strictObject({ ...messagesModelMembers, ...lifecycle })
   .meta({ id: 'MessagesModel' });
 
-/** A model as clients of both families read it. */
+/** A model in the shape for clients of both families. */
 const sharedModel = z
   .strictObject({
     id: z.string(),
@@ -80,11 +78,10 @@ const sharedModel = z
     created_at: instant,
     context_length: count.nullable().describe('Tokens of input and output together.'),
     max_output_tokens: count.nullable(),
-    canonical_id: z.string().optional().describe('In a list, the model that this alias stands for.'),
+    canonical_id: z.string().optional().describe('In a list, the model that this alias refers to.'),
   })
   .meta({ id: 'Model' });
 
-/** A client that is known to be of the messages family gets that form at the addresses of both. */
 export const modelResponse = z.union([sharedModel, messagesModelResponse]);
 
 const pageMembers = { has_more: z.boolean(), first_id: z.string().nullable(), last_id: z.string().nullable() };
@@ -97,11 +94,14 @@ export const messagesModelListResponse = z
   .strictObject({ data: z.array(messagesModelResponse), ...pageMembers })
   .meta({ id: 'MessagesModelList' });
 
-/** The parameters of lists. */
 export const modelListQuery = z.object({
-  limit: z.int().min(1).optional().meta({ description: 'The most models of a page; without it the whole list.' }),
-  after_id: z.string().optional().meta({ description: 'Only models behind this one.' }),
-  before_id: z.string().optional().meta({ description: 'Only models in front of this one.' }),
+  limit: z
+    .int()
+    .min(1)
+    .optional()
+    .meta({ description: 'Maximum number of models per page; without it, the whole list.' }),
+  after_id: z.string().optional().meta({ description: 'Only models after this one.' }),
+  before_id: z.string().optional().meta({ description: 'Only models before this one.' }),
 });
 
 const priceYuan = z

@@ -20,9 +20,7 @@ export const refusalList = z.strictObject({
   ...page,
   accountId: filterText.optional(),
   keyId: filterText.optional(),
-  /** Refusals of the keys of a person. */
   userId: filterText.optional(),
-  /** As the client wrote it. */
   model: filterText.optional(),
   code: filterText.optional(),
   from: instant.optional(),
@@ -37,7 +35,7 @@ export const refusalResponse = z
     accountId: z.string().nullable(),
     accountName: z.string().nullable(),
     keyId: z.string().nullable(),
-    keyName: z.string().nullable().describe('null: no key, or one that was forgotten.'),
+    keyName: z.string().nullable().describe('null: no key, or a deleted one.'),
     clientRequestId: z.string().nullable(),
     clientAddress: z.string().nullable(),
     method: z.string().nullable(),
@@ -52,7 +50,7 @@ export const refusalResponse = z
   .meta({ id: 'Refusal' });
 export type RefusalResponse = z.infer<typeof refusalResponse>;
 
-/** Lists refusals as both APIs do. `of`: whose, whatever the query names. */
+/** Lists refusals for both APIs. `of` limits the owner, regardless of the query. */
 export function refusalReader(parts: RefusalAdminParts) {
   return async ({ limit, cursor, from, to, ...asked }: z.infer<typeof refusalList>, of: OwnedBy) => {
     const filter = {
@@ -67,7 +65,6 @@ export function refusalReader(parts: RefusalAdminParts) {
   };
 }
 
-/** Requests that were refused. */
 export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
   const list = refusalReader(parts);
   return [
@@ -86,7 +83,6 @@ export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
   ];
 }
 
-/** Some refusals as the admin API shows them. */
 export async function showRefusals(
   { accounts }: { readonly accounts: Pick<AccountStore, 'findNames' | 'findKeyNames'> },
   refusals: readonly Refusal[],
@@ -95,7 +91,7 @@ export async function showRefusals(
   return refusals.map((refusal) => refusalToWire(refusal, names, keyNames));
 }
 
-/** `id` is the request id; of a count, whose `count` is above 1, or which names no request, an id of its own. */
+/** `id` is the request id, or a separate id if the row counts several refusals or has no request id. */
 function refusalToWire(
   { atMs, ...refusal }: Refusal,
   names: ReadonlyMap<string, string>,

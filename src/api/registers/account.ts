@@ -18,14 +18,13 @@ import { ownPlanEndpoints } from '../plans/own.ts';
 import { ownVoucherEndpoints } from '../vouchers/own.ts';
 import { ownWebhookEndpoints } from '../webhooks/own.ts';
 
-/** Whose a resource is. */
 interface Owner {
   readonly accountId: string;
-  /** The person whose key it is, or was made with; `null` where it belongs to the account as a whole. */
+  /** The user whose key it is or was created with; `null` if it belongs to the account as a whole. */
   readonly userId: string | null;
 }
 
-/** Finds whose a resource is; `null` if there is none. */
+/** Find the owner of a resource; `null` if it does not exist. */
 type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
 const RESOURCES = [
@@ -41,12 +40,10 @@ const RESOURCES = [
 
 export type AccountParts = PartsOf<typeof RESOURCES> & { readonly owners: OwnerFinders };
 
-/** Every address of the account API. */
 export function accountTable(parts: AccountParts): AccountEndpoint[] {
   return RESOURCES.flatMap((endpointsOf) => endpointsOf(parts));
 }
 
-/** Serves the account API. */
 export function registerAccount(app: FastifyInstance, parts: AccountParts, guard: Guard, watch: ManagementWatch): void {
   serveManagement<AccountNeed, AccountEntry, AccountEndpoint>(
     app,
@@ -65,7 +62,7 @@ export function registerAccount(app: FastifyInstance, parts: AccountParts, guard
   );
 }
 
-/** The account that a request names, for those who belong to several: a parameter of every address. */
+/** Reads and removes the `accountId` parameter, which selects an account at every endpoint. */
 function takeAccountId(query: Record<string, unknown>): string | null {
   const { accountId } = query;
   delete query.accountId;
@@ -74,7 +71,7 @@ function takeAccountId(query: Record<string, unknown>): string | null {
   return accountId;
 }
 
-/** @throws GatewayError 404, the same for what belongs to others and for what does not exist (any more). */
+/** @throws GatewayError 404, the same for resources of others and for resources that do not exist. */
 async function requireOwn(
   resource: OwnedResource,
   request: FastifyRequest,

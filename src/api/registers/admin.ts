@@ -59,12 +59,10 @@ const RESOURCES = [
 
 export type AdminParts = PartsOf<typeof RESOURCES>;
 
-/** Every address of the admin API. */
 export function adminTable(parts: AdminParts): AdminEndpoint[] {
   return RESOURCES.flatMap((endpointsOf) => endpointsOf(parts));
 }
 
-/** Serves the admin API. */
 export function registerAdmin(app: FastifyInstance, parts: AdminParts, guard: Guard, watch: ManagementWatch): void {
   const endpoints = adminTable(parts);
   serveManagement<AdminNeed, AdminContext, unknown>(

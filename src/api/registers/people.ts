@@ -14,12 +14,12 @@ import { requirePerson, Visit } from '../sessions/visit.ts';
 
 export type PeopleParts = SessionParts & OwnUserParts & LinkParts & OidcParts;
 
-/** Every address by which people sign in and look after themselves, below the prefix of the account API. */
+/** Endpoints for signing in and for users' own data, below the prefix of the account API. */
 export function peopleTable(parts: PeopleParts): PeopleEndpoint[] {
   return [...sessionEndpoints(parts), ...ownUserEndpoints(parts), ...linkEndpoints(parts), ...oidcEndpoints(parts)];
 }
 
-/** Serves them. No page of another site can sign somebody in, or use a link in somebody's browser. */
+/** Serves these endpoints. Pages of other sites can neither sign anybody in nor use a link in a visitor's browser. */
 export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: Guard, watch: ManagementWatch): void {
   serveManagement<VisitNeed, Visit, unknown>(
     app,
@@ -34,7 +34,7 @@ export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: 
         }
         const visit = new Visit(parts, request, reply, { kind: 'visitor' });
         if (path.startsWith(LINKS)) {
-          // Before anything is read or recorded.
+          // Limits apply before anything is read or recorded.
           const waitMs = await parts.limits.beginTry(visit.network);
           if (waitMs > 0) throw tooManyAttempts(waitMs);
         }

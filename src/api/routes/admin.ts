@@ -16,9 +16,7 @@ import { drainMembers, drainToWire, routeResponse, routeToWire } from './wire.ts
 
 export interface RouteAdminParts {
   readonly health: RouteHealth;
-  /** The catalog in force. */
   readonly catalog: () => Catalog;
-  /** The credentials of a route's provider, for the route's model. */
   readonly credentialsOf: (route: Route) => readonly CredentialStatus[];
   readonly drains: Drains;
   readonly clock: Clock;
@@ -43,7 +41,7 @@ interface OfModel {
   readonly route: Route;
 }
 
-/** Routes: list them with their health as this node sees it, drain them and resume them on all nodes. */
+/** Lists routes with their health on this node, and drains or resumes them on all nodes. */
 export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
   const { health, catalog, credentialsOf, drains, clock } = parts;
 
@@ -57,7 +55,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'GET',
       path: '/routes',
-      summary: 'List the routes with their health, as this node sees it, and the drains',
+      summary: 'List routes with their health as seen by this node, and drains',
       response: statuses,
       async run() {
         await drains.refresh();
@@ -71,15 +69,15 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       method: 'POST',
       path: '/routes/drain',
       subject: { kind: 'drain' },
-      summary: 'Send no new calls to a provider, to it for one model, or over one route',
+      summary: 'Drain a provider, a model at a provider, or a route: it gets no new calls',
       body: newDrain,
       response: begun,
       async run({ body }, { actor }) {
         const asked = toTarget(body);
         const { by, via } = operatorOf(actor, body.by ?? null);
-        // A misspelt name would be a drain that does nothing.
+        // A mistyped name would create a drain without effect.
         if (routesOf(asked).length === 0) {
-          throw invalidRequest(`No route of the configuration goes to ${describe(asked)}.`, 'provider');
+          throw invalidRequest(`No configured route goes to ${describe(asked)}.`, 'provider');
         }
         const drain = await drains.begin({
           ...asked,
@@ -87,7 +85,8 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
           drainedBy: by ?? via,
           drainedAt: new Date(clock.nowMs()),
         });
-        if (drain === 'too_many') throw conflict(`There are ${DRAINS_MAX} drains already; drain whole providers.`);
+        if (drain === 'too_many')
+          throw conflict(`There are ${DRAINS_MAX} drains already, which is the limit. Drain whole providers instead.`);
         return {
           ...drainToWire(drain),
           routes: routesToWire(routesOf(drain)),
@@ -99,14 +98,14 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       method: 'POST',
       path: '/routes/resume',
       subject: { kind: 'drain', isResponseBefore: true },
-      summary: 'Take a drain back',
+      summary: 'End a drain',
       body: endOfDrain,
       response: ended,
       async run({ body }) {
         const asked = toTarget(body);
         const drain = await drains.end(asked);
         if (drain === null) throw noSuchDrain(asked, drains.list());
-        // Another drain may still have some of them.
+        // Other drains may still apply to some of the routes.
         return { ...drainToWire(drain), routes: routesToWire(routesOf(drain)) };
       },
     }),
@@ -125,7 +124,7 @@ function isOf({ providerId, model, providerModel }: DrainTarget, { model: { id }
   );
 }
 
-/** The models of these routes that have no other route with a weight left on a protocol: calls of them are refused. */
+/** Models without any route in service because of drains; their calls are refused. */
 function modelsWithoutRoutes(routes: readonly OfModel[], drains: Drains): string[] {
   const models = new Set(routes.map(({ model }) => model));
   return [...models].filter(isWithoutRoutes).map(({ id }) => id);

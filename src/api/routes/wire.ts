@@ -8,13 +8,10 @@ import { at, count, listOf, signerId } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { instantToWire } from '../management/wire.ts';
 
-/** Routes and drains on the wire of the admin API. */
-
-/** The members of a drain in every response. */
 export const drainMembers = {
   provider: z.string(),
   model: z.string().nullable().describe('null: every model.'),
-  providerModel: z.string().nullable().describe('null: every name of the provider.'),
+  providerModel: z.string().nullable().describe('null: every model name at the provider.'),
   reason: z.string().nullable(),
   by: z.string(),
   byId: signerId,
@@ -52,7 +49,7 @@ export const routeResponse = z
         name: z.string(),
         file: z.string().nullable(),
         state: z.enum(['active', 'resting', 'refused']),
-        status: z.int().nullable().describe('The status with which the provider refused it.'),
+        status: z.int().nullable().describe('The HTTP status with which the provider refused it.'),
         triedAgainAt: at.nullable(),
       }),
     ),

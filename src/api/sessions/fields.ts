@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { storable } from '../management/storable.ts';
 
-/** What bodies about people are made of. */
-
 export const emailAddress = z.email({ error: 'Expected an e-mail address.' }).max(200, 'At most 200 characters.');
 
-/** A password that is checked or set. Which ones may be set, the rules of passwords say. */
+/** A password to check or set. The rules for new passwords apply separately. */
 export const password = storable(
   z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.').max(1000, 'At most 1000 characters.'),
 );

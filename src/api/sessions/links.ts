@@ -18,23 +18,22 @@ export type LinkParts = SessionParts & {
   readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
 };
 
-/** The beginning of their paths; whoever asks there has nothing but a token. */
+/** Path prefix of the link endpoints, where the token is the only credential. */
 export const LINKS = '/links/';
 
-/** In the body, because logs and histories have addresses. */
+/** Sent in the body, because logs and browser histories contain URLs. */
 export const linkToken = storable(z.string({ error: 'Expected the token of a link.' }).max(200));
 
 const lookAt = z.strictObject({ token: linkToken });
 
 const useOf = z.strictObject({
   token: linkToken,
-  /** What the person wants to be called; a new user without an e-mail address signs in with it. */
+  /** The user's name; a new user without an e-mail address signs in with it. */
   name: shortText.optional(),
-  /** Absent: the person who has signed in accepts an invitation. */
   password: password.optional(),
 });
 
-/** What a link is for, by its token. @throws GatewayError 404 if it does not work. */
+/** Looks up a link by its token. @throws GatewayError 404 if it is not valid. */
 export async function lookAtLink(
   { links, clock }: { readonly links: Pick<LinkStore, 'look'>; readonly clock: Clock },
   token: string,
@@ -45,24 +44,22 @@ export async function lookAtLink(
   return { hash, view };
 }
 
-/** One-time links: what one is for, and its use. */
 export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
   const { links, users, passwords, clock, ids } = parts;
 
-  /** By whom a link is used, and with what. */
   async function useFor(body: z.infer<typeof useOf>, view: LinkView, visit: Visit): Promise<LinkUse> {
     if (body.password !== undefined) {
       const name = body.name ?? view.name;
-      if (view.kind === 'invitation' && name === null) throw invalidRequest('name: Say what to call you.', 'name');
+      if (view.kind === 'invitation' && name === null) throw invalidRequest('name: Enter a name.', 'name');
       requireGoodPassword(body.password, [view.email, name]);
       const passwordHash = await orBusy(passwords.hash(body.password, { network: visit.network, isKnown: false }));
       return { newUserId: ids.next('usr'), name, passwordHash };
     }
-    if (view.kind !== 'invitation') throw invalidRequest('password: Choose one.', 'password');
+    if (view.kind !== 'invitation') throw invalidRequest('password: Choose a password.', 'password');
     const user = await visit.findUser();
     if (user !== null) return { userId: user.id };
     throw new GatewayError('invalidApiKey', {
-      message: 'Sign in to accept this invitation as yourself, or choose a name and a password.',
+      message: 'Sign in to accept this invitation, or choose a name and a password.',
     });
   }
 
@@ -84,10 +81,10 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'POST',
       path: '/links/use',
-      // Whose link it was shows when it is used.
+      // The user of the link is known only after its use.
       subject: { kind: 'user', responded: (response) => (response as z.infer<typeof whoAmIResponse>).user.id },
       status: 201,
-      summary: 'Use a one-time link: set a password, or accept an invitation, and be signed in',
+      summary: 'Use a one-time link: set a password or accept an invitation, and sign in',
       needs: 'anyone',
       body: useOf,
       response: whoAmIResponse,
@@ -95,7 +92,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
         const { hash, view } = await lookAtLink(parts, body.token);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
-        // Until then it counts: a link that goes on working, because the name is taken, would make a password be hashed each time.
+        // Failed attempts count: a link that remains valid (the name is taken, for example) would otherwise cost a password hash each time.
         if (typeof used === 'string') throw linkError(used, view);
         parts.limits.tryWorked(visit.network);
         visit.hasChanged = true;
@@ -115,6 +112,6 @@ function linkError(refusal: Parameters<typeof peopleError>[0], view: LinkView): 
   if (refusal !== 'name_taken' || view.email === null) return peopleError(refusal);
   return new GatewayError('conflict', {
     code: 'sign_in_first',
-    message: 'Somebody signs in with this e-mail address already. Sign in, then open the link again.',
+    message: 'This e-mail address is already in use. Sign in, then open the link again.',
   });
 }

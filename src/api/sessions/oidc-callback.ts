@@ -10,13 +10,13 @@ import { findProvider, type OidcParts } from './oidc.ts';
 import type { OwnUserParts } from './own-user.ts';
 import { Visit } from './visit.ts';
 
-/** Why the browser comes back without a session. */
+/** Error codes for the page to which the browser returns. */
 type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
 
 /**
- * The address to which an OpenID provider sends a browser back, which sends it on. It is the one GET with effects, because OpenID Connect has it
- * so: they follow from a flow that the same browser has begun by a POST. It responds with a redirect and no JSON, so it is no row of the table of
- * addresses.
+ * The redirect URI of OpenID providers, which redirects the browser to the console. OpenID Connect requires a GET here; its effects are
+ * safe because they complete a flow that the same browser began with a POST. It responds with a redirect rather than JSON, so it is not in
+ * the endpoint table.
  */
 export function registerOidcCallback(
   app: FastifyInstance,
@@ -86,7 +86,7 @@ export function registerOidcCallback(
     if (typeof result === 'string') return result;
     const { userId, isAttached, authenticatedAtMs } = result;
     if (!isAttached && (await visit.beginSession(userId, null, authenticatedAtMs)) === null) return 'suspended';
-    // Neither its beginning nor its end counts as an attempt.
+    // A completed sign-in takes back both counted attempts, of its beginning and its end.
     limits.succeeded(null, visit.network);
     limits.succeeded(null, visit.network);
     return result;

@@ -17,21 +17,18 @@ import { type OwnUserParts, requireOwnPassword } from './own-user.ts';
 import { peopleError, tooManyAttempts } from './people-errors.ts';
 import type { Visit } from './visit.ts';
 
-/** A provider as people choose it. */
 interface ShownProvider extends NamedProvider {
   readonly displayName: string;
 }
 
 export interface OidcParts {
   readonly oidc: OidcSignIn;
-  /** Those of the configuration in force. */
   readonly oidcProviders: () => readonly ShownProvider[];
   readonly identities: IdentityStore;
   readonly links: Pick<LinkStore, 'look'>;
   readonly clock: Clock;
 }
 
-/** Where the browser goes after the sign-in. */
 const returnTo = z
   .string({ error: 'Expected an address such as /console.' })
   .refine(isConsolePath, `Expected an address below ${CONSOLE_PATH}.`)
@@ -39,13 +36,12 @@ const returnTo = z
 
 const flow = z
   .strictObject({
-    /** Of an invitation, or of the link of a first sign-in. */
     token: linkToken.optional(),
-    /** Whoever has signed in adds this way to do so. */
+    /** Adds the identity to the signed-in user. */
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
-    /** With `attach`, if the person has a password. */
+    /** Required with `attach` if the user has a password. */
     currentPassword: password.optional(),
-    /** The provider asks the person to sign in again, even if it has a session of that person. */
+    /** Requires the user to sign in at the provider again, even with a session there. */
     again: z.boolean({ error: 'Expected true or false.' }).default(false),
     returnTo,
   })
@@ -54,25 +50,24 @@ const flow = z
 const identityResponse = z
   .strictObject({
     id: z.string(),
-    provider: z.string().nullable().describe('Its name in the configuration; null: it is not configured any more.'),
+    provider: z.string().nullable().describe('The provider’s name in the configuration; null: no longer configured.'),
     issuer: z.string(),
-    subject: z.string().describe('Who the person is at that issuer.'),
+    subject: z.string().describe('The user’s id at that issuer.'),
     createdAt: at,
     lastUsedAt: at.nullable(),
   })
   .meta({ id: 'Identity' });
 
-/** Sign-in by OpenID Connect: providers, sign-ins with a body, own identities. */
 export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[] {
   const { oidcProviders, identities, users } = parts;
 
   async function findLink(token: string): Promise<Buffer> {
     const { hash, view } = await lookAtLink(parts, token);
-    if (view.kind === 'reset') throw unprocessable('This link sets a password. Use it for that.', 'token');
+    if (view.kind === 'reset') throw unprocessable('This link can only be used to set a password.', 'token');
     return hash;
   }
 
-  /** What signs in is added by whoever knows the password, if there is one. */
+  /** Adding a sign-in method requires the password, if there is one, and otherwise a recent sign-in. */
   async function findAttaching(visit: Visit, given: string | undefined): Promise<string> {
     const user = await visit.findUser();
     if (user === null) throw new GatewayError('invalidApiKey', { message: 'Sign in first.' });
@@ -83,7 +78,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       return user.id;
     }
     if (given === undefined) {
-      throw invalidRequest('currentPassword: This adds a way to sign in; send your password too.', 'currentPassword');
+      throw invalidRequest('currentPassword: Adding a sign-in method requires your password.', 'currentPassword');
     }
     await requireOwnPassword(parts, user.id, visit.network, given);
     return user.id;
@@ -107,9 +102,10 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       method: 'POST',
       path: '/oidc/:id/flows',
       status: 201,
-      summary: 'Begin a sign-in at an OpenID provider; it may use a one-time link, or add this way to sign in',
+      summary:
+        'Begin a sign-in at an OpenID provider, optionally with a one-time link or to add the identity to the signed-in user',
       needs: 'anyone',
-      // Nothing has changed before the browser comes back.
+      // Nothing changes before the browser returns.
       isChange: false,
       body: flow,
       response: z.strictObject({ url: z.string().describe('Where to send the browser.'), expiresAt: at }),
@@ -127,7 +123,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
     peopleEndpoint({
       method: 'GET',
       path: '/identities',
-      summary: 'List the identities at OpenID providers by which the person signs in',
+      summary: 'List the signed-in user’s identities at OpenID providers',
       needs: 'signed_in',
       response: z.strictObject({ data: listOf(identityResponse) }),
       run: async (_input, { user }) => ({ data: (await identities.list(user.id)).map(toWire) }),
@@ -142,39 +138,30 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
           return found === undefined ? null : toWire(found);
         },
       },
-      summary: 'Remove one of the own identities',
+      summary: 'Remove one of the signed-in user’s identities',
       needs: 'signed_in',
       async run({ id }, { user }) {
         const refusal = await identities.remove(user.id, id);
         if (refusal === 'absent') throw notFound('identity', id);
         if (refusal === 'last_way') {
-          throw conflict('You could not sign in any more. Add another identity, or a password, first.');
+          throw conflict('This is your last sign-in method. Add another identity or a password first.');
         }
       },
     }),
   ];
 }
 
-/** @throws GatewayError 404 */
 export function findProvider({ oidcProviders }: Pick<OidcParts, 'oidcProviders'>, name: string): ShownProvider {
   return orNotFound(oidcProviders().find((one) => one.name === name) ?? null, 'OpenID provider', name);
 }
 
-/**
- * Counts an attempt by the network that it comes from, before anything is read.
- *
- * @throws GatewayError 429
- */
+/** Counts an attempt of the network before anything is read. @throws GatewayError 429 */
 async function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network }: Visit): Promise<void> {
   const waitMs = await limits.begin(null, network);
   if (waitMs > 0) throw tooManyAttempts(waitMs);
 }
 
-/**
- * Begins a sign-in at a provider, and gives the browser what it is recognised by.
- *
- * @throws GatewayError 502 if the provider is at fault.
- */
+/** Begins a sign-in at a provider and sets the cookie that identifies the browser. @throws GatewayError 502 if the provider fails. */
 async function beginFlow(
   { oidc }: Pick<OidcParts, 'oidc'>,
   visit: Visit,
@@ -193,7 +180,7 @@ async function beginFlow(
       code: error.fault,
       message: isAway
         ? 'The OpenID provider does not respond. Try again in a moment, or sign in with a password.'
-        : 'The OpenID provider has sent a response that is not valid. Tell the operator of this gateway.',
+        : 'The OpenID provider sent an invalid response. Contact the operator of this gateway.',
       cause: error,
     });
   }

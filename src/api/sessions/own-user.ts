@@ -19,15 +19,13 @@ const userChange = z
   .strictObject({
     name: shortText.optional(),
     email: emailAddress.optional(),
-    /** What signs in is changed by whoever knows the password. */
     currentPassword: password.optional(),
   })
   .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
 
-/** The person has just sent its password. */
+/** The user has just proved the password, so no further conditions apply. */
 const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
 
-/** The person itself: password, name, e-mail address. */
 export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
   const { users, passwords } = parts;
 
@@ -44,7 +42,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
       method: 'PUT',
       path: '/password',
       subject: { kind: 'user', showsNoDifference: true, named: (_input, { user }) => user.id, read: readUser },
-      summary: 'Change the own password; all other sessions end',
+      summary: 'Change your password; all other sessions end',
       needs: 'signed_in',
       body: passwordChange,
       async run({ body }, visit) {
@@ -54,7 +52,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
         const { passwordHash } = await requirePassword(visit, body.currentPassword);
         const hash = await orBusy(passwords.hash(body.password, { network: visit.network, isKnown: true }));
         if (!(await users.changePassword(id, hash, passwordHash, sessionId))) {
-          throw conflict('The password was changed at the same time.');
+          throw conflict('The password was changed by another request. Try again.');
         }
       },
     }),
@@ -62,7 +60,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
       method: 'PATCH',
       path: '/user',
       subject: { kind: 'user', named: (_input, { user }) => user.id, read: readUser },
-      summary: 'Change the own name or e-mail address',
+      summary: 'Change your name or e-mail address',
       needs: 'signed_in',
       body: userChange,
       response: userResponse,
@@ -76,7 +74,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
           if (waitMs > 0) throw tooManyAttempts(waitMs);
           if (body.currentPassword === undefined) {
             throw invalidRequest(
-              'currentPassword: This changes what you sign in with; send your password too.',
+              'currentPassword: Changing a sign-in method requires your password.',
               'currentPassword',
             );
           }
@@ -93,7 +91,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
   ];
 }
 
-/** @throws GatewayError if it is not the password of the person who has signed in. */
+/** @throws GatewayError if it is not the signed-in user's password. */
 export async function requireOwnPassword(
   parts: OwnUserParts,
   userId: string,

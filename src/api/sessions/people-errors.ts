@@ -8,8 +8,6 @@ import type { PasswordRefusal } from '../../people/sign-in.ts';
 import { MEMBERS_MAX, MEMBERSHIPS_MAX } from '../../people/user.ts';
 import { conflict } from '../management/endpoint.ts';
 
-/** What people are told of why something about them cannot be done. */
-
 type Refusal = LinkRefusal | MemberChangeRefusal;
 
 const absent = (message: string): GatewayError => new GatewayError('pathUnknown', { message });
@@ -17,23 +15,23 @@ const absent = (message: string): GatewayError => new GatewayError('pathUnknown'
 const roleNotAllowed = (message: string): GatewayError => new GatewayError('roleNotAllowed', { message });
 
 const BY_TOKEN =
-  'A token cannot give a person a role, nor access as a person who has one. Do it in the console as an operator, or at the command line of the machine.';
+  'A token cannot grant a role to a person, or access as a person with a role. Use the console as an operator, or the command line on the machine.';
 
 function signInAgain(): GatewayError {
   return new GatewayError('roleNotAllowed', {
     code: 'sign_in_again',
-    message: 'This needs a sign-in within the last 5 minutes. Sign in again, then repeat the request.',
+    message: 'This action requires a sign-in within the last 5 minutes. Sign in again and repeat the request.',
   });
 }
 
 const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
-  name_taken: () => conflict('Somebody signs in with this e-mail address, or this name, already.'),
+  name_taken: () => conflict('This e-mail address or name is already in use.'),
   name_like_email: () =>
     invalidRequest('name: The name of a user without an e-mail address must not contain an @.', 'name'),
   last_operator: () =>
-    conflict('Nobody would be left who is an operator. The command line of the gateway can do it all the same.'),
-  last_owner: () => conflict('The account would have no owner. Make somebody else an owner first.'),
-  no_heir: () => invalidRequest('keysTo: Keys are handed to another member of the account.', 'keysTo'),
+    conflict('This is the last operator. Only the gateway’s command line can remove the last operator.'),
+  last_owner: () => conflict('The account would have no owner. Make another member an owner first.'),
+  no_heir: () => invalidRequest('keysTo: Keys can be transferred only to another member of the account.', 'keysTo'),
   by_token: () => roleNotAllowed(BY_TOKEN),
   sign_in_again: signInAgain,
   token_ended: () =>
@@ -43,15 +41,15 @@ const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
   absent: () => absent('There is no such user here.'),
   account_full: () => conflict(`An account has at most ${MEMBERS_MAX} members.`),
   user_full: () => conflict(`A user belongs to at most ${MEMBERSHIPS_MAX} accounts.`),
-  already: () => conflict('The user belongs to the account already.'),
-  identity_taken: () => conflict('Somebody signs in with this identity already.'),
+  already: () => conflict('The user is already a member of the account.'),
+  identity_taken: () => conflict('This identity is already in use.'),
   identities_full: () => conflict(`A user has at most ${IDENTITIES_MAX} identities.`),
-  void: () => absent('This link was used, has expired, or never was one. Ask whoever sent it for another one.'),
+  void: () => absent('This link is invalid, expired or already used. Ask the sender for a new one.'),
 };
 
 export const peopleError = (refusal: Refusal): GatewayError => ERRORS[refusal]();
 
-/** Nobody learns which of the two it was. */
+/** The error does not reveal whether the name or the password was wrong. */
 export function signInError(refusal: PasswordRefusal): GatewayError {
   if (refusal === 'wrong') {
     return new GatewayError('invalidApiKey', {
@@ -79,13 +77,13 @@ export function tooManyAttempts(waitMs: number): GatewayError {
   });
 }
 
-/** @throws GatewayError if the rules of passwords do not allow it. */
+/** @throws GatewayError if the password rules refuse it. */
 export function requireGoodPassword(password: string, known: readonly (string | null)[]): void {
   const fault = passwordFault(password, known);
   if (fault !== null) throw invalidRequest(`password: ${fault}`, 'password');
 }
 
-/** @throws GatewayError 503 if more passwords wait than may. */
+/** @throws GatewayError 503 if the queue of passwords is full. */
 export async function orBusy<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

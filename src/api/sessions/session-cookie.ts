@@ -2,12 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { isSecretToken } from '../../people/secret-token.ts';
 
-/** Browsers take a cookie of this prefix only over https, for all paths, and from the very host, not from a neighbour of it. */
+/** Browsers accept a cookie with this prefix only over https, for all paths and from exactly this host. */
 const SECURE_PREFIX = '__Host-';
 
-/**
- * Whether people reach the gateway by https: as the configuration says, or as a trusted proxy says of the request.
- */
+/** Whether the client uses https, according to the configuration or to a trusted proxy. */
 export function isSecureRequest(
   { headers, socket }: IncomingMessage,
   publicUrl: string | null,
@@ -18,18 +16,14 @@ export function isSecureRequest(
   return isBehindProxy && /^\s*https\s*(,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
 }
 
-/** A cookie of ours whose value is a secret token. Scripts cannot read it, and pages of other sites do not send it with changes. */
+/** A cookie with a secret token. Scripts cannot read it, and browsers do not send it with changes from other sites. */
 function secretCookie(name: string) {
-  /** A `Set-Cookie`. */
   function set(value: string, isSecure: boolean, maxMs: number): string {
     const attributes = `Max-Age=${Math.floor(maxMs / 1000)}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
     return `${nameOf(name, isSecure)}=${value}; ${attributes}`;
   }
   return {
-    /**
-     * The value; `null` if there is none that is possible. Only the name that goes with the connection counts: a plain cookie may
-     * have been set by a neighbouring host.
-     */
+    /** `null` if absent or malformed. Ignores the name for the other scheme, because a neighboring host may have set a plain cookie. */
     read({ headers }: IncomingMessage, isSecure: boolean): string | null {
       const wanted = `${nameOf(name, isSecure)}=`;
       const values = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
@@ -37,17 +31,14 @@ function secretCookie(name: string) {
       return found?.slice(wanted.length) ?? null;
     },
     set,
-    /** A `Set-Cookie` that removes it. */
+    /** A `Set-Cookie` header that deletes the cookie. */
     end: (isSecure: boolean): string => set('', isSecure, 0),
   };
 }
 
 export const sessionCookie = secretCookie('faregate_session');
 
-/**
- * Of a sign-in at an OpenID provider that is under way: the browser that has begun it is the one that completes it. It is sent when the
- * provider's page sends the browser back, which is a navigation.
- */
+/** Identifies the browser of a pending OpenID sign-in. `SameSite=Lax` allows it on the provider's redirect, a top-level navigation. */
 export const flowCookie = secretCookie('faregate_oidc');
 
 function nameOf(name: string, isSecure: boolean): string {

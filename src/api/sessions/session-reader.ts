@@ -10,13 +10,12 @@ import { isSecureRequest, sessionCookie } from './session-cookie.ts';
 
 interface SessionReaderParts {
   readonly sessions: Pick<SessionStore, 'read'>;
-  /** The configured address that people reach the gateway at; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
 }
 
-/** Finds the person whose session the cookie of a request names. If there is a token or a key too, that one decides. */
+/** Finds the user of a request's session cookie. A token or key in the request takes precedence. */
 export function createSessionReader({ sessions, publicUrl, addresses, clock }: SessionReaderParts): CredentialReader {
   return async ({ request, bearer }) => {
     if (bearer !== null) return null;
@@ -27,13 +26,13 @@ export function createSessionReader({ sessions, publicUrl, addresses, clock }: S
   };
 }
 
-/** @throws GatewayError `roleNotAllowed` if another site's page may have caused a change. */
+/** @throws GatewayError `roleNotAllowed` if a page of another site may have caused a change. */
 export function requireSameSite({ method = '', headers }: IncomingMessage, publicUrl: string | null): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
   const request = { method, secFetchSite: site === undefined ? undefined : String(site), origin, host };
   if (!isCrossSite(request, publicUrl)) return;
   throw new GatewayError('roleNotAllowed', {
-    message: 'A page of another site sent this request. Changes are made from the pages of this gateway only.',
+    message: 'This request came from a page of another site. Changes are accepted only from pages of this gateway.',
   });
 }

@@ -17,12 +17,11 @@ export type SessionParts = PasswordChecks &
   };
 
 const signIn = z.strictObject({
-  /** The e-mail address, or the name of whoever has none. */
+  /** The e-mail address, or the name of a user without one. */
   user: storable(z.string({ error: 'Expected an e-mail address or a name.' }).min(1, 'Must not be empty.').max(200)),
   password,
 });
 
-/** Sessions of a person: sign in, sign out, here and everywhere. */
 export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
   const { users, sessions, billingTimezone, clock } = parts;
 
@@ -41,9 +40,9 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       method: 'POST',
       path: '/sessions',
       status: 201,
-      summary: 'Sign in with an e-mail address, or a name, and a password',
+      summary: 'Sign in with an e-mail address or name and a password',
       needs: 'anyone',
-      // It is in the list of sessions, and nothing but that has changed.
+      // Not recorded as a change: the list of sessions shows it, and nothing else changes.
       isChange: false,
       body: signIn,
       response: whoAmIResponse,
@@ -59,7 +58,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'GET',
       path: '/session',
-      summary: 'Read who has signed in, and what the person may do',
+      summary: 'Read the signed-in user and its rights',
       needs: 'signed_in',
       response: whoAmIResponse,
       run: (_input, { user }) => whoAmI(user.id, user.sessionId),
@@ -78,7 +77,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'GET',
       path: '/sessions',
-      summary: 'List the sessions of the person who has signed in',
+      summary: 'List the signed-in user’s sessions',
       needs: 'signed_in',
       response: z.strictObject({ data: listOf(sessionResponse) }),
       run: async (_input, visit) => ({ data: await sessionsOf(visit) }),
@@ -90,7 +89,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
         kind: 'session',
         read: async (id, _input, visit) => (await sessionsOf(visit)).find((each) => each.id === id) ?? null,
       },
-      summary: 'End one of the own sessions',
+      summary: 'End one of the signed-in user’s sessions',
       needs: 'signed_in',
       async run({ id }, visit) {
         if (!(await sessions.end(visit.user.id, id))) throw notFound('session', id);
@@ -105,10 +104,10 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
         named: (_input, { user }) => user.id,
         read: async (_id, _input, visit) => ({ sessions: await sessionsOf(visit) }),
       },
-      summary: 'Sign out everywhere, or everywhere else',
+      summary: 'End all sessions, or all other sessions',
       needs: 'signed_in',
       query: z.strictObject({
-        keepThis: z.enum(['true', 'false']).optional().describe('true: the session of the request goes on.'),
+        keepThis: z.enum(['true', 'false']).optional().describe('true: keeps the session of the request.'),
       }),
       async run({ query }, visit) {
         const isKept = query.keepThis === 'true';

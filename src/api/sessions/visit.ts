@@ -14,7 +14,6 @@ export interface VisitParts {
   readonly sessions: SessionStore;
   readonly sessionTimes: () => SessionTimes;
   readonly sessionReader: CredentialReader;
-  /** The configured address that people reach the gateway at; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
@@ -23,11 +22,10 @@ export interface VisitParts {
 
 const USER_AGENT_LENGTH_MAX = 200;
 
-/** A request at the addresses by which people sign in and look after themselves. */
 export class Visit {
-  /** Who it is from; a visitor becomes a person by a link. */
+  /** The actor; a visitor becomes a user by using a link. */
   actor: Actor;
-  /** A link is used up also if its person may not sign in any more. */
+  /** A link is used up even if its user may no longer sign in. */
   hasChanged = false;
   readonly #parts: VisitParts;
   readonly #request: FastifyRequest;
@@ -40,28 +38,27 @@ export class Visit {
     this.actor = actor;
   }
 
-  /** The person who has signed in, at addresses that need one. */
+  /** The signed-in user, at endpoints that require one. */
   get user(): UserActor {
-    if (this.actor.kind !== 'user') throw new Error('the address lets others in than persons');
+    if (this.actor.kind !== 'user') throw new Error('this endpoint does not require a signed-in user');
     return this.actor;
   }
 
-  /** By which attempts to sign in are counted. */
+  /** The network that sign-in attempts are counted for. */
   get network(): string {
     return this.#parts.addresses.ofRequest(this.#request.raw);
   }
 
-  /** The person who has signed in, at addresses that do not need one. */
   async findUser(): Promise<UserActor | null> {
     const actor = await this.#parts.sessionReader({ request: this.#request, bearer: null });
     return actor?.kind === 'user' ? actor : null;
   }
 
   /**
-   * Begins a session and sets its cookie. Returns its id, or `null` where the user may not sign in any more.
+   * Creates a session and sets its cookie. Returns its id, or `null` if the user may no longer sign in.
    *
-   * @param checkedHash the stored form of the password that was checked; `null` if a link has just set it.
-   * @param authenticatedAtMs when the person proved who it is; absent: just now, `null`: nobody knows.
+   * @param checkedHash the hash that the password was checked against; `null` if a link has just set it.
+   * @param authenticatedAtMs when the user proved their identity; absent: now, `null`: unknown.
    */
   async beginSession(
     userId: string,
@@ -85,17 +82,16 @@ export class Visit {
     return id;
   }
 
-  /** Removes the cookie from the browser. */
   forgetSession(): void {
     this.#setCookie(sessionCookie.end(this.#isSecure));
   }
 
-  /** The handle of the sign-in at a provider that this browser has begun, if any. */
+  /** The handle of this browser's pending sign-in at a provider, if any. */
   get flowHandle(): string | null {
     return flowCookie.read(this.#request.raw, this.#isSecure);
   }
 
-  /** Lets the browser keep the handle of such a sign-in. */
+  /** Sets the cookie with that handle. */
   keepFlow(handle: string, maxMs: number): void {
     this.#setCookie(flowCookie.set(handle, this.#isSecure, maxMs));
   }
@@ -113,14 +109,13 @@ export class Visit {
   }
 }
 
-/** Header values are Latin-1 and may have what a terminal obeys; only what is plainly shown is kept. */
+/** Keeps only printable ASCII, because header values may contain terminal control characters. */
 function userAgentOf({ headers }: FastifyRequest): string | null {
   const text = (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_LENGTH_MAX);
   return text === '' ? null : text;
 }
 
-/** @throws GatewayError `roleNotAllowed` if it is a program. */
 export function requirePerson(actor: Actor): Actor {
   if (actor.kind === 'user') return actor;
-  throw new GatewayError('roleNotAllowed', { message: 'Only a person who has signed in may use this address.' });
+  throw new GatewayError('roleNotAllowed', { message: 'Only a signed-in person may use this address.' });
 }

@@ -8,8 +8,6 @@ import { at, listOf, signerId } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { accountRole, operatorRole } from './fields.ts';
 
-/** The shapes of people on the wire. */
-
 export const userStatus = z.enum(['active', 'suspended']);
 
 const membership = z.strictObject({ accountId: z.string(), accountName: z.string(), role: accountRole });
@@ -17,7 +15,7 @@ const membership = z.strictObject({ accountId: z.string(), accountName: z.string
 export const userResponse = z
   .strictObject({
     id: z.string(),
-    email: z.string().nullable().describe('What the person signs in with; null: it signs in with its name.'),
+    email: z.string().nullable().describe('The user signs in with it; null: the user signs in with the name.'),
     name: z.string(),
     operatorRole: operatorRole.nullable(),
     status: userStatus,
@@ -27,7 +25,7 @@ export const userResponse = z
       .string()
       .nullable()
       .describe(
-        'The token that made the person, which is suspended when that ends; null: no token did, or an operator confirmed it.',
+        'The token that created the user, whose end suspends the user; null: none did, or an operator confirmed the user.',
       ),
     createdAt: at,
     lastSignInAt: at.nullable(),
@@ -39,19 +37,19 @@ export function userToWire(user: User): UserResponse {
   return shown(userResponse, user);
 }
 
-/** The members of a response that has a link. It is shown once. */
+/** Fields of a response with a link, which is shown only once. */
 export const linkMembers = {
-  link: z.string().describe('Works once. Whoever has it can use it.'),
+  link: z.string().describe('Works once, for anybody who has it.'),
   linkKind: z.enum(['first_sign_in', 'invitation', 'reset']),
   linkExpiresAt: at,
-  linkHint: z.string().nullable().describe('What to know about the address of the link.'),
+  linkHint: z.string().nullable().describe('A warning about the address in the link.'),
 };
 
 export const linkResponse = z.strictObject(linkMembers).meta({ id: 'OneTimeLink' });
 export type LinkResponse = z.infer<typeof linkResponse>;
 
 const NO_PUBLIC_URL =
-  'server.publicUrl is not configured, so the link has the address at which the gateway listens. People elsewhere may need another one.';
+  'server.publicUrl is not configured, so the link contains the address on which the gateway listens. It may not work from other machines.';
 
 export function linkToWire(
   { url, kind, expiresAt }: Pick<OneTimeLink, 'url' | 'kind' | 'expiresAt'>,
@@ -81,7 +79,6 @@ export function invitationToWire(invitation: Invitation): z.infer<typeof invitat
   return shown(invitationResponse, { ...invitation, createdById: signerIdOf(invitation.createdBy) });
 }
 
-/** What a person is told of itself. */
 export const whoAmIResponse = z
   .strictObject({
     sessionId: z.string(),
@@ -89,11 +86,11 @@ export const whoAmIResponse = z
       id: z.string(),
       email: z.string().nullable(),
       name: z.string(),
-      hasPassword: z.boolean().describe('Whether the person can sign in with a password.'),
+      hasPassword: z.boolean().describe('Whether the user can sign in with a password.'),
     }),
-    operatorRole: operatorRole.nullable().describe('What the person may do in the admin API; null: nothing.'),
+    operatorRole: operatorRole.nullable().describe('The user’s role in the admin API; null: none.'),
     memberships: listOf(membership),
-    billingTimezone: z.string().describe('The time zone of the days and months of sums, such as Asia/Shanghai.'),
+    billingTimezone: z.string().describe('The time zone of days and months in usage sums, such as Asia/Shanghai.'),
   })
   .meta({ id: 'WhoAmI' });
 
@@ -107,7 +104,7 @@ export const sessionResponse = z
     id: z.string(),
     isThisOne: z.boolean().describe('Whether it is the session of the request.'),
     createdAt: at,
-    lastSeenAt: at.describe('Up to a minute behind.'),
+    lastSeenAt: at.describe('Accurate to a minute.'),
     expiresAt: at,
     clientAddress: z.string().nullable(),
     userAgent: z.string().nullable(),
@@ -123,7 +120,7 @@ export const linkViewResponse = z
     kind: z.enum(['first_sign_in', 'invitation', 'reset']),
     email: z.string().nullable(),
     name: z.string().nullable(),
-    accountName: z.string().nullable().describe('The account that it invites to.'),
+    accountName: z.string().nullable().describe('The account of an invitation.'),
     role: accountRole.nullable(),
     expiresAt: at,
   })

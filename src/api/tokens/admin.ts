@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { signerIdOf } from '../../people/actor.ts';
-import { LIVING_TOKENS_MAX } from '../../people/admin-token.ts';
+import { ACTIVE_TOKENS_MAX } from '../../people/admin-token.ts';
 import type { AdminTokenMaker } from '../../people/admin-token-maker.ts';
 import type { AdminToken, AdminTokensStore } from '../../people/admin-tokens-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
@@ -22,7 +22,7 @@ const role = z.enum(['operator', 'auditor']);
 const scopes = z.array(z.enum(['export']));
 const newToken = z.strictObject({
   name: shortText,
-  /** By default the one that can do less, or none if there are scopes. */
+  /** Default: the lower role, or no role if there are scopes. */
   role: role.optional(),
   scopes: scopes.max(1).default([]),
   expiresAt: instant.nullish(),
@@ -33,13 +33,16 @@ const tokenResponse = z
   .strictObject({
     id: z.string(),
     name: z.string(),
-    role: role.nullable().describe('null: it may do what its scopes say, and nothing else.'),
+    role: role.nullable().describe('null: only the scopes apply.'),
     scopes: scopes.readonly(),
     prefix: z.string(),
     createdAt: at,
     createdBy: z.string(),
     createdById: signerId,
-    madeByTokenId: z.string().nullable().describe('The token that made it, with which it ends; null: no token did.'),
+    madeByTokenId: z
+      .string()
+      .nullable()
+      .describe('The token that created it and whose end ends it too; null: none did.'),
     expiresAt: at.nullable(),
     revokedAt: at.nullable(),
     lastUsedAt: at.nullable().meta({ description: 'At most a minute old; null: never.' }),
@@ -49,7 +52,6 @@ export type TokenResponse = z.infer<typeof tokenResponse>;
 const newTokenResponse = z.strictObject({ ...tokenResponse.shape, token: z.string() });
 export type NewTokenResponse = z.infer<typeof newTokenResponse>;
 
-/** Named admin tokens: create (shown once), list, revoke (refused at once on every node). */
 export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminParts): AdminEndpoint[] {
   async function read(id: string) {
     const token = await adminTokens.find(id);
@@ -61,7 +63,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
       method: 'POST',
       path: '/tokens',
       status: 201,
-      summary: 'Create a named admin token; its text is never shown again',
+      summary: 'Create a named admin token; its text is shown only once',
       body: newToken,
       response: newTokenResponse,
       async run({ body }, { actor }) {
@@ -70,23 +72,23 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
         const made = await tokenMaker.make({ name, role, scopes, expiresAt }, actor);
         switch (made) {
           case 'role_not_allowed':
-            throw new GatewayError('roleNotAllowed', { message: `Only an operator may make a token of an ${role}.` });
+            throw new GatewayError('roleNotAllowed', {
+              message: `Only an operator may create a token with the role ${role}.`,
+            });
           case 'by_token':
             throw new GatewayError('roleNotAllowed', {
               message:
-                'Only a token with the scope "export" can create another one. Create it in the console, or at the command line of the machine.',
+                'Only a token with the scope "export" can create another one. Create it in the console or on the machine’s command line.',
             });
           case 'sign_in_again':
           case 'token_ended':
             throw peopleError(made);
           case 'expired':
-            throw unprocessable('expiresAt: The token would have expired already.', 'expiresAt');
+            throw unprocessable('expiresAt: The expiry is in the past.', 'expiresAt');
           case 'name_taken':
             throw conflict(`A token called ${JSON.stringify(name)} is in use. Revoke it first.`);
           case 'too_many':
-            throw conflict(
-              `There are ${LIVING_TOKENS_MAX} tokens that are neither expired nor revoked; no more can be made.`,
-            );
+            throw conflict(`There are ${ACTIVE_TOKENS_MAX} active tokens, which is the limit. Revoke one first.`);
           default:
             return { ...tokenToWire(made.token), token: made.text };
         }
@@ -95,7 +97,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
     adminEndpoint({
       method: 'GET',
       path: '/tokens',
-      summary: 'List admin tokens, newest first, without their texts; that of the environment is none of them',
+      summary: 'List named admin tokens, newest first, without their texts; the token of the environment is not listed',
       query: tokenList,
       response: pageOf(tokenResponse),
       async run({ query }) {
@@ -107,20 +109,18 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
       method: 'DELETE',
       path: '/tokens/:id',
       subject: { kind: 'token', read },
-      summary:
-        'Revoke an admin token and the tokens that it made, and suspend the users that it made unless they are confirmed',
+      summary: 'Revoke an admin token and the tokens it created, and suspend the unconfirmed users it created',
       query: z.strictObject({
         keepMade: z
           .enum(['true', 'false'])
           .optional()
-          .describe('true: the users and tokens that it made are kept and confirmed. Tokens cannot use this.'),
+          .describe('true: the users and tokens it created are kept and confirmed. Tokens cannot use this.'),
       }),
       async run({ id, query }, { actor }) {
         const keepsMade = query.keepMade === 'true';
         if (keepsMade && actor.kind === 'admin_token') {
           throw new GatewayError('roleNotAllowed', {
-            message:
-              'A token cannot use keepMade. Revoke the token in the console, or at the command line of the machine.',
+            message: 'A token cannot use keepMade. Revoke the token in the console or on the machine’s command line.',
           });
         }
         if (!(await adminTokens.revoke(id, new Date(clock.nowMs()), keepsMade))) throw notFound('token', id);

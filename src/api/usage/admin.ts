@@ -30,20 +30,19 @@ export interface UsageAdminParts {
   readonly usage: UsageStore;
   readonly statements: StatementStore;
   readonly clock: Clock;
-  /** The calendar of the billing time zone, and its name. */
   readonly localTime: () => LocalTime;
   readonly timezone: () => string;
 }
 
 const EXPECTED_DAY = 'Expected a day of the billing time zone, such as 2026-11-20.';
-/** There is no year 0 in the database. */
+/** The database has no year 0. */
 const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWith('0000'), { error: EXPECTED_DAY });
 
 export const usageList = z.strictObject({
   ...page,
-  groupBy: storable(z.string({ error: 'Expected names with commas, such as model,day.' }).max(200)).default(''),
+  groupBy: storable(z.string({ error: 'Expected names separated by commas, such as model,day.' }).max(200)).default(''),
   from: day.optional(),
-  /** The first day that is not summed. */
+  /** Exclusive end. */
   to: day.optional(),
   accountId: filterText.optional(),
   keyId: filterText.optional(),
@@ -54,25 +53,23 @@ export const usageList = z.strictObject({
 });
 
 export const statementQuery = z.strictObject({
-  /** Of this millennium: its instants and those of the next month are written with years of four digits. */
+  /** From year 2000 on, so that the month and the next one have years of four digits. */
   month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
 });
 
 export const usageResponse = z.strictObject({
   data: listOf(usageRowResponse),
   nextCursor,
-  completeUntil: at.nullable().describe('Calls that ended before are in the sums.'),
+  completeUntil: at.nullable().describe('The sums include all calls that ended before this instant.'),
   timezone: z.string(),
 });
 export type UsageResponse = z.infer<typeof usageResponse>;
 
-/** Groups that are read at a time for CSV. */
 const CSV_PAGE = 2_000;
-/** Entries of a statement beside its charges, and models, that are listed. */
+/** Maximum numbers of listed models, and of listed entries other than charges. */
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
 
-/** Reads sums of usage, and statements of account, as both APIs do. */
 export function usageReader({ usage, statements, clock, localTime, timezone }: UsageAdminParts) {
   async function statement(accountId: string, month: string): Promise<StatementResponse> {
     const { from, to, firstDay, nextDay } = monthOf(month, localTime());
@@ -132,7 +129,7 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
         timezone: query.timezone,
       };
     },
-    /** `isShown`: whether there is a column of a member. */
+    /** `isShown`: whether the caller may see a column. */
     async *csv(query: UsageQuery, isShown: (member: string) => boolean = () => true): AsyncIterable<string> {
       const { groupBy } = query;
       const hasRevenue = hasPlanRevenue(query);
@@ -145,12 +142,11 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
   };
 }
 
-/** Sums of usage, and statements of account. */
 export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
   const { queryOf, list, csv, statement } = usageReader(parts);
   const { clock, localTime } = parts;
 
-  /** Plans have earned today's share of their prices, and nothing of the days to come. */
+  /** Plan revenue accrues daily; future days have none. */
   function dayAfterToday(): string {
     const calendar = localTime();
     return calendar.day(calendar.nextDayStartMs(clock.nowMs()));
@@ -173,7 +169,7 @@ export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'GET',
       path: '/accounts/:id/statement',
-      summary: 'The statement of an account for a month of the billing time zone; also as CSV',
+      summary: 'Read an account’s statement for a month in the billing time zone; also as CSV',
       query: statementQuery,
       response: statementResponse,
       lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },

@@ -1,8 +1,8 @@
 import type { Dimension } from '../../accounting/usage/group-sums-store.ts';
 
-/** The columns of usage in CSV. The command line writes it, too, and loads nothing else for that. */
+/** Columns of usage CSV. This file has no further imports, so that the command line can load it quickly. */
 
-/** The members that name a group, by its dimension. */
+/** The member that identifies a group, by dimension. */
 export const MEMBERS = {
   account: 'accountId',
   key: 'keyId',
@@ -14,7 +14,6 @@ export const MEMBERS = {
   context: 'context',
 } as const satisfies Readonly<Record<Dimension, string>>;
 
-/** The amounts of a group. */
 const AMOUNTS = [
   'chargeYuan',
   'refundYuan',
@@ -27,7 +26,7 @@ const AMOUNTS = [
   'planMarginYuan',
 ] as const;
 
-/** The members of a row that CSV has as columns. `units`: those whose counts a row has. */
+/** The members of a row that are CSV columns. `units`: the units with counts. */
 export function usageColumns(groupBy: readonly Dimension[], units: readonly string[]): string[] {
   const names = groupBy.flatMap((name) => {
     if (name === 'account') return [MEMBERS.account, 'accountName'];

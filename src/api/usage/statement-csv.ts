@@ -1,7 +1,7 @@
 import { csvOf } from '../management/list-csv.ts';
 import type { StatementResponse } from './statement-wire.ts';
 
-/** Its lines add up: the opening balance and what follows, charges as one line, are the closing balance. */
+/** The lines add up: the opening balance plus all lines, with charges as one line, equals the closing balance. */
 export function statementCsv(statement: StatementResponse): string {
   const { from, to, kinds, entries, areEntriesCut, openingYuan, closingYuan } = statement;
   const { titles, lineOf } = csvOf(['line', 'when', 'entries', 'amountYuan', 'callId', 'memo']);

@@ -12,9 +12,7 @@ import { count, yuan } from '../management/response-fields.ts';
 import { yuanOrNull } from '../management/wire.ts';
 import { MEMBERS } from './columns.ts';
 
-/** The shapes of usage on the wire. */
-
-/** What a group counts. */
+/** Units that groups count. */
 export const COUNTED_UNITS = [...shownUnits, 'images'] as const;
 
 const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName', 'keyPrefix'] as const;
@@ -30,22 +28,25 @@ export const usageRowResponse = z
     netChargeYuan: yuan,
     planRevenueYuan: yuan
       .nullable()
-      .describe('Prices of plans, spread over their periods; null: not known of keys, models, providers and statuses.'),
+      .describe('Plan prices, spread over their periods; null: unknown per key, model, provider or status.'),
     costYuan: yuan,
-    planCostYuan: yuan.describe('Of the cost that of calls on a plan.'),
+    planCostYuan: yuan.describe('The part of the cost that calls on plans caused.'),
     marginYuan: yuan
       .nullable()
-      .describe('Of balance and plans; null: the cost of some calls, or what plans earned, is not known.'),
-    balanceMarginYuan: yuan.nullable().describe('Net charge less the cost of calls on the balance.'),
-    planMarginYuan: yuan.nullable().describe('Revenue of plans less the cost of calls on a plan.'),
+      .describe('The margin of balance and plans; null: the cost of some calls or the plan revenue is unknown.'),
+    balanceMarginYuan: yuan.nullable().describe('Net charge minus the cost of calls on the balance.'),
+    planMarginYuan: yuan.nullable().describe('Plan revenue minus the cost of calls on plans.'),
     callsWithoutCost: count,
     heldYuan: yuan,
     usage: z.record(z.string(), count).describe(`Counts by unit: ${COUNTED_UNITS.join(', ')}.`),
   })
-  .meta({ id: 'UsageGroup', description: 'Sums of a group of calls. It has the members of the dimensions asked for.' });
+  .meta({
+    id: 'UsageGroup',
+    description: 'Sums of a group of calls. Contains the members of the requested dimensions.',
+  });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
-/** Amounts of a group. A margin is known where every call with usage has a cost; that of plans, where what they earned is known, too. */
+/** Amounts of a group. A margin is known only if every call with usage has a cost and, for plans, if the revenue is known. */
 function amountsOf(row: UsageRow, hasRevenue: boolean) {
   const { chargeNano, refundNano, costNano, uncostedCalls, planCalls, planCostNano, planUncostedCalls } = row;
   const netNano = chargeNano - refundNano;
@@ -83,7 +84,7 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], has
   };
 }
 
-/** The dimensions that a text such as `model,day` names, in the order in which groups are sorted; a key has its account. */
+/** Parses dimensions such as `model,day` and returns them in sort order; `key` implies `account`. */
 export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
   const names = readGroupBy(text, known);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
@@ -94,7 +95,7 @@ export function usageCursor({ account, after }: UsagePlace): string {
   return Buffer.from(JSON.stringify([account, after])).toString('base64url');
 }
 
-/** @throws GatewayError if it is no cursor of such a list. */
+/** @throws GatewayError if it is not a cursor of the same list. */
 export function readUsageCursor(cursor: string, groupBy: readonly Dimension[]): UsagePlace {
   const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'));
   const isText = (each: unknown): each is string => typeof each === 'string' && isStorable(each);

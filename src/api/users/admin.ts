@@ -31,7 +31,6 @@ export interface AdminPeopleParts {
   readonly members: MembershipStore;
   readonly sessions: SessionStore;
   readonly oneTimeLinks: OneTimeLinks;
-  /** The configured address that people reach the gateway at; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -39,23 +38,21 @@ export interface AdminPeopleParts {
 
 const newUser = z.strictObject({
   name: shortText,
-  /** What the person signs in with; without one, with the name. */
+  /** The address for signing in; without one, users sign in with the name. */
   email: emailAddress.nullish(),
   operatorRole: operatorRole.nullish(),
   memberships: z
     .array(z.strictObject({ accountId: shortText, role: accountRole }))
     .max(MEMBERSHIPS_MAX)
     .refine((list) => new Set(list.map(({ accountId }) => accountId)).size === list.length, {
-      error: 'Each account once.',
+      error: 'List each account only once.',
     })
     .default([]),
 });
 
 const userChange = z.strictObject({
   name: shortText.optional(),
-  /** `null`: the person signs in with its name. */
   email: emailAddress.nullable().optional(),
-  /** `null`: the person is no operator any more. */
   operatorRole: operatorRole.nullable().optional(),
   status: z.enum(['active', 'suspended']).optional(),
 });
@@ -64,9 +61,8 @@ const userList = z
   .strictObject({
     ...page,
     search: filterText.optional(),
-    /** All of what the person signs in with. */
+    /** The complete sign-in name. */
     signInName: filterText.optional(),
-    /** Operators and auditors. */
     operators: z.enum(['true']).optional(),
   })
   .refine((query) => [query.search, query.signInName, query.operators].filter((one) => one !== undefined).length <= 1, {
@@ -76,7 +72,6 @@ const userList = z
 const linkedUser = userResponse.extend(linkMembers);
 export type LinkedUser = z.infer<typeof linkedUser>;
 
-/** Users: create, find, change, suspend; links by which they get in; their sessions. */
 export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
   const { users, sessions, oneTimeLinks, publicUrl, clock, ids } = parts;
 
@@ -86,7 +81,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
 
   async function linkFor(user: User, actor: Actor, isNew: boolean) {
     const link = await oneTimeLinks.forUser(user, actor, isNew);
-    if (link === 'suspended') throw conflict('The user is suspended; a link would not work.');
+    if (link === 'suspended') throw conflict('The user is suspended and cannot use a link.');
     if (typeof link === 'string') throw peopleError(link);
     return linkToWire(link, publicUrl());
   }
@@ -96,14 +91,14 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       method: 'POST',
       path: '/users',
       status: 201,
-      summary: 'Create a user; the link by which it chooses a password is never shown again',
+      summary: 'Create a user; the link for choosing a password is shown only once',
       body: newUser,
       response: linkedUser,
       async run({ body }, { actor }) {
         const id = ids.next('usr');
         const { name, email = null, operatorRole = null, memberships } = body;
         const nowMs = clock.nowMs();
-        // An auditor whom a token makes ends with it.
+        // No check for an auditor, who ends with the token that created it.
         const ungiven = refusalOfGrant(actor, operatorRole === 'operator' ? operatorRole : null, nowMs);
         if (ungiven !== null) throw peopleError(ungiven);
         const refusal = await users.insert({
@@ -144,7 +139,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       method: 'PATCH',
       path: '/users/:id',
       subject,
-      summary: 'Change a user: name, e-mail address, role, status. Who is suspended is signed out at once',
+      summary: 'Change a user’s name, e-mail address, role or status; a suspended user is signed out at once',
       body: userChange,
       response: userResponse,
       async run({ id, body }, { actor }) {
@@ -167,7 +162,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       path: '/users/:id/confirm',
       needs: 'operator_person',
       subject,
-      summary: 'Confirm a user that a token made, so that it is not suspended when the token ends',
+      summary: 'Confirm a user that a token created, so that the token’s end does not suspend the user',
       response: userResponse,
       async run({ id }) {
         if (!(await users.confirm(id))) throw notFound('user', id);
@@ -190,7 +185,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       path: '/users/:id/links',
       subject,
       status: 201,
-      summary: 'Make a link by which a user chooses a password; earlier ones are void, and it is never shown again',
+      summary: 'Create a link for choosing a password, shown only once; earlier links become invalid',
       response: linkResponse,
       run: async ({ id }, { actor }) => linkFor(await read(id), actor, false),
     }),

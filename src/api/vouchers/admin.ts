@@ -41,16 +41,14 @@ export interface VoucherAdminParts {
   readonly vouchers: VoucherStore;
   readonly redemptions: Pick<RedemptionStore, 'list' | 'find'>;
   readonly redeemer: VoucherRedeemer;
-  /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
   readonly databaseNowMs: () => Promise<number>;
   readonly ids: Ids;
   readonly fillRandom?: FillRandom;
 }
 
-/** Codes that are made at a time. */
 const BATCH_MAX = 10_000;
-/** Batches of a page: the redemptions of each are counted. */
+/** Batches per page, limited because the redemptions of each are counted. */
 const BATCHES_MAX = 50;
 
 const newBatch = z
@@ -65,7 +63,6 @@ const newBatch = z
 const voucherList = z.strictObject(page);
 const batchList = voucherList.extend({ search: filterText.optional() });
 
-/** Batches of vouchers: make (codes are shown once), list, cancel; and redeem a code for an account. */
 export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
   const { accounts, vouchers, redemptions, redeemer, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
 
@@ -93,17 +90,17 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       method: 'POST',
       path: '/vouchers',
       status: 201,
-      summary: 'Make a batch of vouchers; their codes are never shown again',
+      summary: 'Create a batch of vouchers; their codes are shown only once',
       body: newBatch,
       isRepeatable: true,
       response: newBatchResponse,
-      lines: { mediaType: 'text/csv', description: 'A line for each code, with what it gives.' },
+      lines: { mediaType: 'text/csv', description: 'One line per code with its value.' },
       async run({ body, idempotencyKey, wantsCsv }, { actor }) {
         const gift = giftOf(body);
         const now = new Date(await databaseNowMs());
         const expiresAt = body.expiresAt ?? null;
         if (expiresAt !== null && expiresAt <= now) {
-          throw unprocessable('expiresAt: The vouchers would have expired already.', 'expiresAt');
+          throw unprocessable('expiresAt: The expiry is in the past.', 'expiresAt');
         }
         const codes = Array.from({ length: body.count }, () => createVoucherCode(fillRandom));
         const made = await vouchers.insert({
@@ -118,8 +115,8 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
         });
         if ('earlier' in made) {
           throw conflict(
-            `This Idempotency-Key has made the batch ${made.earlier.id} already, whose codes are never shown again. ` +
-              'If they are lost, cancel that batch and make another one with a new key.',
+            `The batch ${made.earlier.id} was already created with this Idempotency-Key, and its codes cannot be shown again. ` +
+              'If you lost them, cancel the batch and create another one with a new key.',
           );
         }
         const shown = { ...batchToWire(made.batch), codes };
@@ -129,7 +126,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'GET',
       path: '/vouchers',
-      summary: `List and search batches of vouchers, newest first, ${BATCHES_MAX} a page at most, with how many are redeemed`,
+      summary: `List and search batches of vouchers with the number of redemptions, newest first, at most ${BATCHES_MAX} per page`,
       query: batchList,
       response: pageOf(batchResponse),
       async run({ query: { search, cursor, limit } }) {
@@ -141,13 +138,13 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       method: 'POST',
       path: '/vouchers/search',
       isChange: false,
-      summary: 'Find the batch of a voucher code, and who has redeemed it',
+      summary: 'Find the batch and redemption of a voucher code',
       body: voucherCodeBody,
       response: foundVoucherResponse,
       async run({ body: { code } }) {
         const codeHash = hashVoucherCode(code);
         const batch = await vouchers.findByCode(codeHash);
-        // Nothing of the code: it may be a mistyped one of something else.
+        // Does not quote the code, which may be a mistyped secret of another kind.
         if (batch === null) throw new GatewayError('pathUnknown', { message: 'There is no such voucher.' });
         const redemption = await redemptions.find(codeHash);
         const names = await accountNamesOf(accounts, redemption === null ? [] : [redemption]);
@@ -168,7 +165,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'GET',
       path: '/vouchers/:id/redemptions',
-      summary: 'List who has redeemed vouchers of a batch, newest first',
+      summary: 'List the redemptions of a batch, newest first',
       query: voucherList,
       response: pageOf(redemptionResponse),
       async run({ id, query }) {
@@ -183,7 +180,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       method: 'DELETE',
       path: '/vouchers/:id',
       subject,
-      summary: 'Cancel the vouchers of a batch that are not redeemed',
+      summary: 'Cancel all unredeemed vouchers of a batch',
       async run({ id }) {
         if (!(await vouchers.cancel(id, new Date(await databaseNowMs())))) throw notFound('batch of vouchers', id);
       },
@@ -193,7 +190,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       path: '/accounts/:id/vouchers',
       subject: { kind: 'voucher', isMadeInAccount: true },
       status: 201,
-      summary: 'Redeem a voucher for an account; a repeat changes nothing, without an Idempotency-Key too',
+      summary: 'Redeem a voucher for an account; a repeat changes nothing, even without an Idempotency-Key',
       body: voucherCodeBody,
       response: redemptionResponse,
       async run({ id, body }, { actor }) {

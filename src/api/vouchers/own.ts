@@ -12,14 +12,14 @@ export interface OwnVoucherParts {
   readonly voucherGuesses: VoucherGuesses;
 }
 
-/** Vouchers that are redeemed for the account: members too, because it only adds something. */
+/** Redeems vouchers for the account. Members may do this because it only adds value. */
 export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherParts): AccountEndpoint[] {
   return [
     accountEndpoint({
       method: 'POST',
       path: '/vouchers',
       status: 201,
-      summary: 'Redeem a voucher for the account; a repeat changes nothing, without an Idempotency-Key too',
+      summary: 'Redeem a voucher for the account; a repeat changes nothing, even without an Idempotency-Key',
       subject: { kind: 'voucher' },
       needs: 'member',
       body: voucherCodeBody,
@@ -46,7 +46,7 @@ export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherPart
 function tooManyGuesses(waitMs: number): GatewayError {
   const seconds = Math.ceil(waitMs / 1_000);
   return new GatewayError('rateLimitExceeded', {
-    message: `Too many codes that are no voucher were tried for this account. Try again in ${seconds} s.`,
+    message: `Too many invalid codes were tried for this account. Try again in ${seconds} s.`,
     headers: { 'retry-after': String(seconds) },
   });
 }

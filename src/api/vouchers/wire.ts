@@ -9,14 +9,12 @@ import { at, count, listOf, signerId, yuan } from '../management/response-fields
 import { shown } from '../management/shown.ts';
 import { ledgerEntryId } from '../management/wire.ts';
 
-/** The shapes of vouchers on the wire. */
-
 const kind = z.enum(['value', 'plan']);
 
 const gift = {
   kind,
-  amountYuan: yuan.nullable().describe('What a value adds to the balance; null: it is a plan.'),
-  planId: z.string().nullable().describe('What is granted for one period; null: it is a value.'),
+  amountYuan: yuan.nullable().describe('The amount added to the balance; null: the voucher grants a plan.'),
+  planId: z.string().nullable().describe('The plan granted for one period; null: the voucher adds an amount.'),
 };
 
 const batchMembers = {
@@ -29,13 +27,12 @@ const batchMembers = {
   createdAt: at,
   createdBy: z.string(),
   createdById: signerId,
-  canceledAt: at.nullable().describe('Since when no further code of the batch is taken.'),
+  canceledAt: at.nullable().describe('When the batch was canceled.'),
 };
 
 export const batchResponse = z.strictObject(batchMembers).meta({ id: 'VoucherBatch' });
 export type BatchResponse = z.infer<typeof batchResponse>;
 
-/** A new batch, with its codes. */
 export const newBatchResponse = z
   .strictObject({ ...batchMembers, codes: listOf(z.string()) })
   .meta({ id: 'NewVoucherBatch' });
@@ -47,12 +44,11 @@ const ownMembers = {
   codeEnd: z.string().describe('The last characters of the code.'),
   ...gift,
   redeemedAt: at,
-  entryId: z.string().nullable().describe('The ledger entry of a value.'),
-  subscriptionId: z.string().nullable().describe('The subscription that a plan began or renewed.'),
-  subscriptionEndsAt: at.nullable().describe('When that subscription ends now.'),
+  entryId: z.string().nullable().describe('The ledger entry, if an amount was added.'),
+  subscriptionId: z.string().nullable().describe('The subscription that was created or renewed.'),
+  subscriptionEndsAt: at.nullable().describe('The end of that subscription.'),
 };
 
-/** What an account sees of its voucher. */
 export const ownRedemptionResponse = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
 export type OwnRedemptionResponse = z.infer<typeof ownRedemptionResponse>;
 
@@ -67,16 +63,14 @@ export const redemptionResponse = z
   .meta({ id: 'VoucherRedemption' });
 export type RedemptionResponse = z.infer<typeof redemptionResponse>;
 
-/** What somebody has who holds a code. */
 export const foundVoucherResponse = z
   .strictObject({
     codeEnd: ownMembers.codeEnd,
     batch: batchResponse,
-    redemption: redemptionResponse.nullable().describe('null: it is not redeemed.'),
+    redemption: redemptionResponse.nullable().describe('null: not redeemed.'),
   })
   .meta({ id: 'FoundVoucher' });
 
-/** A line for each code. */
 export function voucherCsv({ codes, ...batch }: NewBatchResponse): string {
   const { titles, lineOf } = csvOf(['code', 'amountYuan', 'planId', 'expiresAt']);
   return [titles, ...codes.map((code) => lineOf({ ...batch, code }))].join('');
@@ -100,13 +94,12 @@ export function ownRedemptionToWire(redemption: Redemption): OwnRedemptionRespon
   });
 }
 
-/** `accountNames`: by account id. */
 export function redemptionToWire(
   redemption: Redemption,
   accountNames: ReadonlyMap<string, string>,
 ): RedemptionResponse {
   const { accountId, batchId, redeemedBy } = redemption;
-  // No account is ever removed.
+  // Accounts are never deleted.
   const accountName = accountNames.get(accountId) ?? accountId;
   const redeemedById = signerIdOf(redeemedBy);
   return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy, redeemedById };

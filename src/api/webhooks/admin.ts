@@ -20,7 +20,7 @@ const newEndpoint = z.strictObject({ ...newWebhook, accountId: filterText.nullis
 const change = z.strictObject({ ...webhookChange, events: operatorEvents });
 const list = z.strictObject({ ...page, accountId: filterText.optional() });
 
-/** Webhook endpoints: the operators' own, which hear of everything, and those of accounts. */
+/** Webhook endpoints of operators, which get all notices, and of accounts. */
 export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
   const keeper = webhookKeeper(parts);
 
@@ -56,7 +56,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'GET',
       path: '/accounts/:id/low-balance',
-      summary: 'Read below which balance an account is told of it',
+      summary: 'Read the low-balance threshold of an account',
       response: lowBalanceResponse,
       run: ({ id }) => keeper.readLowBalance(id),
     }),
@@ -64,7 +64,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       method: 'PUT',
       path: '/accounts/:id/low-balance',
       subject: { kind: 'account', read: (id) => keeper.readLowBalance(id) },
-      summary: 'Set below which balance an account is told of it; null: as configured',
+      summary: 'Set the low-balance threshold of an account; null: the configured value',
       body: threshold,
       response: lowBalanceResponse,
       run: ({ id, body }) => keeper.setLowBalance(id, body.thresholdYuan),
@@ -72,9 +72,9 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
   ];
 }
 
-/** An endpoint that would never get anything is a mistake. */
+/** Refuses subscriptions to kinds that the endpoint would never get. */
 function requireKinds(accountId: string | null, events: readonly string[] | null): void {
   if (accountId === null || events === null) return;
   const other = events.find((kind) => !(ACCOUNT_KINDS as readonly string[]).includes(kind));
-  if (other !== undefined) throw invalidRequest(`events: Accounts do not hear of ${other}.`, 'events');
+  if (other !== undefined) throw invalidRequest(`events: Accounts cannot subscribe to ${other}.`, 'events');
 }

@@ -10,7 +10,7 @@ type Row<Query extends z.ZodType, Body extends z.ZodType, Response extends z.Zod
   'needs'
 >;
 
-/** The addresses of one webhook endpoint, which are the same in both APIs but for what may be changed. */
+/** The endpoints for one webhook. Both APIs share them, except for the fields that may be changed. */
 export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
   keeper: ReturnType<typeof webhookKeeper>,
   make: <
@@ -35,7 +35,7 @@ export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
       method: 'PATCH',
       path: '/webhooks/:id',
       subject,
-      summary: 'Change a webhook endpoint, disable it, or make it active again',
+      summary: 'Change, disable or enable a webhook endpoint',
       response: webhookResponse,
       ...change,
     }),
@@ -43,7 +43,7 @@ export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
       method: 'DELETE',
       path: '/webhooks/:id',
       subject,
-      summary: 'Delete a webhook endpoint, and what was to be sent to it',
+      summary: 'Delete a webhook endpoint and its pending deliveries',
       run: ({ id }) => keeper.delete(id),
     }),
     make({
@@ -58,7 +58,7 @@ export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
     make({
       method: 'GET',
       path: '/webhooks/:id/deliveries',
-      summary: 'List what was sent to a webhook endpoint, and what is to be, newest first',
+      summary: 'List past and pending deliveries of a webhook endpoint, newest first',
       query: z.strictObject(page),
       response: pageOf(deliveryResponse),
       run: ({ id, query }) => keeper.listDeliveries(id, query),
@@ -68,7 +68,7 @@ export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
       path: '/webhooks/:id/redeliver',
       subject,
       status: 201,
-      summary: 'Send a notice to a webhook endpoint once more',
+      summary: 'Resend a notice to a webhook endpoint',
       body: redelivery,
       response: queuedResponse,
       run: ({ id, body }) => keeper.redeliver(id, body.noticeId),

@@ -17,7 +17,7 @@ import {
 const newEndpoint = z.strictObject({ ...newWebhook, events: accountEvents });
 const change = z.strictObject({ ...webhookChange, events: accountEvents });
 
-/** Webhook endpoints of the account, which hear of it alone. */
+/** Webhook endpoints of the account, which get only its own notices. */
 export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[] {
   const keeper = webhookKeeper(parts);
   const needs = 'owner';
@@ -52,7 +52,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
     accountEndpoint({
       method: 'GET',
       path: '/low-balance',
-      summary: 'Read below which balance a notice is sent',
+      summary: 'Read the low-balance threshold',
       needs,
       response: lowBalanceResponse,
       run: (_input, { scope }) => keeper.readLowBalance(scope.accountId),
@@ -65,7 +65,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
         named: (_input, { scope }) => scope.accountId,
         read: (accountId) => keeper.readLowBalance(accountId),
       },
-      summary: 'Set below which balance a notice is sent; null: as the gateway has it',
+      summary: 'Set the low-balance threshold; null: the gateway’s default',
       needs,
       body: threshold,
       response: lowBalanceResponse,

@@ -15,7 +15,6 @@ import {
 
 export interface WebhookAdminParts {
   readonly webhooks: Webhooks;
-  /** The configuration's threshold of `balance.low`; `null` if it has none. */
   readonly lowBalanceNano: () => bigint | null;
 }
 
@@ -24,9 +23,7 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-/** Makes, lists, changes and tries webhook endpoints, as both APIs do. */
 export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
-  /** @throws GatewayError 404 */
   const find = async (id: string): Promise<WebhookEndpoint> =>
     orNotFound(await webhooks.find(id), 'webhook endpoint', id);
 
@@ -51,13 +48,13 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
       const deliveries = await webhooks.listDeliveries(id, cursor ?? null, limit);
       return toPage(deliveries.map(deliveryToWire), limit, ({ noticeId }) => noticeId);
     },
-    /** @throws GatewayError also 429 if the endpoint has had too many tests. */
+    /** @throws GatewayError also 429 if the limit of tests is reached. */
     async test(id: string): Promise<QueuedResponse> {
       const noticeId = await webhooks.test(requireActive(await find(id)));
       if (noticeId !== null) return { noticeId };
       throw tooManySends();
     },
-    /** @throws GatewayError also 404 if there was no such notice for the endpoint, and 429 as `test`. */
+    /** @throws GatewayError also 404 if the endpoint never got this notice, and 429 like `test`. */
     async redeliver(id: string, noticeId: string): Promise<QueuedResponse> {
       const redelivery = await webhooks.redeliver(requireActive(await find(id)), noticeId);
       if (redelivery === 'too_many') throw tooManySends();
@@ -75,7 +72,6 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
   };
 }
 
-/** @throws GatewayError if none was made. */
 function createdToWire(
   result: InsertedEndpoint,
   accountId: string | null,
@@ -87,14 +83,14 @@ function createdToWire(
       throw conflict('The Idempotency-Key was used for another endpoint.');
     case 'too_many':
       throw conflict(
-        `There are ${accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX} endpoints already; delete one.`,
+        `There are ${accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX} endpoints already, which is the limit. Delete one first.`,
       );
     default:
       return Repeat.if(result.outcome === 'repeated', { ...webhookToWire(result.endpoint), secret: result.secret });
   }
 }
 
-/** Names the field if an address is refused. */
+/** Names the field in the error if an address is refused. */
 async function withTarget<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -104,15 +100,15 @@ async function withTarget<Result>(work: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/** @throws GatewayError where the endpoint gets nothing. */
+/** @throws GatewayError if the endpoint is disabled. */
 function requireActive(endpoint: WebhookEndpoint): WebhookEndpoint {
   if (endpoint.status === 'active') return endpoint;
-  throw conflict('The endpoint is disabled; make it active first.');
+  throw conflict('The endpoint is disabled. Enable it first.');
 }
 
 function tooManySends(): GatewayError {
   return new GatewayError('rateLimitExceeded', {
-    message: `${ASKED_SENDS_A_MINUTE} tests and repeated notices a minute are sent at most. Try again later.`,
+    message: `${ASKED_SENDS_A_MINUTE} tests and resent notices per minute are allowed. Try again later.`,
     headers: { 'retry-after': '60' },
   });
 }

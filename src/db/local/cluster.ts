@@ -17,20 +17,18 @@ import { tryLock } from '../directory-lock.ts';
 import type { Binaries } from './binaries.ts';
 import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { give, type Place } from './place.ts';
-import { initialisingUser, runAs, saidLast } from './server-user.ts';
+import { initialisingUser, lastOutput, runAs } from './server-user.ts';
 
-/** The role of the gateway, which owns its database and may do nothing else. */
+/** The gateway's role, which owns its database and has no other rights. */
 export const ROLE = 'faregate';
-/** The superuser, for an operator; with the same password. */
 export const SUPERUSER = 'postgres';
 export const DATABASE = 'postgres';
 
-/** `postgres.json` in the data directory. */
 export interface ClusterRecord {
   readonly password: string;
-  /** Where root made it; `null`: in the data directory. */
+  /** The location of a cluster that root created; `null`: in the data directory. */
   readonly home: string | null;
-  /** Whether the cluster is complete. Until then it is made anew at each start. */
+  /** Whether the cluster is complete. An incomplete one is created again at the next start. */
   readonly isComplete: boolean;
 }
 
@@ -44,8 +42,8 @@ export function readRecord(dataDir: string): ClusterRecord | null {
   } catch (error) {
     const reason = (error as Error).message;
     throw new LocalServerError(
-      `${file}, which has the password of the database, cannot be read (${reason})`,
-      'Mend that.',
+      `${file}, which contains the database password, cannot be read (${reason})`,
+      'Restore the file or its permissions.',
       error,
     );
   }
@@ -56,11 +54,11 @@ export async function writeRecord(dataDir: string, record: ClusterRecord): Promi
 }
 
 /**
- * Takes a cluster of root's for a data directory. A copy of that names the same cluster: it must not be served twice, and not with the journal
- * of the copy.
+ * Claims a cluster of root for a data directory. A copy of the data directory refers to the same cluster, which must not be used twice, nor
+ * with the copy's journal.
  *
- * @returns how to give it back.
- * @throws LocalServerError if it is another one's.
+ * @returns a function that releases it.
+ * @throws LocalServerError if the cluster belongs to another data directory.
  */
 export function takeHome(home: string, dataDir: string): () => void {
   const owner = join(home, 'data-dir');
@@ -78,14 +76,14 @@ export function takeHome(home: string, dataDir: string): () => void {
   return unlock;
 }
 
-/** Nobody types it. */
+/** Only programs use the password. */
 export const newPassword = (): string => randomBytes(24).toString('hex');
 
 /**
- * Makes the cluster, on the disk and with the owner of the server. It gets its name at the end: a program that a killed gateway has
- * started may still write to an earlier one.
+ * Creates the cluster, synced to disk and owned by the server's user. It is renamed to its final name at the end, because a program started
+ * by a killed gateway may still write to an earlier one.
  *
- * @param stopped ends the programs that make it.
+ * @param stopped aborts the programs.
  */
 export async function makeCluster(
   { home, cluster: name, user }: Place,
@@ -97,7 +95,7 @@ export async function makeCluster(
   const run = { user: maker, environment: binaries.environment, stopped };
   const cluster = `${name}.${randomBytes(4).toString('hex')}`;
   mkdirSync(cluster, { mode: 0o700 });
-  // Where nobody else may read it: the only way to tell it to `initdb`.
+  // `initdb` reads the password only from a file; nobody else can read this one.
   const passwordFile = join(home, 'password');
   writeFileSync(passwordFile, password, { mode: 0o600 });
   try {
@@ -112,9 +110,9 @@ export async function makeCluster(
       ],
       ...['--data-checksums', '--auth=scram-sha-256', `--username=${SUPERUSER}`, `--pwfile=${passwordFile}`],
       ...['--set=timezone=UTC', '--set=log_timezone=UTC', '--set=dynamic_shared_memory_type=mmap'],
-      // Rounds protect a password that can be guessed. Each connection would spend milliseconds on them.
+      // Iterations protect passwords that can be guessed; here they would only cost each connection milliseconds.
       '--set=scram_iterations=1',
-      // All is synced below, with its new owner.
+      // Everything is synced below, after the change of owner.
       ...['--no-sync', '--no-instructions'],
     ];
     await runAs(binaries.initdb, options, run);
@@ -127,8 +125,8 @@ export async function makeCluster(
     stopped?.throwIfAborted();
     if (error instanceof LocalServerError) throw error;
     throw new LocalServerError(
-      `PostgreSQL cannot make a database in ${cluster}: ${saidLast(error)}`,
-      `Mend that, choose another directory with FAREGATE_DATA_DIR, or ${USE_A_SERVER}.`,
+      `PostgreSQL cannot create a database in ${cluster}: ${lastOutput(error)}`,
+      `Fix the cause, choose another directory with FAREGATE_DATA_DIR, or ${USE_A_SERVER}.`,
       error,
     );
   } finally {
@@ -145,13 +143,12 @@ export async function makeCluster(
   await syncDirectory(home);
 }
 
-/** @throws LocalServerError if another major version made the cluster. */
 export function checkVersion(dataDir: string, cluster: string, binaries: Binaries): void {
   const made = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
   if (made === String(binaries.major)) return;
   throw new LocalServerError(
-    `The database in ${dataDir} is of PostgreSQL ${made}, and ${binaries.postgres} is PostgreSQL ${binaries.version}`,
-    `Export it with a gateway that has PostgreSQL ${made}, or with database.binaries of one (faregate db export), and import that ` +
+    `The database in ${dataDir} was created by PostgreSQL ${made}, but ${binaries.postgres} is PostgreSQL ${binaries.version}`,
+    `Export it with PostgreSQL ${made}, from another gateway or with database.binaries (faregate db export), and import the file ` +
       'into another data directory (faregate db import).',
   );
 }

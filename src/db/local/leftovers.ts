@@ -7,9 +7,8 @@ import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { isListening, SOCKET_NAME } from './socket-dir.ts';
 
 /**
- * What a gateway that was killed has left: its server, which still runs, or files that name one. Who calls this has the lock
- * of the data directory, so no gateway needs that server. It is stopped and not adopted: its program, settings or user may
- * be older than this gateway.
+ * Cleans up after a killed gateway: its server may still run, or files may refer to one. The caller holds the lock of the data directory,
+ * so no gateway needs that server. It is stopped rather than reused, because its program, settings or user may be outdated.
  */
 
 interface Process {
@@ -18,26 +17,22 @@ interface Process {
 }
 
 const POLL_MS = 20;
-/** Each signal, and how long after the first one. */
+/** Signals, each with its delay after the first one. */
 const SIGNALS: readonly (readonly [number, NodeJS.Signals])[] = [
-  // A fast shutdown, which writes a checkpoint.
+  // Fast shutdown, which writes a checkpoint.
   [0, 'SIGINT'],
-  // An immediate one; the next start recovers.
+  // Immediate shutdown; the next start recovers.
   [10_000, 'SIGQUIT'],
   [15_000, 'SIGKILL'],
 ];
 const PATIENCE_MS = 20_000;
 
-/**
- * Ends the processes of PostgreSQL that serve a cluster, and removes the files that would keep the next server from starting.
- *
- * @throws LocalServerError if one serves it that this process cannot see or end.
- */
+/** Stops servers of a cluster and removes files that block the next one. @throws LocalServerError if it cannot see or stop a server. */
 export async function stopLeftovers(cluster: string, socketDir: string, logger: Logger): Promise<void> {
   const signals = [...SIGNALS];
   let left = processesOf(cluster);
   if (left.length > 0)
-    logger.warn({ cluster, pids: left.map(({ pid }) => pid) }, 'stopping the server of a gateway that was killed');
+    logger.warn({ cluster, pids: left.map(({ pid }) => pid) }, 'stopping the database server of a killed gateway');
   for (let waitedMs = 0; left.length > 0; waitedMs += POLL_MS) {
     if (waitedMs >= PATIENCE_MS) throw cannotStop(cluster, left);
     const [next] = signals;
@@ -58,7 +53,7 @@ export async function stopLeftovers(cluster: string, socketDir: string, logger: 
   removeStalePid(join(cluster, 'postmaster.pid'));
 }
 
-/** The server itself; if only processes of it are left, all of them. */
+/** The postmaster; if only its child processes are left, all of them. */
 function firstOf(left: readonly Process[]): Process[] {
   const pids = new Set(left.map(({ pid }) => pid));
   return left.filter(({ parent }) => !pids.has(parent));
@@ -73,16 +68,17 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /**
- * PostgreSQL takes the process of this number for a server, also if another one has the number now, which is the rule in
- * containers. Otherwise the file stays: it names the memory by which PostgreSQL finds processes that outlived their server.
+ * Removes `postmaster.pid` if a process with its number exists. PostgreSQL would take that process for a server, although another program
+ * may have the number, as is common in containers. Otherwise the file stays: PostgreSQL uses it to find shared memory of processes that
+ * outlived their server.
  */
 function removeStalePid(file: string): void {
   try {
-    // A file that a power cut emptied names none; that of a single user has a minus.
+    // The file is empty after a power cut; in single-user mode the number is negative.
     process.kill(Math.abs(Number.parseInt(readFileSync(file, 'utf8'), 10)) || 0, 0);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // There is no file, or no process of the number.
+    // There is no file or no process with this number.
     if (code === 'ENOENT' || code === 'ESRCH') return;
     if (code !== 'EPERM') throw error;
   }
@@ -92,15 +88,15 @@ function removeStalePid(file: string): void {
 function cannotStop(cluster: string, left: readonly Process[]): LocalServerError {
   const pids = left.map(({ pid }) => pid).join(', ');
   return new LocalServerError(
-    `The PostgreSQL server that a killed gateway left running in ${cluster} does not end (processes ${pids})`,
-    'End these processes, and start the gateway again.',
+    `The PostgreSQL server that a killed gateway left running in ${cluster} does not stop (processes ${pids})`,
+    'Kill these processes and start the gateway again.',
   );
 }
 
-/** The processes of PostgreSQL that this process can see and whose working directory is the cluster: a server has no other. */
+/** PostgreSQL processes visible to this process whose working directory is the cluster, which identifies the server. */
 function processesOf(cluster: string): Process[] {
   if (process.platform !== 'linux') return listedProcesses(cluster);
-  // Not by name, which another container has another one for.
+  // Compares inodes, because the path differs in other containers.
   const { dev, ino } = statSync(cluster);
   const found: Process[] = [];
   for (const name of readdirSync('/proc')) {
@@ -112,13 +108,13 @@ function processesOf(cluster: string): Process[] {
       const [, parent] = /^\d+ \(postgres\) \S (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
       if (parent !== undefined) found.push({ pid: Number(name), parent: Number(parent) });
     } catch {
-      // It has ended, or belongs to another user.
+      // The process has ended or belongs to another user.
     }
   }
   return found;
 }
 
-/** By command line, where the system has no list of working directories: the server alone. */
+/** Finds only the postmaster, by command line, on systems that do not list working directories. */
 function listedProcesses(cluster: string): Process[] {
   const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,command='], { encoding: 'utf8' }).split('\n');
   return lines

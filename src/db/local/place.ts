@@ -16,12 +16,12 @@ import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server
 import { freeUser, isRoot, type ServerUser } from './server-user.ts';
 
 /**
- * Where a cluster is and whom its server runs as. Usually the cluster is in the data directory. PostgreSQL does not run as
- * root, and the journal, the spool and the tokens of root are nothing for a weaker user. So a cluster that root makes is
- * outside of the data directory, and belongs to a user id that nothing else uses.
+ * The location of a cluster and the user of its server. Usually the cluster is in the data directory. PostgreSQL does not run as root, and
+ * a less privileged user must not read root's journal, spool and tokens. A cluster created by root is therefore outside of the data
+ * directory and belongs to an otherwise unused user id.
  */
 export interface Place {
-  /** What the gateway has made for this cluster. Of root: the server's group may enter it. */
+  /** The directory created for this cluster. If root created it, the server's group may enter it. */
   readonly home: string;
   readonly cluster: string;
   readonly user: ServerUser;
@@ -31,24 +31,23 @@ const HOME = 'postgres';
 const CLUSTER = 'cluster';
 const ROOT_HOMES = '/var/lib/faregate';
 const OTHER_ROOT_HOMES = '/var/lib/faregate-servers';
-/** The type that `statfs` has for the layers of a container. */
+/** The `statfs` type of container layers. */
 const OVERLAY = 0x794c7630;
 
 const placeAt = (home: string, user: ServerUser): Place => ({ home, cluster: join(home, CLUSTER), user });
 
-/** Where root has its clusters and copies of programs. */
 export function rootHomes(dataDir: string): string {
   return realpathSync(dataDir) !== ROOT_HOMES && isForHomes(ROOT_HOMES) ? ROOT_HOMES : OTHER_ROOT_HOMES;
 }
 
-/** The image of a container, and many a service, has its data directory under that name, or in it; others cannot enter that. */
+/** Container images and services often use this path for the data directory; other users cannot enter that. */
 function isForHomes(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return true;
   return stats.uid === 0 && (stats.mode & 0o023) === 0o001 && !existsSync(join(path, 'gateway.lock'));
 }
 
-/** @returns the place of a cluster that is not there; `removePlace` removes what is made there. */
+/** @returns the place for a new cluster; `removePlace` removes what is created there. */
 export function newPlace(dataDir: string, clustersDir: string): Place {
   if (!isRoot()) return placeAt(join(dataDir, HOME), null);
   try {
@@ -58,12 +57,12 @@ export function newPlace(dataDir: string, clustersDir: string): Place {
   }
   if (typeOf(clustersDir) === OVERLAY && typeOf(dataDir) !== OVERLAY) {
     throw new LocalServerError(
-      `The data directory ${dataDir} outlives this container, but its database would not: root has that in ${clustersDir}`,
+      `The data directory ${dataDir} survives this container, but its database would not: for root it is in ${clustersDir}`,
       `Run the container as the owner of the data directory (--user), mount a volume there too, or ${USE_A_SERVER}.`,
     );
   }
   const hash = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
-  // A data directory of this name that was deleted may have left its cluster.
+  // A deleted data directory with this name may have left its cluster.
   let home = join(clustersDir, hash);
   for (let i = 2; existsSync(home); i++) home = join(clustersDir, `${hash}-${i}`);
   return placeAt(home, freeUser(clustersDir, Number.parseInt(hash.slice(0, 8), 16)));
@@ -82,50 +81,50 @@ export function makePlace({ home, user }: Place): void {
 
 export function removePlace(home: string): void {
   if (!existsSync(home)) return;
-  // A program that a killed gateway has started may still work there: it does not find this name, and Node would leave a directory without
-  // an error if a file of it is removed meanwhile.
+  // A program started by a killed gateway may still write here. After the renaming it cannot find the directory; otherwise rmSync could
+  // leave the directory without an error when a file disappears meanwhile.
   const removed = `${home}.${randomBytes(4).toString('hex')}`;
   renameSync(home, removed);
   rmSync(removed, { recursive: true, force: true });
 }
 
-/** Root's, so that the server changes nothing in it, and its group may enter. */
+/** Owned by root, so that the server cannot change it; its group may enter. */
 function giveHome(home: string, gid: number): void {
   give(home, 0, gid);
   chmodSync(home, 0o710);
 }
 
-/** Some file systems, such as those shared with a host of another kind, take a change of the owner and keep the old one. */
+/** Changes the owner and verifies it, because some file systems silently keep the old one. */
 export function give(path: string, uid: number, gid: number): void {
   chownSync(path, uid, gid);
   const { uid: owner, gid: group } = statSync(path);
   if (owner === uid && group === gid) return;
   throw new LocalServerError(
-    `The file system of ${path} keeps no owners, and the server needs a user of its own, because PostgreSQL does not run as root`,
+    `The file system of ${path} does not support file owners, but the server needs its own user, because PostgreSQL does not run as root`,
     `Run as an ordinary user, or ${USE_A_SERVER}.`,
   );
 }
 
 /**
- * The place of a cluster that was made, with the owners and rights that an orchestrator may have changed.
+ * The place of an existing cluster. Restores owners and permissions that an orchestrator may have changed.
  *
- * @param home that of a cluster that root made; `null`: in the data directory.
- * @throws LocalServerError if it is not there, or this process cannot run its server.
+ * @param home of a cluster that root created; `null`: in the data directory.
+ * @throws LocalServerError if it is missing, or this process cannot run its server.
  */
 export function knownPlace(dataDir: string, home: string | null): Place {
   const cluster = join(home ?? join(dataDir, HOME), CLUSTER);
   const me = process.getuid?.();
   if (home !== null && me !== 0) {
     throw new LocalServerError(
-      `The database of ${dataDir} was made by root, in ${home}, and this process is user ${me}`,
+      `The database of ${dataDir} was created by root in ${home}, but this process is user ${me}`,
       'Run as root, or move the database with "faregate db export" and "faregate db import".',
     );
   }
   const stats = statSync(cluster, { throwIfNoEntry: false });
   if (stats === undefined) {
     throw new LocalServerError(
-      `The database of ${dataDir} is missing: it was made in ${cluster}`,
-      'Restore that directory, or mount the volume that it is on. To begin anew with an empty database, remove ' +
+      `The database of ${dataDir} is missing: it was created in ${cluster}`,
+      'Restore that directory, or mount the volume that it is on. To start with an empty database, remove ' +
         `${join(dataDir, 'postgres.json')} and ${join(dataDir, 'journal')}.`,
     );
   }
@@ -133,14 +132,14 @@ export function knownPlace(dataDir: string, home: string | null): Place {
   if (me !== 0) {
     if (uid === me) return placeAt(join(dataDir, HOME), null);
     throw new LocalServerError(
-      `The database ${cluster} belongs to user ${uid}, and this process is user ${me}`,
+      `The database ${cluster} belongs to user ${uid}, but this process is user ${me}`,
       `Run as its owner or as root, or give it to this user: chown -R ${me} ${dataDir}`,
     );
   }
   if (uid === 0) {
     throw new LocalServerError(
       `The database ${cluster} belongs to root, and PostgreSQL does not run as root`,
-      `Give it to the user that it belonged to: chown -R USER ${cluster}`,
+      `Change its owner back: chown -R USER ${cluster}`,
     );
   }
   if (home === null) return placeAt(join(dataDir, HOME), { uid, gid });
@@ -152,14 +151,14 @@ export function knownPlace(dataDir: string, home: string | null): Place {
 function cannotMake(path: string, error: unknown): Error {
   if (error instanceof LocalServerError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  const remedy = `Run as an ordinary user, which has its database in the data directory, or ${USE_A_SERVER}.`;
+  const remedy = `Run as an ordinary user, whose database is in the data directory, or ${USE_A_SERVER}.`;
   if (code === 'EROFS') {
     return new LocalServerError(
-      `${path} cannot be made, where root has its database: the file system can only be read`,
+      `${path} for root's database cannot be created: the file system is read-only`,
       `Mount a volume there. ${remedy}`,
       error,
     );
   }
   if (code === 'EPERM' || code === 'EINVAL') return new NoOtherUserError(error);
-  return new LocalServerError(`${path} cannot be made: ${message}`, remedy, error);
+  return new LocalServerError(`${path} cannot be created: ${message}`, remedy, error);
 }

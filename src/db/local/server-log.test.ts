@@ -26,7 +26,7 @@ describe('the log of the local server', () => {
     return { file, log, lines };
   }
 
-  test('has what concerns the server, and no errors of statements with the lines that follow them', async () => {
+  test('contains server messages, but no statement errors or their continuation lines', async () => {
     const kept = [
       line('postmaster', 'LOG', 'database system is ready'),
       line('checkpointer', 'ERROR', 'could not write'),
@@ -39,7 +39,7 @@ describe('the log of the local server', () => {
       line('client backend', 'WARNING', 'secret'),
     ];
     const text = [kept[0], ...leftOut, ...kept.slice(1), leftOut[0]].map((each) => `${each}\n`).join('');
-    // However it is cut.
+    // In any split into chunks.
     const { file, log, lines } = await written('kinds', [text.slice(0, 100), text.slice(100, 101), text.slice(101)]);
     assert.equal(readFileSync(file, 'utf8'), kept.map((each) => `${each}\n`).join(''));
     assert.deepEqual(lines, kept);
@@ -49,7 +49,7 @@ describe('the log of the local server', () => {
     );
   });
 
-  test('is replaced when it is large; one before it is kept, and both are closed to others', async () => {
+  test('is rotated when it is large; one earlier file is kept, and others can read neither', async () => {
     const chunk = `${line('postmaster', 'LOG', 'x'.repeat(1_000))}\n`.repeat(600);
     const { file } = await written('large', [chunk, chunk, chunk, chunk, chunk]);
     assert.ok(statSync(file).size < 2 ** 21);
@@ -57,7 +57,7 @@ describe('the log of the local server', () => {
     for (const path of [file, `${file}.1`]) assert.equal(statSync(path).mode & 0o077, 0);
   });
 
-  test('that cannot be written stops nothing', async () => {
+  test('that cannot be written does not stop the server', async () => {
     const { lines } = await written('none/log', [`${line('postmaster', 'LOG', 'ready')}\n`]);
     assert.equal(lines.length, 1);
   });

@@ -4,19 +4,15 @@ import type { Readable } from 'node:stream';
 const BYTES_MAX = 2 ** 20;
 const LINES_KEPT = 20;
 
-/** The begin of a line (`log_line_prefix` of `settings.ts`). */
+/** The beginning of a line (`log_line_prefix` in `settings.ts`). */
 const LINE = /^\S+ \S+ \S+ \[\d+\] \(([^)]*)\) ([A-Z0-9]+): {2}/;
 
-/** What is only a client's affair, which gets it as an error and logs it itself. It may quote a value. */
+/** Levels of client errors. The client receives and logs them itself, and they may quote values. */
 const OF_CLIENTS = new Set(['ERROR', 'WARNING']);
 
-/**
- * The log of the server: a file that is replaced when it is large, with the one before it. Errors of statements are left
- * out. A line that does not begin as lines do belongs to the line before it.
- */
+/** The server's log file, rotated by size, without statement errors. Lines without the prefix belong to the line before. */
 export class ServerLog {
   readonly #file: string;
-  /** The last lines that were written, for messages. */
   #last: string[] = [];
   #isLeftOut = false;
   #bytes: number;
@@ -26,7 +22,7 @@ export class ServerLog {
     this.#bytes = existsSync(file) ? statSync(file).size : 0;
   }
 
-  /** Reads to the end. `onLine` gets each line that is written. */
+  /** Reads the stream to its end. `onLine` gets each written line. */
   read(stream: Readable, onLine: (line: string) => void): void {
     this.#last = [];
     let rest = '';
@@ -41,7 +37,6 @@ export class ServerLog {
     });
   }
 
-  /** Without the time and the number of the process. */
   lastLines(): string {
     return this.#last.map((line) => line.replace(LINE, '$2: ')).join('\n');
   }

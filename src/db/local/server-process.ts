@@ -11,12 +11,12 @@ import { settingArguments } from './settings.ts';
 
 const DELAY_MS = 100;
 const DELAY_MAX_MS = 30_000;
-/** A server that ran so long starts again without the delay of those before it. */
+/** After this uptime, the next restart begins with the shortest delay again. */
 const STEADY_MS = 60_000;
 
 const READY = 'database system is ready to accept connections';
 
-/** How long a fast shutdown may take before an immediate one is requested. Its checkpoint may take a while on a slow disk. */
+/** How long a fast shutdown may take before an immediate shutdown. The checkpoint may take a while on a slow disk. */
 const IMMEDIATE_MS = 60_000;
 const KILL_MS = 70_000;
 
@@ -29,17 +29,14 @@ interface ServerProcessOptions {
   readonly logger: Logger;
 }
 
-/** Servers of this process. If it ends without stopping them, they are asked to stop; a killed process leaves that to the next start. */
+/** Servers of this process. They are asked to stop when it exits without stopping them; after a kill, the next start stops them. */
 const running = new Set<ChildProcess>();
 
 function stopAll(): void {
   for (const child of running) child.kill('SIGINT');
 }
 
-/**
- * The process of the server. States: starting → running → stopped; if it dies while it is running, it starts again after a
- * delay that doubles, and until then connections to it fail.
- */
+/** The server's process: starting → running → stopped. If it dies, it is restarted after a delay that doubles each time. */
 export class ServerProcess {
   readonly #options: ServerProcessOptions;
   readonly #stopping = new AbortController();
@@ -51,7 +48,7 @@ export class ServerProcess {
     this.#options = options;
   }
 
-  /** Resolves when the server accepts connections. @param stopped ends the waiting, and the server. */
+  /** Resolves when the server accepts connections. @param stopped aborts the waiting and stops the server. */
   async start(stopped?: AbortSignal): Promise<void> {
     const { place, binaries, socketDir, settings, log, logger } = this.#options;
     await stopLeftovers(place.cluster, socketDir, logger);
@@ -63,9 +60,9 @@ export class ServerProcess {
       {
         ...place.user,
         cwd: '/',
-        // Nothing of this process's environment, which has keys of providers.
+        // Not this process's environment, which may contain provider credentials.
         env: binaries.environment,
-        // A session of its own: Ctrl-C reaches the gateway alone, which stops the server last.
+        // A separate session: Ctrl-C reaches only the gateway, which stops the server last.
         detached: true,
         stdio: ['ignore', 'ignore', 'pipe'],
       },
@@ -95,8 +92,8 @@ export class ServerProcess {
         throw error;
       }
       throw new LocalServerError(
-        `PostgreSQL does not start in ${place.cluster}:\n${(error as Error).message}\n`,
-        `Mend that, or ${USE_A_SERVER}.`,
+        `PostgreSQL failed to start in ${place.cluster}:\n${(error as Error).message}\n`,
+        `Fix the cause, or ${USE_A_SERVER}.`,
         error,
       );
     } finally {
@@ -108,7 +105,6 @@ export class ServerProcess {
       this.#onExit(child.exitCode, child.signalCode, startedAtMs);
   }
 
-  /** Resolves when the server has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#restarting;
@@ -129,7 +125,7 @@ export class ServerProcess {
     this.#child = null;
     if (this.#stopping.signal.aborted) return;
     const { log, logger } = this.#options;
-    logger.error({ code, signal, log: log.lastLines() }, 'the database server has ended; it is started again');
+    logger.error({ code, signal, log: log.lastLines() }, 'the database server stopped unexpectedly; restarting');
     if (performance.now() - startedAtMs > STEADY_MS) this.#delayMs = DELAY_MS;
     this.#restarting ??= this.#restart().finally(() => {
       this.#restarting = null;
@@ -145,10 +141,10 @@ export class ServerProcess {
       try {
         await sleep(delayMs, undefined, { signal });
         await this.start(signal);
-        logger.info({}, 'the database server runs again');
+        logger.info({}, 'the database server was restarted');
         return;
       } catch (err) {
-        if (!signal.aborted) logger.error({ err }, 'the database server does not start; it is tried again');
+        if (!signal.aborted) logger.error({ err }, 'the database server failed to start; retrying');
       }
     }
   }

@@ -4,20 +4,16 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 
-/** Whom programs of PostgreSQL run as, which do not run as root; `null`: as this process. */
+/** The user of PostgreSQL programs, which do not run as root; `null`: the user of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | null;
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Ids that neither distributions nor systemd give to anything (systemd: "Users, Groups, UIDs and GIDs on systemd Systems"). */
+/** Ids that are assigned neither by distributions nor by systemd (systemd: "Users, Groups, UIDs and GIDs on systemd Systems"). */
 const FREE_FROM = 60_706;
 const FREE_TO = 61_183;
 
-/**
- * An id that nothing uses: no entry of a user or a group, no process, and no other cluster in `clustersDir`.
- *
- * @param at where the search begins.
- */
+/** Finds an id, from `at` on, that no user or group entry, process or other cluster in `clustersDir` uses. */
 export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, null> {
   const used = new Set([...usedByClusters(clustersDir), ...usedByProcesses()]);
   const count = FREE_TO - FREE_FROM + 1;
@@ -25,7 +21,10 @@ export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, n
     const id = FREE_FROM + ((at + i) % count);
     if (!used.has(id) && !hasEntry('passwd', id) && !hasEntry('group', id)) return { uid: id, gid: id };
   }
-  throw new LocalServerError(`All user ids from ${FREE_FROM} to ${FREE_TO} are in use`, `Or ${USE_A_SERVER}.`);
+  throw new LocalServerError(
+    `All user ids from ${FREE_FROM} to ${FREE_TO} are in use`,
+    `Delete unused ones, or ${USE_A_SERVER}.`,
+  );
 }
 
 function usedByClusters(clustersDir: string): number[] {
@@ -40,7 +39,7 @@ function usedByProcesses(): number[] {
 
 function hasEntry(database: 'passwd' | 'group', id: number): boolean {
   try {
-    // Also of directories of users such as LDAP.
+    // Includes directory services such as LDAP.
     execFileSync('getent', [database, String(id)], { stdio: 'ignore' });
     return true;
   } catch (error) {
@@ -49,7 +48,7 @@ function hasEntry(database: 'passwd' | 'group', id: number): boolean {
   }
 }
 
-/** The names and ids of `/etc/passwd` or `/etc/group`. */
+/** Names and ids in `/etc/passwd` or `/etc/group`. */
 function idsOf(file: string): [name: string, id: number][] {
   const lines = readFileSync(file, 'utf8').split('\n');
   // On macOS the id of `nobody` is -2.
@@ -57,15 +56,15 @@ function idsOf(file: string): [name: string, id: number][] {
 }
 
 /**
- * Whom `initdb` runs as, which wants an id that has an entry. As root it is `nobody`, but with the group of the server:
- * other processes of `nobody` can neither enter a directory of that group nor trace this one.
+ * The user for `initdb`, which requires an entry in the user database. For root this is `nobody` with the server's group: other processes
+ * of `nobody` can neither enter directories of that group nor trace this process.
  */
 export function initialisingUser(server: ServerUser): ServerUser {
   if (server === null) {
     if (!hasOwnEntry()) {
       throw new LocalServerError(
-        `The user id ${process.getuid?.()} has no entry in /etc/passwd, and PostgreSQL makes no database without one`,
-        `Run as a user that has one, mount an /etc/passwd that has one, or ${USE_A_SERVER}.`,
+        `The user id ${process.getuid?.()} has no entry in /etc/passwd, but PostgreSQL needs one to create a database`,
+        `Run as a user with an entry, mount an /etc/passwd with one, or ${USE_A_SERVER}.`,
       );
     }
     return null;
@@ -73,7 +72,7 @@ export function initialisingUser(server: ServerUser): ServerUser {
   const nobody = idsOf('/etc/passwd').find(([name, id]) => name === 'nobody' && id !== 0);
   if (nobody === undefined) {
     throw new LocalServerError(
-      'PostgreSQL does not run as root, and there is no user "nobody" in /etc/passwd, as which its database would be made',
+      'PostgreSQL does not run as root, and /etc/passwd has no user "nobody" to create its database',
       `Add one, run as an ordinary user, or ${USE_A_SERVER}.`,
     );
   }
@@ -93,11 +92,10 @@ export interface RunOptions {
   readonly user: ServerUser;
   readonly environment: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** Tells the program to end. */
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** Runs a program to its end. Its environment is what is given, so that it has no secrets of this process. */
+/** Runs a program to its end, with only the given environment, so that it gets no secrets of this process. */
 export function runAs(file: string, given: readonly string[], options: RunOptions): Promise<string> {
   const { user, environment, input = '', stopped } = options;
   return new Promise((resolve, reject) => {
@@ -108,14 +106,14 @@ export function runAs(file: string, given: readonly string[], options: RunOption
       else reject(Object.assign(error, { stderr }));
     });
     stopped?.addEventListener('abort', stop);
-    // A program that did not start, or ended early, says so above.
+    // The callback reports a program that did not start or ended early.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });
 }
 
-/** What a program that failed has said last, or why it did not start. */
-export function saidLast(error: unknown): string {
+/** The last output of a failed program, or why it did not start. */
+export function lastOutput(error: unknown): string {
   const { stderr = '', message } = error as Error & { stderr?: string };
   return stderr.trim().split('\n').slice(-3).join(' ') || message;
 }

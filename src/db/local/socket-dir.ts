@@ -7,17 +7,16 @@ import type { ServerUser } from './server-user.ts';
 export const PORT = 5432;
 export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 
-/** The shortest limit of a system for the path of a socket: 104 bytes with the zero at its end (macOS); Linux has 108. */
+/** The shortest limit for socket paths: 104 bytes including the final zero byte (macOS); Linux allows 108. */
 const PATH_BYTES_MAX = 103;
 const KEEP_MS = 3_600_000;
 
-/** The directory of the socket, under a name that is short enough for a socket in it. */
 export interface SocketDir {
   readonly path: string;
   remove(): void;
 }
 
-/** If the name of the directory is too long, a short link to it: in a directory that nobody else may enter or change. */
+/** If the directory's path is too long, creates a short link to it in a directory that nobody else can enter or change. */
 export function makeSocketDir(directory: string, user: ServerUser): SocketDir {
   if (Buffer.byteLength(join(directory, SOCKET_NAME)) <= PATH_BYTES_MAX) {
     return { path: directory, remove: () => undefined };
@@ -26,7 +25,7 @@ export function makeSocketDir(directory: string, user: ServerUser): SocketDir {
   const path = join(parent, 's');
   symlinkSync(directory, path);
   if (user !== null) chownSync(parent, user.uid, user.gid);
-  // Systems remove from /tmp what is old.
+  // Refreshes the timestamp, because systems delete old files in /tmp.
   const timer = setInterval(() => lutimesSync(path, new Date(), new Date()), KEEP_MS);
   timer.unref();
   return {
@@ -43,14 +42,14 @@ function makeLinkDir(directory: string): string {
     return mkdtempSync('/tmp/faregate-');
   } catch (error) {
     throw new LocalServerError(
-      `The name of ${directory} is too long for a socket (${PATH_BYTES_MAX} bytes), and no short link to it can be made in /tmp`,
-      'Choose a data directory with a shorter name with FAREGATE_DATA_DIR.',
+      `The path ${directory} is too long for a socket (${PATH_BYTES_MAX} bytes), and no short link to it can be created in /tmp`,
+      'Choose a data directory with a shorter path with FAREGATE_DATA_DIR.',
       error,
     );
   }
 }
 
-/** Whether a server listens on the socket, wherever it runs. */
+/** Whether any server listens on the socket. */
 export function isListening(socketDir: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(join(socketDir, SOCKET_NAME));
@@ -60,7 +59,7 @@ export function isListening(socketDir: string): Promise<boolean> {
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false);
-      // Its queue of connections is full.
+      // Its connection queue is full.
       else if (error.code === 'EAGAIN') resolve(true);
       else reject(error);
     });

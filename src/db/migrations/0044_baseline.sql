@@ -1,13 +1,13 @@
--- The whole schema as of migration 44 (docs/decisions/0052-one-baseline.md). Names of constraints that do not fit their tables are
--- those that databases have which were made by the steps before it, so that later steps find the same ones everywhere. Five foreign keys
--- that they had from tables of a partition to the directory are left out: step 47 drops them.
+-- The whole schema as of migration 44 (docs/decisions/0052-one-baseline.md). Some constraints keep the names of earlier migrations, so that
+-- later ones find the same names everywhere. Five foreign keys from partition tables to the directory are omitted, because migration 47
+-- drops them.
 --
--- All amounts are nano-yuan. What every admission and end of a call changes has room on its pages and no index on what changes, so
--- that each change is a heap-only update.
+-- Amounts are in nano-yuan. Rows that admissions and settlements update have free space on their pages and no index on the updated columns,
+-- so that the updates are heap-only.
 
 -- home: directory
 
--- Who pays, and with which keys.
+-- Accounts and their keys.
 
 create table accounts (
   id text primary key,
@@ -17,29 +17,29 @@ create table accounts (
   status text not null check (status in ('active', 'suspended')),
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- why it has the status that it has, and since when; null: since it was created
+  -- reason and time of the status; null: unchanged since the creation
   status_reason text,
   status_changed_at timestamptz,
-  -- below it the account is told; null: the configuration's
+  -- threshold of balance.low; null: the configured one
   low_balance_nano bigint check (low_balance_nano >= 0),
-  -- whether keys of members read the balance of the account; where not, they read what their own budgets leave
+  -- whether members' keys can read the balance; otherwise they read the remainder of their budgets
   members_see_balance boolean not null default true
 );
 
--- By the whole name or e-mail address, as command lines name them.
+-- For lookups by complete name or e-mail address.
 create index accounts_by_name on accounts (name);
 create index accounts_by_email on accounts (email) where email is not null;
 
--- Accounts that were created with an Idempotency-Key: a repeat makes no second one, nor a second first top-up.
+-- Makes account creations with an Idempotency-Key repeatable, including the first top-up.
 create table account_requests (
   idempotency_key text primary key,
-  -- what was asked for: the same key with anything else is a conflict
+  -- the request; another one with the same key is a conflict
   request text not null,
   account_id text not null,
   created_at timestamptz not null
 );
 
--- Only the SHA-256 of a key is stored; prefix is what lists show of it.
+-- Only the SHA-256 of a key is stored; prefix is shown in lists.
 create table api_keys (
   account_id text not null references accounts (id),
   id text not null,
@@ -49,27 +49,26 @@ create table api_keys (
   created_at timestamptz not null,
   expires_at timestamptz,
   revoked_at timestamptz,
-  -- what it may be used for, and from where; null: not limited
+  -- allow-lists; null: not limited
   allowed_models text[],
   allowed_networks text[],
-  -- calls, or the account API
   scopes text[] not null default '{calls}' check (scopes <@ '{calls,account}' and cardinality(scopes) > 0),
-  -- the person whose key it is; null: the account's
+  -- the owner of the key; null: the account
   user_id text,
   primary key (account_id, id)
 );
 
 create unique index api_keys_by_hash on api_keys (key_hash);
 create unique index api_keys_by_id on api_keys (id);
--- By what lists show of them, in the order of bytes, so that a beginning is a range.
+-- For prefix searches, in byte order.
 create index api_keys_by_prefix on api_keys (prefix collate "C");
 create index api_keys_by_user on api_keys (account_id, user_id, id) where user_id is not null;
 create index api_keys_by_expiry on api_keys (expires_at, id) where expires_at is not null and revoked_at is null;
 
 -- home: partition
 
--- When a key was used last, as far as its nodes have said so: once a minute, behind its calls. A table of its own, because a row
--- of api_keys that changes behind the cut of an export would be left out of it.
+-- When a key was last used, updated once a minute after its calls. A separate table, because an export would omit a row of api_keys that
+-- changes after its snapshot.
 create table key_uses (
   account_id text not null,
   key_id text not null,
@@ -77,32 +76,30 @@ create table key_uses (
   primary key (account_id, key_id)
 ) with (fillfactor = 70);
 
--- Money.
-
--- One row an account, changed by every admission and settlement.
+-- One row per account, changed by every admission and settlement.
 create table balances (
   account_id text primary key,
   balance_nano bigint not null default 0,
   reserved_nano bigint not null default 0 constraint balances_held_nano_check check (reserved_nano >= 0),
-  -- null: the configuration's cap
+  -- null: the configured cap
   daily_cap_nano bigint check (daily_cap_nano >= 0),
-  -- what was charged on the day that began at day_began_at
+  -- charged on the day that began at day_began_at
   spent_nano bigint not null default 0,
   last_entry_no bigint not null default 0,
-  -- what the account pays of the list price, in basis points: 10000 is the list price
+  -- the account's price as a share of the list price, in basis points: 10000 is the list price
   price_factor_basis_points int not null default 10000 check (price_factor_basis_points between 0 and 100000),
-  -- what owners of the account let it spend in a day, below the cap of the operator; null: no cap of theirs
+  -- the account's own daily cap, below the operator's; null: none
   own_daily_cap_nano bigint check (own_daily_cap_nano >= 0),
-  -- What is counted of a day, a week, a month or a period is counted since an instant: the beginning of it by the terms that were
-  -- in force then (docs/decisions/0010-plan-windows.md). With the number of how many were begun it names what a counter counts.
+  -- Counts of a day, week, month or period belong to the one that began at this instant, by the terms of that time
+  -- (docs/decisions/0010-plan-windows.md). Together with its number this identifies what a counter counts.
   day_began_at timestamptz not null default '1970-01-01T00:00:00Z',
   day_no bigint not null default 0,
-  -- what had been counted that no record says, as JSON; null: nothing
+  -- counts that no record explains, as JSON; null: none
   counted_before jsonb
 ) with (fillfactor = 50);
 
--- Every change of a balance, numbered from 1 in each account without gaps. No foreign key to accounts: every statement that writes
--- it starts from the account's locked row in balances, and with the check a batch of 64 calls took a fifth longer.
+-- Every change of a balance, numbered from 1 without gaps in each account. Without a foreign key to accounts: statements that write entries
+-- lock the account's row in balances, and the check would slow a batch of 64 calls by a fifth.
 create table ledger_entries (
   account_id text not null,
   entry_no bigint not null check (entry_no > 0),
@@ -113,13 +110,13 @@ create table ledger_entries (
   memo text,
   idempotency_key text,
   created_at timestamptz not null,
-  -- of a charge: the day in which the account counts it as spent; null: counted_before of the account has it
+  -- for a charge: the day of the account's spend; null: included in the account's counted_before
   day_no bigint,
   day_began_at timestamptz,
-  -- the budgets of the key that count it, as JSON; null: none does
+  -- the key budgets that count it, as JSON; null: none
   counted_key jsonb,
   primary key (account_id, entry_no),
-  -- a charge and a refund are those of a call
+  -- charges and refunds belong to a call
   constraint ledger_entries_call_check check ((kind in ('charge', 'refund')) = (call_id is not null))
 );
 
@@ -127,9 +124,9 @@ create unique index ledger_one_charge_a_call on ledger_entries (account_id, call
 create unique index ledger_by_idempotency_key on ledger_entries (account_id, idempotency_key)
   where idempotency_key is not null;
 create index ledger_refunds_by_call on ledger_entries (account_id, call_id) where kind = 'refund';
--- Entries of a statement of account, beside the many charges.
+-- Entries of a statement other than charges, which are many.
 create index ledger_entries_beside_charges on ledger_entries (account_id, created_at) where kind <> 'charge';
--- Entries of vouchers, for the audit. Clients can send no key with a blank.
+-- Entries of vouchers, for the audit. Clients cannot send a key with a space.
 create index ledger_voucher_entries on ledger_entries (account_id, entry_no)
   where idempotency_key like 'voucher %';
 
@@ -144,14 +141,14 @@ create trigger ledger_is_immutable before update or delete on ledger_entries
 create trigger ledger_is_never_emptied before truncate on ledger_entries
   for each statement execute function refuse_ledger_change();
 
--- Price lists of call records, each stored once. The id is made of the content, so a node that knows a list knows its id.
+-- Price lists of call records, each stored once. Ids are hashes of the content, so nodes can compute them.
 create table price_lists (
   id uuid primary key,
   -- unit prices in nano-yuan, as text in JSON
   prices jsonb not null
 );
 
--- What became of each call. Partitioned by month of admission; retention drops partitions.
+-- Call records, partitioned by month of admission; retention drops partitions.
 create table calls (
   account_id text not null,
   id text not null,
@@ -167,7 +164,7 @@ create table calls (
   status text not null check (status in ('succeeded', 'failed', 'aborted', 'unresolved', 'resolved')),
   http_status integer,
   error_code text,
-  -- that of the provider, or the gateway's
+  -- assigned by the provider or the gateway
   request_id text not null,
   first_byte_ms integer,
   usage_source text check (usage_source in ('observed', 'estimated')),
@@ -178,101 +175,99 @@ create table calls (
   output_tokens bigint not null,
   reasoning_tokens bigint not null,
   price_rule text not null,
-  -- the prices in force at admission where the record is older than price_list, unit prices in nano-yuan as text in JSON
+  -- for records older than price_list: prices at admission in nano-yuan, as text in JSON
   prices jsonb,
-  -- null: nothing was charged
+  -- null: not charged
   charge_nano bigint,
-  -- what images and rerank calls are charged by, beside the tokens of text
+  -- units of images and rerank calls
   image_input_tokens bigint not null default 0,
   image_output_tokens bigint not null default 0,
   images bigint not null default 0,
   search_units bigint not null default 0,
-  -- the routes that the call was sent over in vain before another one took it, as a JSON list; null where there were none
+  -- routes tried before another one accepted the call, as a JSON list; null: none
   failed_routes jsonb,
-  -- what an unresolved call had reserved, which is the most that it may have cost; null for every other call, and on a plan
+  -- for an unresolved call on the balance: the reservation, which is its maximum cost; otherwise null
   reserved_nano bigint,
-  -- what a charge does not say by itself, as a JSON object; null where there is nothing to say
+  -- facts that a charge does not explain by itself, as JSON; null: none
   notes jsonb,
-  -- usage units that few calls have, by their names; null where there are none
+  -- rare usage units by name; null: none
   other_units jsonb,
-  -- the prices in force when the call was admitted; null where the call is unresolved
+  -- prices at admission; null: the call is unresolved
   price_list uuid,
-  -- that of the account when the call was admitted; null: the list price
+  -- the account's price factor at admission; null: list price
   price_factor_basis_points int,
-  -- what the call cost the operator, by the cost of the route that served it; null where that is not known
+  -- the operator's cost, by the route that served the call; null: unknown
   cost_nano bigint,
-  -- whether the record was queued when it became final; null: it is unresolved, or an import brought it, and is not queued
+  -- whether the final record was queued for usage sums; null: unresolved, or imported without queueing
   is_queued boolean,
-  -- what the client calls its request; null where it did not say
+  -- the client's request id; null: none
   client_request_id text,
-  -- what the call counts for in windows, quotas and calls of a day, as JSON; null: nothing, or counted_before has it
+  -- the windows, quotas and daily counts that include the call, as JSON; null: none, or included in counted_before
   counted jsonb,
   primary key (account_id, id, started_at)
 ) partition by range (started_at);
 
 create index calls_by_id on calls (id);
--- By the client's own id, and by the provider's. Bloom filters over ranges of pages: the ids of providers come in no order, and a
--- B-tree would make the end of a call dearer.
+-- For searches by client or provider request id. Bloom filters per page range, because provider ids are unordered and a B-tree would slow
+-- settlements.
 create index calls_by_request on calls using brin (request_id text_bloom_ops, client_request_id text_bloom_ops)
   with (autosummarize = on);
 
--- Catches what no month has been prepared for; empty in ordinary life.
+-- For months without a prepared partition; normally empty.
 create table calls_default partition of calls default;
 
--- By their status, newest first, without those that nearly all calls are.
+-- By status, newest first, without the status of nearly all calls.
 create index calls_by_status on only calls (status, id) where status <> 'succeeded';
 create index calls_default_by_status on calls_default (status, id) where status <> 'succeeded';
 alter index calls_by_status attach partition calls_default_by_status;
 
--- Plans: what an account is entitled to, and what of it is used.
-
--- A subscription and its counters in one row, which every admission and end of a coding call locks.
+-- A subscription and its counters, locked by every admission and settlement of a coding call.
 create table subscriptions (
   account_id text not null,
   id text not null,
   plan_id text not null,
-  -- the anchor of weeks and periods; renewal moves ends_at only
+  -- the anchor of weeks and periods; a renewal changes only ends_at
   starts_at timestamptz not null,
   ends_at timestamptz not null,
   canceled_at timestamptz,
   created_at timestamptz not null,
-  -- rows of this subscription in plan_slots; those that are older than five hours count until they are deleted
+  -- rows in plan_slots; rows older than five hours count until they are deleted
   slots bigint not null default 0 check (slots >= 0),
-  -- how many weeks and periods were begun, and what is counted of the last ones; reservations name the numbers
+  -- numbers and counts of the current week and period; reservations refer to the numbers
   week_no bigint not null default 0,
   week_calls bigint not null default 0 check (week_calls >= 0),
   period_no bigint not null default 0,
   period_tokens bigint not null default 0 check (period_tokens >= 0),
   in_flight bigint not null default 0 check (in_flight >= 0),
-  -- what calls in flight may use of the tokens of the period
+  -- reserved by calls in flight
   period_reserved_tokens bigint not null default 0
     constraint subscriptions_period_held_tokens_check check (period_reserved_tokens >= 0),
   week_began_at timestamptz not null default '1970-01-01T00:00:00Z',
   period_began_at timestamptz not null default '1970-01-01T00:00:00Z',
-  -- how many records of calls count here; each has its number
+  -- number of counted call records; each record has its number
   use_no bigint not null default 0,
-  -- what had been counted that no record says, as JSON; null: nothing
+  -- counts that no record explains, as JSON; null: none
   counted_before jsonb,
   primary key (account_id, id),
   check (starts_at < ends_at)
 ) with (fillfactor = 50);
 
 create unique index subscriptions_by_id on subscriptions (id);
--- How many subscriptions of a plan are active.
+-- For counting the active subscriptions of a plan.
 create index subscriptions_by_plan on subscriptions (plan_id, ends_at) where canceled_at is null;
 
--- Grants and renewals that came with an Idempotency-Key: a repeat changes nothing.
+-- Makes grants and renewals with an Idempotency-Key repeatable.
 create table subscription_requests (
   account_id text not null,
   idempotency_key text not null,
-  -- what was asked for: the same key with anything else is a conflict
+  -- the request; another one with the same key is a conflict
   request text not null,
   subscription_id text not null,
   created_at timestamptz not null,
   primary key (account_id, idempotency_key)
 );
 
--- One row a call that counts in the five-hour window.
+-- One row per call in the five-hour window.
 create table plan_slots (
   account_id text not null,
   subscription_id text not null,
@@ -283,7 +278,7 @@ create table plan_slots (
 
 create index plan_slots_by_time on plan_slots (account_id, subscription_id, taken_at);
 
--- What single keys of an account may use, where that is limited, and what of it is used.
+-- Limits of keys and their usage.
 create table key_limits (
   account_id text not null,
   key_id text not null,
@@ -300,43 +295,43 @@ create table key_limits (
   weekly_spend_cap_nano bigint check (weekly_spend_cap_nano >= 0),
   monthly_spend_cap_nano bigint check (monthly_spend_cap_nano >= 0),
   total_spend_cap_nano bigint check (total_spend_cap_nano >= 0),
-  -- of the week (from Monday) and the month that began then, and since the key has limits
+  -- of the week (from Monday) and month that began then, and since the key has limits
   week_spent_nano bigint not null default 0,
   month_spent_nano bigint not null default 0,
   total_spent_nano bigint not null default 0,
   day_began_at timestamptz not null default '1970-01-01T00:00:00Z',
   week_began_at timestamptz not null default '1970-01-01T00:00:00Z',
   month_began_at timestamptz not null default '1970-01-01T00:00:00Z',
-  -- how many were begun: reservations name the day in which they were counted
+  -- numbers of the current periods; reservations refer to the day in which they were counted
   day_no bigint not null default 0,
   week_no bigint not null default 0,
   month_no bigint not null default 0,
-  -- how many records of calls count here; each has its number
+  -- number of counted call records; each record has its number
   use_no bigint not null default 0,
-  -- what had been counted that no record says, as JSON: by the key that this one replaced, too; null: nothing
+  -- counts that no record explains, including those of the replaced key, as JSON; null: none
   counted_before jsonb,
   primary key (account_id, key_id)
 ) with (fillfactor = 50);
 
--- Requests and tokens a minute, of an account or one of its keys, for all models or for one, and what of them is used. A
--- row without limits of its own counts what the configuration limits.
+-- Requests and tokens per minute of an account or key, for all models or one, with their usage. A row without its own limits counts against
+-- configured limits.
 create table rate_limits (
   account_id text not null,
-  -- '': of the account
+  -- '': the account
   key_id text not null,
-  -- '': of all models together
+  -- '': all models together
   model text not null,
   -- null: not limited
   requests_max bigint check (requests_max > 0),
   tokens_max bigint check (tokens_max > 0),
-  -- what was used at counted_at, in 60,000ths: a limit of n a minute frees n of these in a millisecond
+  -- usage at counted_at in 60,000ths: a limit of n per minute frees n of these per millisecond
   counted_at timestamptz not null default '1970-01-01T00:00:00Z',
   requests_used bigint not null default 0 check (requests_used >= 0),
   tokens_used bigint not null default 0 check (tokens_used >= 0),
   primary key (account_id, key_id, model)
 ) with (fillfactor = 50);
 
--- One reservation a call: what it may use from its admission to its end, whatever limits it. No foreign key, as ledger_entries.
+-- Reservations of calls in flight, for all their limits. Without foreign keys, like ledger_entries.
 create table reservations (
   account_id text not null,
   call_id text not null,
@@ -344,42 +339,42 @@ create table reservations (
   model text not null,
   node_id text not null,
   reserved_at timestamptz not null,
-  -- what is known of a call when it is admitted, as a list in JSON; text, because it is read only where a node died
+  -- facts known at admission, as a JSON list; text, because it is read only after a node died
   facts text not null,
-  -- of the balance; null on a Coding Plan
+  -- on the balance; otherwise null
   amount_nano bigint check (amount_nano >= 0),
-  -- of a Coding Plan; null on the balance
+  -- on a Coding Plan; otherwise null
   subscription_id text,
   week_no bigint,
   period_no bigint,
   tokens bigint check (tokens >= 0),
-  -- of the limits of the key; null where it has none
+  -- of the key's limits; null: none
   key_amount_nano bigint check (key_amount_nano >= 0),
-  -- the tokens that it took of limits by the minute when it was admitted; null where it took none
+  -- tokens counted against limits per minute at admission; null: none
   rate_tokens bigint check (rate_tokens >= 0),
-  -- the day of the key in which it is counted; null where the key has no limits
+  -- the key's day in which it is counted; null: the key has no limits
   key_day_no bigint,
-  -- the fill of the buckets of a minute behind the call, by which its end knows what of its tokens has not drained; null where it took none
+  -- bucket fills after the admission, from which the settlement computes what has not drained; null: none
   rate_fills text,
   primary key (account_id, call_id)
 );
 
--- Responses that are stored for repeats of calls with an Idempotency-Key. A row is claimed before the call and filled before the
--- call is settled; it is valid from the transaction on that settles it. Keys are hashes. Rows are dropped when they expire.
+-- Stored responses of idempotent calls. A row is claimed before the call, filled before the settlement, and valid once the settlement
+-- commits. Keys are hashes. Rows are deleted after they expire.
 create table stored_responses (
   account_id text not null,
   key_id text not null,
   idempotency_key text not null,
-  -- of the request: another one must not get this response
+  -- hash of the request; other requests must not get this response
   fingerprint text not null,
-  -- of the call that runs, or ran; whoever finds a claim left by a dead node replaces it
+  -- the call; a claim left by a dead node is replaced
   claim_id text not null,
-  -- until when the node that runs the call is taken to be alive
+  -- until when the node of the call is considered alive
   claimed_until timestamptz not null,
   expires_at timestamptz not null,
   -- status and headers, or the error; null until the response is known
   head jsonb,
-  -- null for an error, and for a response that is too large to be stored
+  -- null for errors and for responses that are too large
   body bytea,
   is_valid boolean not null default false,
   constraint kept_answers_pkey primary key (account_id, key_id, idempotency_key)
@@ -388,15 +383,15 @@ create table stored_responses (
 create index stored_responses_by_expiry on stored_responses (expires_at);
 create unique index stored_responses_by_claim on stored_responses (account_id, claim_id);
 
--- What a later call may refer to: state at a provider, and the provider that made it. Keys are hashes. Rows are dropped when they
--- are older than any provider keeps its own.
+-- State at providers that later calls may refer to, with the provider that created it. Keys are hashes. Rows are deleted after every
+-- provider's own retention.
 create table continuation_keys (
   account_id text not null,
   key text not null,
   model text not null,
   provider text not null,
   made_at timestamptz not null,
-  -- the size of a response: what a call that continues it reads; null: not known
+  -- size of a response, which a call that continues it reads; null: unknown
   total_tokens bigint,
   constraint affinities_pkey primary key (account_id, key)
 );
@@ -405,8 +400,8 @@ create index continuation_keys_by_age on continuation_keys (made_at);
 
 -- home: directory
 
--- What takes no new calls until it is resumed: a provider, a model at a provider, or one route. The empty text stands for all:
--- it is part of the key, and no model has that name.
+-- Providers, models at providers, and routes that get no new calls. Empty text means all: it is part of the key, and no model has this
+-- name.
 create table route_drains (
   provider text not null,
   model text not null,
@@ -419,25 +414,24 @@ create table route_drains (
 
 -- home: partition
 
--- Sums of usage by day: made in the background from call records, each of which is counted once
--- (docs/decisions/0033-usage-rollups.md).
+-- Daily usage sums, computed in the background from call records, each counted once (docs/decisions/0033-usage-rollups.md).
 
--- What is not in the sums yet: a row for the calls of a batch, written with their records, or for a refund. A row is deleted by
--- the transaction that adds it to the sums.
+-- Records not yet in the sums: a row per batch of calls, written with their records, or per refund. The transaction that adds it to the
+-- sums deletes the row.
 create table usage_queue (
   queued_at timestamptz not null default now(),
   account_ids text[] not null,
   call_ids text[] not null,
   started_ats timestamptz[] not null,
-  -- of a refund of the one call that the row names; null: the calls themselves
+  -- a refund of the single call in the row; null: the calls themselves
   entry_no bigint
 );
--- Compressing them would cost the ends of calls more than it saves.
+-- Compression would cost settlements more than it saves.
 alter table usage_queue alter column account_ids set storage external;
 alter table usage_queue alter column call_ids set storage external;
 alter table usage_queue alter column started_ats set storage external;
 
--- A record of an unresolved call that becomes final, by whichever statement, is queued with that.
+-- Queues a record of an unresolved call when any statement makes it final.
 create function queue_resolved_call() returns trigger language plpgsql as $body$
 begin
   new.is_queued := true;
@@ -461,7 +455,7 @@ $body$;
 create trigger ledger_refunds_are_queued after insert on ledger_entries for each row
   when (new.kind = 'refund' and new.call_id is not null) execute function queue_refund();
 
--- Which records that were not queued are in the sums: those up to this id.
+-- The last unqueued record that is included in the sums.
 create table usage_backfill (
   is_only boolean primary key default true check (is_only),
   last_call_id text not null default '',
@@ -469,7 +463,7 @@ create table usage_backfill (
 );
 insert into usage_backfill default values;
 
--- Final calls and refunds of an account in a day of the billing time zone.
+-- Final calls and refunds of an account per day of the billing time zone.
 create table usage_rollups (
   account_id text not null,
   day date not null,
@@ -482,7 +476,7 @@ create table usage_rollups (
   charge_nano bigint not null,
   refund_nano bigint not null,
   cost_nano bigint not null,
-  -- calls with usage whose cost is not known
+  -- calls with usage and unknown cost
   uncosted_calls bigint not null,
   images bigint not null,
   input_tokens bigint not null,
@@ -505,23 +499,23 @@ create table usage_rollups (
   primary key (account_id, day, key_id, model, provider, status, context)
 ) with (fillfactor = 80);
 
--- The same sums over all accounts, so that questions about all of them read few rows.
+-- The same sums over all accounts, so that queries over all accounts read few rows.
 create table usage_totals (like usage_rollups including constraints) with (fillfactor = 50);
 alter table usage_totals drop column account_id, drop column key_id;
 alter table usage_totals add primary key (day, model, provider, status, context);
 
 -- home: directory
 
--- People who sign in, what they may do, and the links by which they get in.
+-- Users, their rights, and links for signing in.
 
 create table users (
   id text primary key,
-  -- not proven to be the person's: whoever made the user has said so
+  -- as entered by the creator of the user; not verified
   email text,
   name text not null,
-  -- the e-mail address, or the name where there is none, in the form in which two are the same
+  -- e-mail address, or name without one, in normalized form
   sign_in_name text not null,
-  -- argon2id in PHC form; null: there is none yet
+  -- argon2id in PHC format; null: none
   password_hash text,
   operator_role text check (operator_role in ('operator', 'auditor')),
   status text not null check (status in ('active', 'suspended')),
@@ -540,13 +534,13 @@ create table memberships (
 );
 create index memberships_by_account on memberships (account_id, user_id);
 
--- The token is in the person's browser only.
+-- The token exists only in the browser.
 create table sessions (
   id text primary key,
   user_id text not null references users (id) on delete cascade,
   token_hash bytea not null,
   created_at timestamptz not null,
-  -- at most a minute behind
+  -- accurate to a minute
   last_seen_at timestamptz not null,
   expires_at timestamptz not null,
   client_address text,
@@ -556,7 +550,7 @@ create unique index sessions_by_token on sessions (token_hash);
 create index sessions_by_user on sessions (user_id, id);
 create index sessions_by_end on sessions (expires_at);
 
--- Links that work once. Those of a user set its password; an invitation makes a user, or a member of one.
+-- One-time links. Links of a user set its password; an invitation creates a user or adds a member.
 create table user_links (
   id text primary key,
   token_hash bytea not null,
@@ -569,7 +563,7 @@ create table user_links (
   created_at timestamptz not null,
   expires_at timestamptz not null,
   used_at timestamptz,
-  -- the person who has made the link, which works for as long as that person may make it; null: no person has
+  -- the creator; the link is valid only while this user may create it; null: not created by a user
   created_by_user_id text,
   check ((kind = 'invitation') = (user_id is null)),
   check ((kind = 'invitation') = (account_id is not null and role is not null))
@@ -579,7 +573,7 @@ create index user_links_by_user on user_links (user_id) where user_id is not nul
 create index user_links_by_account on user_links (account_id, id) where account_id is not null;
 create index user_links_by_end on user_links (expires_at);
 
--- Who people are at OpenID providers, and the sign-ins there that are under way.
+-- Identities at OpenID providers, and pending sign-ins there.
 create table user_identities (
   id text primary key,
   issuer text not null,
@@ -591,13 +585,12 @@ create table user_identities (
 );
 create index user_identities_by_user on user_identities (user_id, id);
 
--- The browser has the secret in a cookie. A row is deleted by the first use.
+-- The browser has the secret in a cookie. The first use deletes the row.
 create table oidc_flows (
   handle_hash bytea primary key,
   provider text not null,
-  -- the one-time link that is used by it
   link_token_hash bytea,
-  -- the person who has signed in, and adds this way to sign in
+  -- the signed-in user who adds this identity
   attach_to_user_id text references users (id) on delete cascade,
   return_to text not null,
   expires_at timestamptz not null
@@ -605,43 +598,42 @@ create table oidc_flows (
 create index oidc_flows_by_end on oidc_flows (expires_at);
 create index oidc_flows_by_user on oidc_flows (attach_to_user_id) where attach_to_user_id is not null;
 
--- Named tokens of the admin API, for programs and people, beside the token of the environment.
+-- Named tokens of the admin API, in addition to the token of the environment.
 create table admin_tokens (
   id text primary key,
   name text not null,
   role text not null check (role in ('operator', 'auditor')),
-  -- the SHA-256 of the text, which is stored nowhere
+  -- SHA-256; the text is not stored
   token_hash bytea not null,
-  -- what lists show of the text
   prefix text not null,
   created_at timestamptz not null,
-  -- what whoever made it was called then
+  -- name of the creator at that time
   created_by text not null,
-  -- null: it never expires
+  -- null: never
   expires_at timestamptz,
   revoked_at timestamptz,
-  -- written behind requests, at most once a minute
+  -- updated at most once a minute
   last_used_at timestamptz
 );
 create unique index admin_tokens_by_hash on admin_tokens (token_hash);
 create unique index admin_tokens_by_name on admin_tokens (name) where revoked_at is null;
 
--- The change log: who has changed what, from where, and when. Rows are written before a change is made and once more when it has
--- ended; nothing else changes them, and after their time they are deleted.
+-- The audit log: who changed what, from where and when. A row is written before the change and updated once with its outcome; later it is
+-- deleted.
 create table changes (
   -- ids sort by time, so the oldest come first
   id text primary key,
   begun_at timestamptz not null,
   ended_at timestamptz,
-  -- begun: nothing more is known
+  -- begun: the outcome is unknown
   outcome text not null check (outcome in ('begun', 'done', 'failed')),
   actor_kind text not null,
   actor_id text,
   actor_name text not null,
   session_id text,
-  -- who the operating system says is at the command line
+  -- the operating system's user name at the command line
   local_user text,
-  -- null: there was no request
+  -- null: no request
   method text,
   path text,
   action text not null,
@@ -660,14 +652,13 @@ create index changes_by_action on changes (action, id);
 create index changes_by_subject on changes (subject_id, id) where subject_id is not null;
 create index changes_by_account on changes (account_id, id) where account_id is not null;
 
--- Requests that were refused.
 create table refusals (
-  -- the request id, or an id like it for a count; ids sort by time, so the oldest come first
+  -- the request id, or a similar id for a count; ids sort by time, so the oldest come first
   id text primary key,
   at timestamptz not null,
-  -- how many refusals of that minute, account and code the row stands for
+  -- number of refusals in that minute with this account and code
   count bigint not null check (count > 0),
-  -- null: it is not known whose key it was
+  -- null: unknown
   account_id text,
   key_id text,
   client_request_id text,
@@ -684,15 +675,15 @@ create table refusals (
 create index refusals_by_account on refusals (account_id, id) where account_id is not null;
 create index refusals_by_code on refusals (code, id);
 create index refusals_by_client_request on refusals (client_request_id) where client_request_id is not null;
--- Those of the keys of one person, who sees no others.
+-- For a member, who sees only the refusals of their own keys.
 create index refusals_by_key on refusals (key_id, id) where key_id is not null;
 
 -- home: partition
 
--- What accounts and operators are told of, and who was told (docs/decisions/0040-notices.md).
+-- Notices and their deliveries (docs/decisions/0040-notices.md).
 
--- Accounts whose money or plan has changed: written in the background by the job that sums usage, and with every entry that is no
--- charge. A row is deleted by the transaction that looks at its accounts. Short, read from its start, without an index.
+-- Accounts with a changed balance or plan, queued by the job that sums usage and by every entry other than a charge. The transaction that
+-- checks the accounts deletes the row. A short table, read from its start without an index.
 create table account_changes (
   account_ids text[] not null
 );
@@ -708,12 +699,11 @@ $body$;
 create trigger ledger_changes_are_queued after insert on ledger_entries for each row
   when (new.kind <> 'charge') execute function queue_account_change();
 
--- What was said of an account and is still so: a balance that is low, the share of a plan's quota that is used. Without a row
--- nothing was said.
+-- Notified levels that still apply: a low balance, the used percentage of a plan's quota. Without a row nothing was notified.
 create table notice_states (
   account_id text not null,
   subject text not null,
-  -- the period that the level is of; empty where there are none
+  -- the period of the level; empty: none
   occurrence text not null,
   level bigint not null,
   primary key (account_id, subject)
@@ -721,21 +711,21 @@ create table notice_states (
 
 -- home: directory
 
--- Where signed notices are sent to.
+-- Receivers of signed notices.
 create table webhook_endpoints (
   id text primary key,
-  -- null: of the operators, for all accounts
+  -- null: belongs to the operators and gets notices of all accounts
   account_id text references accounts (id),
   url text not null,
-  -- signs, so it is stored as it is
+  -- needed for signing, so it is not hashed
   secret text not null,
   -- null: all
   events text[],
   status text not null check (status in ('active', 'disabled')),
   status_reason text,
-  -- since when each attempt has failed; null: the last one succeeded, or there was none
+  -- since when all attempts have failed; null: the last one succeeded, or there was none
   failing_since timestamptz,
-  -- of the request that made it: its repeat makes no other one
+  -- makes the creation repeatable
   idempotency_key text,
   created_at timestamptz not null
 );
@@ -746,11 +736,11 @@ create index webhook_endpoints_by_account on webhook_endpoints (account_id, id);
 create table notices (
   id text primary key,
   kind text not null,
-  -- null: of the operators alone
+  -- null: for operators only
   account_id text,
-  -- what it is about, within its kind
+  -- the affected object, unique within the kind
   subject text not null,
-  -- the occurrence: there is one notice of each
+  -- identifies the occurrence; at most one notice each
   dedupe_key text not null,
   data jsonb not null,
   at timestamptz not null
@@ -758,7 +748,7 @@ create table notices (
 create unique index notices_by_dedupe_key on notices (dedupe_key);
 create index notices_by_subject on notices (kind, subject, at);
 
--- A notice for a receiver: the id of an endpoint, or mail: and an address.
+-- Receivers are ids of endpoints, or `mail:` and an address.
 create table notice_deliveries (
   notice_id text not null,
   receiver text not null,
@@ -773,62 +763,60 @@ create table notice_deliveries (
 create index notice_deliveries_due on notice_deliveries (receiver, next_attempt_at) where status = 'pending';
 create index notice_deliveries_by_receiver on notice_deliveries (receiver, notice_id);
 
--- A receiver for which something is pending: one node at a time sends to it, one notice after the other.
+-- Receivers with pending deliveries. One node at a time sends to a receiver, one notice after the other.
 create table notice_receivers (
   receiver text primary key,
   channel text not null,
   next_at timestamptz not null,
-  -- attempts in a row that failed
+  -- consecutive failed attempts
   failures bigint not null default 0,
   lease_id text,
   leased_until timestamptz
 ) with (fillfactor = 70);
 create index notice_receivers_due on notice_receivers (channel, next_at);
 
--- Up to where keys that expire were looked for, by the days that were left.
+-- Progress of the scans for expiring keys, by remaining days.
 create table key_expiry_progress (
   days_left bigint primary key,
   expires_at timestamptz not null,
   key_id text not null
 );
 
--- What was sent lately to an address, for an account, to the endpoints of an account: until when the debt of each is repaid. One row
--- a subject, which is deleted when it owes nothing any more.
+-- When the send debts of an address, an account, or an account's endpoints are repaid. Repaid rows are deleted.
 create table send_rates (
   subject text primary key,
   repaid_at timestamptz not null
 );
 create index send_rates_by_repaid_at on send_rates (repaid_at);
 
--- Codes that operators give out and members of accounts redeem, each once: a value in yuan, or a period of a plan.
+-- Codes that accounts redeem once, for an amount or for a period of a plan.
 
 create table voucher_batches (
   id text primary key,
   name text not null,
-  -- what each voucher adds to a balance; null: it grants a plan
+  -- the amount of each voucher; null: it grants a plan
   amount_nano bigint check (amount_nano > 0),
   plan_id text,
   voucher_count bigint not null check (voucher_count > 0),
-  -- null: they never expire
+  -- null: never
   expires_at timestamptz,
   created_at timestamptz not null,
-  -- what whoever made it was called then
+  -- name of the creator at that time
   created_by text not null,
-  -- vouchers that were redeemed before stay so
+  -- vouchers redeemed before remain redeemed
   canceled_at timestamptz,
-  -- null: the creation had none
   idempotency_key text,
   check ((amount_nano is null) <> (plan_id is null))
 );
 create unique index voucher_batches_by_key on voucher_batches (idempotency_key) where idempotency_key is not null;
 
--- Never changed: what became of a voucher is a row of voucher_redemptions, which belongs to the account, so that an export has
--- it where it has the entry. No reference to the batch, because an export reads the two at different times.
+-- Never changed. Redemptions are separate rows that belong to accounts, so that an export contains them together with their entries. No
+-- foreign key to the batch, because an export reads the two at different times.
 create table vouchers (
-  -- the SHA-256 of the code, which is stored nowhere
+  -- SHA-256; the code is not stored
   code_hash bytea primary key,
   batch_id text not null,
-  -- what support sees of the code
+  -- shown to support
   code_end text not null
 );
 
@@ -839,9 +827,9 @@ create table voucher_redemptions (
   code_end text not null,
   account_id text not null references accounts (id),
   redeemed_at timestamptz not null,
-  -- what whoever did it was called then
+  -- name of the actor at that time
   redeemed_by text not null,
-  -- the ledger entry of a value, the subscription of a plan
+  -- the ledger entry of an amount, or the subscription of a plan
   entry_no bigint,
   subscription_id text,
   check ((entry_no is null) <> (subscription_id is null))
@@ -849,18 +837,18 @@ create table voucher_redemptions (
 create index voucher_redemptions_by_account on voucher_redemptions (account_id, code_hash);
 create unique index voucher_redemptions_by_batch on voucher_redemptions (batch_id, id);
 
--- Processes that share the database. Only the database's clock says who was heard when: the calls of a node that is not heard any
--- more are taken over by another one, and recorded as calls that nobody knows the end of.
+-- Processes that share the database. Heartbeats use the database's clock. Another node takes over the calls of a node without heartbeats
+-- and records them as unresolved.
 create table nodes (
   id text primary key,
   started_at timestamptz not null,
   seen_at timestamptz not null
 ) with (fillfactor = 50);
 
--- Tells this database from others: what a node keeps on its own disk for it must never get into another one.
+-- Distinguishes databases: what a node stores on its own disk for one must never be applied to another.
 create table database_identity (
   id text primary key,
-  -- whether the demo made this database, whose balances nobody has paid; null: no gateway has served it
+  -- whether this is the demo's database, whose balances nobody has paid for; null: no gateway has used it
   is_demo boolean
 );
 

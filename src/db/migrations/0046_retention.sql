@@ -1,10 +1,8 @@
--- Call records whose time is over are dropped by the month, and what is needed of them later is written down
--- (docs/decisions/0059-retention.md).
+-- Drops call records of whole months and keeps summaries of what is needed later (docs/decisions/0059-retention.md).
 
 -- home: partition
 
--- The first day of the month, in UTC, in which the id of a call was made: its ten characters behind `call_` are milliseconds in
--- Crockford's base 32.
+-- The first day of the UTC month in which a call id was created: its ten characters after `call_` are milliseconds in Crockford's base 32.
 create function month_of_call(id text) returns date language sql immutable parallel safe as $body$
   select date_trunc('month', to_timestamp((
     ((strpos('0123456789abcdefghjkmnpqrstvwxyz', substr(id, 6, 1)) - 1)::bigint << 45)
@@ -20,42 +18,40 @@ create function month_of_call(id text) returns date language sql immutable paral
   ) / 1000::double precision) at time zone 'UTC')::date
 $body$;
 
--- Months of admission whose call records were dropped, or are being summed up for that.
+-- Months of admission whose call records were dropped, or are being summarized for it.
 create table dropped_months (
-  -- its first day, in UTC
   month date primary key,
-  -- When records of it were dropped last; null: none was yet, and the rows below that it has are not valid.
+  -- when records were last dropped; null: not yet, and the summaries are not valid
   dropped_at timestamptz,
-  -- transactions that have dropped records of it
+  -- number of transactions that dropped records
   drops bigint not null default 0,
-  -- the node that sums its records up, and when it was heard last
+  -- the node that summarizes the records, and its last heartbeat
   run_id text,
   seen_at timestamptz,
-  -- up to where they are summed up, and which of those may still change
+  -- progress of the summary, and records up to there that may still change
   last_account_id text not null default '',
   last_call_id text not null default '',
   is_summed boolean not null default false,
-  -- whether what is written down is to be deleted, and the month begun anew
+  -- whether to delete the summaries and start again
   is_void boolean not null default false,
   unresolved text[] not null default '{}'
 );
 
--- What the records said that were dropped with a month, in the transaction that has dropped it. Rows are written before, in slices,
--- and are valid from that transaction on.
+-- Summaries of dropped records. They are written in batches before the drop and become valid with its transaction.
 
 create table dropped_calls (
   account_id text not null,
   dropped_in date not null,
-  -- That of their ids, which is all that a ledger entry has. A call at the turn of a month may have started in another one.
+  -- The month of the ids, which is all that a ledger entry has. A call at the turn of a month may have started in another one.
   month date not null,
   calls bigint not null,
-  -- those that have a charge, and its sum
+  -- number and sum of charges
   charged_calls bigint not null,
   charge_nano bigint not null,
   primary key (account_id, dropped_in, month)
 );
 
--- What counters still count of them: of a subscription, or of a limited key.
+-- What counters of subscriptions and limited keys still include of them.
 create table dropped_uses (
   account_id text not null,
   dropped_in date not null,
@@ -67,13 +63,13 @@ create table dropped_uses (
   primary key (account_id, dropped_in, owner_id, counter, place)
 );
 
--- What the sums of usage have of them, so that an import has it too.
+-- Their part of the usage sums, so that an import has it too.
 create table dropped_usage (like usage_rollups including constraints);
 alter table dropped_usage add dropped_in date not null;
 alter table dropped_usage add primary key (account_id, dropped_in, day, key_id, model, provider, status, context);
 
--- Whether records of the month of an instant were dropped, or are being. A function, because each end of a call has it in its statement
--- and few ends reach it: the table is not opened for the others.
+-- Whether records of an instant's month were dropped or are being dropped. A function, because every settlement contains it but few
+-- evaluate it, and the table is opened only then.
 create function is_of_dropped_month(at timestamptz) returns boolean language plpgsql stable as $body$
 begin
   return exists (select from dropped_months d where d.month = date_trunc('month', at at time zone 'UTC')::date);

@@ -1,5 +1,5 @@
--- No foreign key goes from a partition to the directory (docs/decisions/0060-homes-of-tables.md): they may be in different databases.
--- What these five said holds by what makes the rows. Databases that were made before this step was have them.
+-- Drops the foreign keys from partitions to the directory, which may be in different databases (docs/decisions/0060-homes-of-tables.md).
+-- The code that writes the rows ensures the same. Only databases older than this migration have them.
 
 -- home: partition
 

@@ -1,8 +1,8 @@
--- An account and a redemption are made in steps, each a transaction of one home (docs/decisions/0061-accounts-and-redemptions.md).
+-- Accounts and redemptions are created in phases, each a transaction of one home (docs/decisions/0061-accounts-and-redemptions.md).
 
 -- home: directory
 
--- Accounts that are under way: they become rows of accounts when their balance is there, and are nowhere else until then.
+-- Pending accounts. They become rows of accounts once their balance exists, and appear nowhere else before.
 create table new_accounts (
   id text primary key,
   name text not null,
@@ -12,24 +12,24 @@ create table new_accounts (
   -- the first top-up; 0: none
   opening_nano bigint not null,
   created_at timestamptz not null,
-  -- by the clock of this database; an import sets it anew
+  -- by this database's clock; an import resets it
   under_way_since timestamptz not null default clock_timestamp()
 );
 
--- A redemption that is under way has the code, and nothing shows it; null: it is whole.
+-- pending since; a pending redemption occupies the code and is not shown; null: complete
 alter table voucher_redemptions add column under_way_since timestamptz;
--- While it is under way, the subscription is the one that a plan begins if there is none to renew.
+-- for a pending redemption: the subscription that a plan creates if there is none to renew
 alter table voucher_redemptions drop constraint voucher_redemptions_check;
 alter table voucher_redemptions add constraint voucher_redemptions_check
   check (case when under_way_since is null then (entry_no is null) <> (subscription_id is null) else entry_no is null end);
--- Lists and counts have whole ones only.
+-- For lists and counts of complete redemptions.
 drop index voucher_redemptions_by_batch;
 create unique index voucher_redemptions_by_batch on voucher_redemptions (batch_id, id) where under_way_since is null;
 create index voucher_redemptions_under_way on voucher_redemptions (id) where under_way_since is not null;
 
 -- home: partition
 
--- Redemptions to which an account was refused what they give. Whoever is late to give it finds that it is decided.
+-- Redemptions whose value an account was refused, so that a late grant finds the decision.
 create table refused_redemptions (
   account_id text not null,
   redemption_id text not null,

@@ -1,15 +1,15 @@
--- What concerns both homes is done in steps, each a transaction of one of them (docs/decisions/0062-keys-and-notices.md). A step
--- that is left undone is found by what stands here.
+-- Changes of both homes are made in phases, each a transaction of one home (docs/decisions/0062-keys-and-notices.md). These tables record
+-- incomplete ones.
 
 -- home: directory
 
--- Keys that are not there, yet or any more, of which the partition of their account may have limits and uses.
+-- Keys that do not exist yet or any more, for which the partition of their account may have limits and uses.
 create table loose_keys (
   account_id text not null references accounts (id),
   key_id text not null,
-  -- whether it is being made: it may become a key
+  -- whether the key is being created
   is_begun boolean not null,
-  -- whose limits it takes over; null: of none
+  -- the key whose limits it takes over; null: none
   replaced_id text,
   since timestamptz not null,
   primary key (account_id, key_id)
@@ -18,10 +18,10 @@ create index loose_keys_by_time on loose_keys (since, key_id);
 
 -- home: partition
 
--- Notices that are due, until the directory has them: written with what has been said of the account from then on.
+-- Due notices until the directory has them, written together with the notified levels.
 create table due_notices (
   account_id text not null,
-  -- names the occurrence
+  -- identifies the occurrence
   dedupe_key text not null,
   kind text not null,
   subject text not null,
@@ -33,6 +33,6 @@ create index due_notices_by_time on due_notices (due_at, dedupe_key);
 
 -- home: directory
 
--- When a threshold of its own was set for an account that has not been looked at since; null: it has been.
+-- when an account's own threshold was set, until the account was checked; null: checked
 alter table accounts add column low_balance_set_at timestamptz;
 create index accounts_by_new_threshold on accounts (low_balance_set_at, id) where low_balance_set_at is not null;

@@ -1,5 +1,5 @@
--- How fast routes respond and how often they fail, by the hour in which calls ended: made in the background from call records, with those
--- attempts that another route replaced (docs/operations/latency.md). Kept for retention.latency.
+-- Latency and errors of routes by the hour in which calls ended, computed in the background from call records, including attempts replaced
+-- by another route (docs/operations/latency.md). Kept for retention.latency.
 
 -- home: partition
 
@@ -9,13 +9,13 @@ create table route_hours (
   provider text not null,
   provider_model text not null,
   attempts bigint not null,
-  -- of them those that failed, and those in which the provider refused the request itself
+  -- failed attempts, and those in which the provider refused the request itself
   errors bigint not null,
   refused bigint not null,
-  -- attempts by how long they took, and by when the first byte came: the limits are in src/accounting/usage/latency-buckets.ts
+  -- histograms of duration and of time to the first byte; their limits are in src/accounting/usage/latency-buckets.ts
   durations bigint[] not null,
   first_bytes bigint[] not null,
-  -- of streams that were whole: output tokens, and the milliseconds from the first byte to the end
+  -- for complete streams: output tokens, and milliseconds from the first byte to the end
   output_tokens bigint not null,
   generation_ms bigint not null,
   primary key (hour, model, provider, provider_model)

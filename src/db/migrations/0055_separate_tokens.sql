@@ -1,5 +1,5 @@
--- Tokens that a provider counts outside of its totals: what a research cites, and its reasoning (docs/charges.md). Records have them in
--- calls.other_units; sums have a column for each unit.
+-- Tokens that a provider counts in addition to its totals: citations and reasoning of research models (docs/charges.md). Records have them
+-- in calls.other_units; sums have a column for each unit.
 
 -- home: partition
 

@@ -1,11 +1,11 @@
--- exclusive: nodes of the version before make accounts, keys, notices and partitions in several transactions.
--- What changes the directory and a partition is one transaction (docs/decisions/0061-accounts-and-redemptions.md,
--- docs/decisions/0062-keys-and-notices.md), and so is a new partition (docs/decisions/0063-partitions-are-schemas.md). What is pending is completed
--- here, or taken back if nobody was told that it succeeded. Partitions may not have this step yet.
+-- exclusive: nodes of the previous version create accounts, keys, notices and partitions in several transactions.
+-- Changes of the directory and a partition now use one transaction (docs/decisions/0061-accounts-and-redemptions.md,
+-- docs/decisions/0062-keys-and-notices.md, docs/decisions/0063-partitions-are-schemas.md). This migration completes what is pending, or
+-- takes it back if nobody was told that it succeeded. Partitions may not have this migration yet.
 
 -- home: directory
 
--- A pending account that has its balance becomes whole. Of the others nobody was told: a repeat of the request makes the account anew.
+-- A pending account with a balance becomes complete. Others are deleted: a repeat of the request creates the account again.
 do $finish$
 declare
   place record;
@@ -15,7 +15,7 @@ begin
     select p.number, coalesce(p.schema, current_schema()) as schema from partitions p
     where exists (select from new_accounts n where n.partition_no = p.number)
   loop
-    -- By itself: Citus joins no tables of the coordinator with those of a worker.
+    -- A separate query, because Citus joins no tables of the coordinator with those of a worker.
     execute format('select array_agg(account_id) from %I.balances where account_id = any ($1)', place.schema)
     into ids using array(select id from new_accounts where partition_no = place.number);
     insert into accounts (id, name, email, verified, status, created_at, updated_at, partition_no)
@@ -28,7 +28,7 @@ delete from account_requests r using new_accounts n
 where n.id = r.account_id and not exists (select from accounts a where a.id = r.account_id);
 drop table new_accounts;
 
--- The comment of a schema says that it is the partition's. Its tables were made with it.
+-- A schema's comment identifies it as the partition's. Its tables were created with it.
 do $refuse$ declare half text := (
   select string_agg(number::text, ', ') from partitions
   where state = 'making' and obj_description(to_regnamespace(schema), 'pg_namespace') is distinct from
@@ -41,8 +41,8 @@ begin
 end $refuse$;
 alter table partitions drop column state;
 
--- A pending redemption that has given is completed with what it gave. Another one is deleted: nobody was told that it succeeded, and the code
--- can be redeemed. Its partition may not have this step yet.
+-- A pending redemption that has granted its value is completed. Others are deleted, so that the code can be redeemed: nobody was told that
+-- they succeeded. Their partitions may not have this migration yet.
 do $$
 declare
   pending record;
@@ -76,7 +76,7 @@ alter table voucher_redemptions drop column under_way_since;
 alter table voucher_redemptions add constraint voucher_redemptions_check check ((entry_no is null) <> (subscription_id is null));
 create unique index voucher_redemptions_by_batch on voucher_redemptions (batch_id, id);
 
--- Nobody has a loose key: it was not made to the end, or it is forgotten. What its partition has of it goes.
+-- An orphaned key was not created completely, or was deleted. Its rows in the partition are deleted.
 do $$
 declare
   loose record;
@@ -104,7 +104,7 @@ declare
   marked text[];
 begin
   for place in select number, coalesce(schema, current_schema()) as schema from partitions order by number loop
-    -- A partition that was not completed has no tables and no accounts.
+    -- An incomplete partition has no tables and no accounts.
     continue when to_regclass(format('%I.due_notices', place.schema)) is null;
     for due in execute format('select account_id, dedupe_key, kind, subject from %I.due_notices', place.schema) loop
       continue when exists (select from notices n where n.dedupe_key = due.dedupe_key);
@@ -120,7 +120,6 @@ begin
 end
 $body$;
 
--- Its index goes with it.
 alter table accounts drop column low_balance_set_at;
 
 -- home: partition

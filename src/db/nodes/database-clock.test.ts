@@ -10,7 +10,7 @@ function setScene() {
   const note = (level: string) => (_details: object, message: string) => void said.push(`${level}: ${message}`);
   const logger = { ...silentLogger, warn: note('warn'), info: note('info') };
   const databaseClock = createDatabaseClock({ nowMs: () => NOW_MS }, logger);
-  /** A reading by a node that is so far ahead, and asked and waited so long. */
+  /** A reading by a node whose clock is ahead by `aheadMs`, with a round trip of `waitedMs`. */
   const read = (aheadMs: number, waitedMs: number): number => {
     const databaseMs = NOW_MS - aheadMs;
     databaseClock.read({ databaseMs, askedMs: NOW_MS - waitedMs / 2, arrivedMs: NOW_MS + waitedMs / 2 });
@@ -19,8 +19,8 @@ function setScene() {
   return { databaseClock, read, said };
 }
 
-describe('the clock of the database', () => {
-  it('is that of the node until it was read', () => {
+describe('the database clock', () => {
+  it('equals the clock of the node until it was read', () => {
     const { databaseClock } = setScene();
     assert.deepEqual([databaseClock.nowMs(), databaseClock.aheadMs, databaseClock.warning], [NOW_MS, 0, null]);
   });
@@ -35,14 +35,14 @@ describe('the clock of the database', () => {
     [-5_000, 1_000, -4_500],
     [3_000, 60_000, 0],
   ] as const) {
-    it(`differs by ${certainMs} ms at least if a reading of ${waitedMs} ms says ${aheadMs} ms`, () => {
+    it(`differs by at least ${certainMs} ms if a reading of ${waitedMs} ms returns ${aheadMs} ms`, () => {
       const { databaseClock, read } = setScene();
       assert.equal(read(aheadMs, waitedMs), certainMs);
       assert.equal(databaseClock.nowMs(), NOW_MS - certainMs);
     });
   }
 
-  it('is reported if it differs by more than two seconds, once, and when it agrees again', () => {
+  it('is reported once if it differs by more than two seconds, and again when it agrees', () => {
     const { databaseClock, read, said } = setScene();
     read(2_000, 0);
     assert.deepEqual([databaseClock.warning, said], [null, []]);
@@ -52,13 +52,13 @@ describe('the clock of the database', () => {
     read(-7_260, 20);
     assert.equal(databaseClock.warning, 'The clock of this node is 7.3 s behind the clock of the database.');
     assert.equal(said.length, 1);
-    assert.match(said[0]!, /^warn: the clock of this node differs from the clock of the database/);
+    assert.match(said[0]!, /^warn: the clocks of this node and the database differ/);
     read(100, 0);
     assert.equal(databaseClock.warning, null);
     assert.match(said[1]!, /^info: .*agrees/);
   });
 
-  it('is another one in tests', () => {
+  it('can be replaced in tests', () => {
     const clock = { nowMs: () => NOW_MS };
     assert.equal(createDatabaseClock(clock, silentLogger, { nowMs: () => 5 }).nowMs(), 5);
   });

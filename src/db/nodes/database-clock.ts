@@ -1,28 +1,25 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** A reading of the database's clock, and when it was asked for and arrived by the clock of this node. */
+/** A reading of the database's clock, with the local times of the request and the response. */
 interface ClockReading {
   readonly databaseMs: number;
   readonly askedMs: number;
   readonly arrivedMs: number;
 }
 
-/**
- * The database's clock as far as this node knows it from its heartbeats: for what is shown and for how long to wait. Decisions
- * read the clock itself, in their transactions.
- */
+/** An estimate of the database's clock from heartbeats, for display and waiting times. Decisions read the clock itself. */
 export interface DatabaseClock extends Clock {
-  /** How far this node is ahead of it at least, in milliseconds; negative: behind. */
+  /** Minimum difference of this node's clock in milliseconds; negative: it is behind. */
   readonly aheadMs: number;
-  /** A sentence if the two differ by more than two seconds; else `null`. */
+  /** A warning if the clocks differ by more than two seconds; otherwise `null`. */
   readonly warning: string | null;
   read(reading: ClockReading): void;
 }
 
 const DIFFERENCE_MAX_MS = 2_000;
 
-/** `testClock`: for tests, in place of the database's clock. */
+/** `testClock`: replaces the database's clock in tests. */
 export function createDatabaseClock(clock: Clock, logger: Logger, testClock?: Clock): DatabaseClock {
   let aheadMs = 0;
   let isOff = false;
@@ -38,7 +35,7 @@ export function createDatabaseClock(clock: Clock, logger: Logger, testClock?: Cl
       return `The clock of this node is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of the database.`;
     },
     read({ databaseMs, askedMs, arrivedMs }) {
-      // It was read somewhere between the two: only what is beyond both is certain.
+      // The clock was read between request and response, so only the difference beyond that interval is certain.
       if (askedMs > databaseMs) aheadMs = askedMs - databaseMs;
       else aheadMs = Math.min(arrivedMs - databaseMs, 0);
       const wasOff = isOff;
@@ -51,5 +48,5 @@ export function createDatabaseClock(clock: Clock, logger: Logger, testClock?: Cl
 }
 
 const OFF =
-  'the clock of this node differs from the clock of the database; limits follow the database, but records and prices by the ' +
-  'time of day follow this node: synchronize its clock';
+  'the clocks of this node and the database differ; limits use the database’s clock, but records and time-of-day prices ' +
+  'use this node’s: synchronize its clock';

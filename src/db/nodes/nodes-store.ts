@@ -2,25 +2,21 @@ import { type Statement, toArray } from '../database.ts';
 import type { DirectoryQueryable } from '../home-lanes.ts';
 import { countColumn, orNull, type RowOf, selection } from '../table.ts';
 
-/** The SQL of heartbeats. The clocks of nodes do not matter: every instant is the database's. */
+/** Stores heartbeats. All instants are the database's, so nodes' clocks do not matter. */
 
 const HEARTBEATS = selection({
-  /** How long ago the last one was; `null` if the node has no row. */
+  /** Time since the last heartbeat; `null` if the node has no row. */
   sinceLastMs: orNull(
     countColumn(
       '(extract(epoch from n.seen_at - (select seen_at from nodes where id = $1::text)) * 1000)::bigint as since_last_ms',
     ),
   ),
-  /** The database's clock. */
   databaseMs: countColumn('(extract(epoch from n.seen_at) * 1000)::bigint as seen_at_ms'),
-  /** How many there are. A first heartbeat that has waited for one to be added counts it. */
+  /** Number of partitions. The first heartbeat waits for a partition being added and counts it. */
   partitions: countColumn('(select count(*) from partitions) as partitions'),
 });
 
-/**
- * The instant of the last heartbeat is read before this one replaces it: a node writes one at a time, and only its own row.
- * Plan: primary key.
- */
+/** Reads the last heartbeat before replacing it. Safe, because a node writes one heartbeat at a time and only its own row. */
 const beat: Statement = {
   name: 'nodes.beat',
   text: `insert into nodes as n (id, started_at, seen_at) values ($1::text, clock_timestamp(), clock_timestamp())
@@ -28,13 +24,12 @@ on conflict (id) do update set seen_at = excluded.seen_at
 returning ${HEARTBEATS.list}`,
 };
 
-/** Plan: primary key. */
 const leave: Statement = { name: 'nodes.leave', text: 'delete from nodes where id = $1::text' };
 
-/** Plan: the whole table, a row for each node that was killed lately. */
+/** Reads the whole table, which has a row for each node killed recently. */
 const forgetAll: Statement = { name: 'nodes.forget-all', text: 'delete from nodes' };
 
-/** As many rows as nodes were started and killed in the last hour: by sequence. */
+/** Reads the whole table: a row per node started and killed in the last hour. */
 const forget: Statement = {
   name: 'nodes.forget',
   text: `with gone as (
@@ -43,7 +38,7 @@ const forget: Statement = {
 delete from nodes n using gone where n.id = gone.id`,
 };
 
-/** Those of some nodes that had no heartbeat for `$2` milliseconds, or have no row. Plan: primary key. */
+/** Nodes among `$1` without a heartbeat for `$2` milliseconds, or without a row. */
 const selectDead: Statement = {
   name: 'nodes.select-dead',
   text: `select v.id from unnest($1::text[]) as v (id)
@@ -52,7 +47,7 @@ where not exists (
 )`,
 };
 
-/** Which of some nodes are dead: without a heartbeat for `deadAfterMs` by the database's clock. */
+/** The dead ones among some nodes: without a heartbeat for `deadAfterMs` by the database's clock. */
 export async function deadOf(
   database: DirectoryQueryable,
   nodeIds: readonly string[],
@@ -64,13 +59,12 @@ export async function deadOf(
 }
 
 export interface NodeStore {
-  /** Writes a heartbeat. */
   beat(nodeId: string): Promise<RowOf<typeof HEARTBEATS>>;
-  /** A node that leaves is dead from now on, until its next heartbeat. */
+  /** Marks a node as dead at once, until its next heartbeat. */
   leave(nodeId: string): Promise<void>;
-  /** Deletes all nodes, where none can live. */
+  /** Deletes all nodes; only for a database that no other node can use. */
   forgetAll(): Promise<void>;
-  /** Deletes nodes without a heartbeat for an hour. One that lives after all is back with its next heartbeat. */
+  /** Deletes nodes without a heartbeat for an hour. A node that is still alive returns with its next heartbeat. */
   forget(): Promise<void>;
 }
 

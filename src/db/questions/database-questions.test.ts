@@ -9,7 +9,6 @@ import { createQuestions, refusedFor } from './database-questions.ts';
 
 const turn = (): Promise<void> => new Promise(setImmediate);
 
-/** Questions to a database that responds when the test says so. */
 function setScene() {
   const timers = createTestTimers();
   const probes: { response: () => void; isAborted: () => boolean }[] = [];
@@ -47,7 +46,7 @@ function setScene() {
 }
 
 describe('questions of calls to the database', () => {
-  it('have two seconds from being asked, the wait for a batch included', async () => {
+  it('time out after two seconds, including the wait for a batch', async () => {
     const { timers, batches, batcher } = setScene();
     const first = batcher.submit('first');
     await turn();
@@ -63,7 +62,7 @@ describe('questions of calls to the database', () => {
     assert.equal(await Promise.race([third.catch(() => 'failed'), turn().then(() => 'waits')]), 'failed');
   });
 
-  it('fail at once while the database is known to be down, and are not asked', async () => {
+  it('fail at once while the database is known to be down, without being sent', async () => {
     const { batches, batcher, questions, fall } = setScene();
     await fall();
     await assert.rejects(batcher.submit('next'), NotBegunError);
@@ -74,14 +73,14 @@ describe('questions of calls to the database', () => {
     assert.equal(batches.length, 1);
   });
 
-  it('are asked for by one probe at a time, with a pause after each, until one is responded to', async () => {
+  it('are replaced by one probe at a time, with a pause after each, until one gets a response', async () => {
     const { timers, probes, batches, batcher, fall } = setScene();
     await fall();
     assert.equal(probes.length, 0);
     timers.advance(250);
     assert.equal(probes.length, 1);
     timers.advance(1_999);
-    assert.equal(probes.length, 1, 'the first one is still under way');
+    assert.equal(probes.length, 1, 'the first one is still pending');
     timers.advance(1);
     await turn();
     assert.ok(probes[0]!.isAborted());
@@ -95,10 +94,10 @@ describe('questions of calls to the database', () => {
     batches[1]!.response();
     assert.equal(await asked, 'next');
     timers.advance(60_000);
-    assert.equal(probes.length, 2, 'nothing is asked for any more');
+    assert.equal(probes.length, 2, 'no further probe');
   });
 
-  it('are asked for by one probe at a time also if they open and fail again while one is under way', async () => {
+  it('are replaced by one probe at a time, even if the state changes twice while one is pending', async () => {
     const { timers, questions, probes } = setScene();
     const until = (signal: AbortSignal) =>
       new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -118,14 +117,14 @@ describe('questions of calls to the database', () => {
     await lost[1];
     await turn();
     timers.advance(250);
-    assert.equal(probes.length, 1, 'the first one is still under way');
+    assert.equal(probes.length, 1, 'the first one is still pending');
     timers.advance(1_000);
     await turn();
     timers.advance(250);
     assert.equal(probes.length, 2);
   });
 
-  it('are not asked for any more once they have stopped, also if a probe was under way', async () => {
+  it('cause no probes after a stop, even if one was pending', async () => {
     const { timers, questions, probes, fall } = setScene();
     await fall();
     timers.advance(250);
@@ -137,7 +136,7 @@ describe('questions of calls to the database', () => {
     assert.equal(probes.length, 1);
   });
 
-  it('open again with any response that comes late', async () => {
+  it('resume with any late response', async () => {
     const { timers, questions, probes, batcher, batches, fall } = setScene();
     const response = Promise.withResolvers<string>();
     const other = questions.ask(() => response.promise);
@@ -153,7 +152,7 @@ describe('questions of calls to the database', () => {
     assert.equal(probes.length, 0);
   });
 
-  it('do not take the database for down if it refuses them, which takes no time', async () => {
+  it('do not consider the database down if it refuses them immediately', async () => {
     const { questions } = setScene();
     const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
     await assert.rejects(
@@ -163,7 +162,7 @@ describe('questions of calls to the database', () => {
     assert.equal(await questions.ask(() => Promise.resolve('asked')), 'asked');
   });
 
-  it('tell the client to try again if the database could not respond, and only there', () => {
+  it('tell the client to retry only if the database could not respond', () => {
     for (const code of ['ECONNREFUSED', 'ECONNRESET', '57P01', '53300', '08006', '55P03']) {
       const error = refusedFor(Object.assign(new Error('no'), { code }));
       assert.ok(error instanceof GatewayError && error.kind === 'databaseDown', code);

@@ -6,31 +6,26 @@ import { systemTimers, type Timers } from '../../lib/timers.ts';
 import { isUnavailable } from '../errors.ts';
 
 /**
- * What calls ask the database and wait for: each question has two seconds from being asked, its wait for a batch included.
+ * Database questions of calls. Each times out after two seconds, including its wait for a batch.
  *
- *     open ──a question runs out of time──▶ down: questions fail at once, one probe at a time asks ──a response──▶ open
+ *     open ──a question times out──▶ down: questions fail at once, one probe at a time is sent ──a response──▶ open
  *
- * A database that refuses connections needs no such state, because every question fails at once. One that says nothing would
- * make every call wait.
+ * A database that refuses connections needs no such state, because every question fails at once. A silent one would make every call wait.
  */
 export interface Questions {
-  /** For batchers of questions. */
   readonly limit: ItemLimit;
-  /** Wraps the work of a batcher of questions: it is not begun while the database is down, and shows whether it is. */
+  /** Wraps the work of a batcher. The work does not start while the database is down, and its result shows whether it is. */
   guard<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
-  /** As `guard`, for work whose time says nothing of the database: it may wait for a lock, or nobody waits for it. */
+  /** Like `guard`, for work whose duration says nothing about the database: it may wait for a lock, or nobody waits for it. */
   unlessDown<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
-  /** Asks a single question. */
   ask<Result>(question: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Ends the probes. */
   stop(): void;
-  /** Whether the last question ran out of time, so that further ones fail at once. */
+  /** Whether the last question timed out, so that further ones fail at once. */
   readonly isDown: boolean;
 }
 
 type Run<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<readonly Result[]>;
 
-/** For tests; what is absent is as in production. */
 export interface QuestionTiming {
   readonly questionMs?: number;
   readonly probePauseMs?: number;
@@ -41,7 +36,6 @@ const QUESTION_MS = 2_000;
 const PROBE_PAUSE_MS = 250;
 
 interface QuestionsOptions extends QuestionTiming {
-  /** Resolves when the database has responded. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   readonly logger: Logger;
 }
@@ -58,7 +52,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   function fell(error: unknown): void {
     if (isDown) return;
     isDown = true;
-    logger.warn({ err: error }, 'the database does not respond; calls fail at once until it does');
+    logger.warn({ err: error }, 'the database does not respond; calls fail immediately until it does');
     probeLater();
   }
 
@@ -69,12 +63,11 @@ export function createQuestions(options: QuestionsOptions): Questions {
     logger.info({}, 'the database responds again');
   }
 
-  /** If one is under way, the next one follows it. */
+  /** Schedules a probe unless one is pending; that one schedules the next. */
   function probeLater(): void {
     if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
   }
 
-  /** Asks something that may take as long as a question, and is then aborted. */
   async function inTime<Result>(ask: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const aborts = new AbortController();
     const cancel = timers.after(questionMs, () => aborts.abort(new LateError()));
@@ -136,11 +129,11 @@ export function createQuestions(options: QuestionsOptions): Questions {
   };
 }
 
-/** The error that a client gets for a question that failed: one to be tried again where the database could not respond. */
+/** The client's error for a failed question; it can be retried if the database could not respond. */
 export function refusedFor(error: unknown): unknown {
   const isDown = error instanceof NotBegunError || error instanceof LateError || isUnavailable(error);
   return isDown ? new GatewayError('databaseDown', { headers: RETRY_AFTER, cause: error }) : error;
 }
 
-/** A database that is down for a moment is up again soon, and one that is down for long is not asked by these calls. */
+/** Short outages end soon; during long ones, these calls do not reach the database. */
 const RETRY_AFTER = { 'retry-after': '2' };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Chat completions, embeddings and rerank (contract 4.1, 4.2): bodies as vendors document them, open for what they add. */
+/** Schemas of chat completions, embeddings and rerank (contract 4.1, 4.2) as documented by vendors; additional fields are allowed. */
 
 const model = z
   .string()
@@ -8,7 +8,6 @@ const model = z
   .meta({ description: 'The id of a model, or an alias.', examples: ['test-chat'] });
 const tokens = z.int().min(0);
 
-/** Counts of tokens by the names of the chat family. */
 const usage = z
   .looseObject({
     prompt_tokens: tokens.optional(),

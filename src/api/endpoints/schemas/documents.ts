@@ -19,14 +19,14 @@ import {
   responsesResponse,
 } from './responses.ts';
 
-/** What a call or an estimate takes and responds with, for its documentation. Nothing is checked by it but tests. */
+/** Documentation of a call or estimate; requests are not validated by these schemas, only tests use them. */
 export interface PostDocument {
   readonly summary: string;
   readonly tag: PublicTag;
   readonly request: z.ZodType;
   readonly requestType: 'application/json' | 'multipart/form-data';
   readonly response: z.ZodType;
-  /** The events of its stream; `null`: it has none. */
+  /** Description of the stream's events; `null`: no stream. */
   readonly events: string | null;
 }
 
@@ -35,7 +35,6 @@ type PublicTag = 'Chat' | 'Messages' | 'Responses' | 'Images' | 'Embeddings and 
 const json = 'application/json';
 const AS_PROVIDER = 'Events as the provider sends them; the last ones carry the usage.';
 
-/** Of every kind of call. */
 export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
   chat: {
     summary: 'Complete a chat',
@@ -86,7 +85,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     events: null,
   },
   'images.generate': {
-    summary: 'Make images from a prompt',
+    summary: 'Create images from a prompt',
     tag: 'Images',
     request: imageGenerationRequest,
     requestType: json,
@@ -94,7 +93,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     events: 'Events `image_generation.partial_image`, and at the end `image_generation.completed` or `error`.',
   },
   'images.edit': {
-    summary: 'Change images by a prompt',
+    summary: 'Edit images with a prompt',
     tag: 'Images',
     request: imageEditRequest,
     requestType: 'multipart/form-data',
@@ -103,7 +102,6 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
   },
 };
 
-/** Of every kind of estimate, by the wire format of its request. */
 export const estimateDocuments: Readonly<Record<'messages' | 'responses', PostDocument>> = {
   messages: {
     summary: 'Estimate the input tokens of a message',

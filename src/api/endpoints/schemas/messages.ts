@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Messages and their count of tokens (contract 4.1, 4.7): bodies as the vendor documents them, open for what it adds. */
+/** Schemas of messages and token counting (contract 4.1, 4.7) as documented by the vendor; additional fields are allowed. */
 
 const model = z.string().min(1).meta({ description: 'The id of a model, or an alias.' });
 const content = z.union([z.string(), z.array(z.looseObject({}))]);

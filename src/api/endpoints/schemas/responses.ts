@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Responses, their compaction and their count of tokens (contract 2.1, 4.3, 4.4), open for fields that are not declared. */
+/** Schemas of responses, compaction and token counting (contract 2.1, 4.3, 4.4); additional fields are allowed. */
 
 const model = z.string().min(1).meta({ description: 'The id of a model, or an alias.' });
 const tokens = z.int().min(0);
@@ -56,7 +56,7 @@ export const responsesResponse = z
 
 export const compactRequest = z
   .looseObject({
-    model: model.nullable().describe('null if previous_response_id or the encrypted context says which model it was.'),
+    model: model.nullable().describe('null if previous_response_id or the encrypted context determines the model.'),
     input: input.optional(),
     instructions: z.string().nullish(),
     previous_response_id: z.string().nullish(),
