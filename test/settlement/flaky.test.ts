@@ -14,18 +14,18 @@ import { until } from '../support/until.ts';
 import { countCharges, journalEmptied, success, successText, temporaryDataDir } from './outage.ts';
 
 /**
- * A database of which every statement may fail, before it is carried out or after: what clients were sent in the end
- * is what the database says when it is up again.
+ * A database in which every statement may fail, before or after it is carried out: what the clients were sent has to agree with the
+ * database once it works again.
  */
 
 const CALLS = 200;
-/** Calls are made until so many statements have failed: how many there are depends on how calls fall into batches. */
+/** Calls are made until so many statements have failed: how many there are depends on how calls are batched. */
 const FAILED_MIN = 20;
 const AT_ONCE = 12;
 const ACCOUNTS = 3;
 const FAILS_OF_HUNDRED = 15;
 
-/** A random source that is the same every time. */
+/** A reproducible source of random numbers. */
 function createRandomSource(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -119,7 +119,7 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
         const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
         const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
         let response = await send();
-        // As an SDK does; one that got a success does not ask again.
+        // Like an SDK; a client that got a success does not repeat the call.
         for (let tries = 0; isKeyed && response.headers['x-should-retry'] === 'true' && tries < 3; tries++) {
           response = await send();
         }
