@@ -9,7 +9,7 @@ import { locksAwaited } from '../support/locks.ts';
 import { partitionsOfFile, propertyRuns } from '../support/scope.ts';
 import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
 
-/** Repeats that race over two nodes: one call, one charge, one response. */
+/** Repeats that race on two nodes: one call, one charge, one response. */
 
 describe('claims of two nodes', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
@@ -45,13 +45,13 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
     { name: 'free', fingerprint: null },
     { name: 'left by a dead node, for another request', fingerprint: 'old' },
   ]) {
-    it(`a key that was ${name} and is claimed twice at once belongs to one; the other is not told that it was misused`, async () => {
+    it(`a key that was ${name} and is claimed twice at once goes to one; the other is not refused as another request`, async () => {
       const key = `twice-${fingerprint}`;
       const stores = [createStoredResponseStore(stored.database), createStoredResponseStore(far)];
       if (fingerprint !== null) await stores[0]!.claim([request(`${key}-0`, key, fingerprint)], termsAt(NOW_MS));
       const nowMs = NOW_MS + 60_000;
       let verdicts: Promise<ClaimVerdict[][]> | undefined;
-      // Both have taken their view of the table by the time that the first of them may write.
+      // Both have taken their snapshot of the table before the first of them may write.
       await stored.database.transaction(async (transaction) => {
         await transaction.query({ name: 'test.lock-kept', text: 'lock table stored_responses in share mode' });
         verdicts = Promise.all(
@@ -78,7 +78,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
   });
 
   for (const name of ['renew', 'free', 'forgetExpired'] as const) {
-    it(`${name} and a claim of the same keys do not wait for each other in a ring`, async () => {
+    it(`${name} and a claim of the same keys do not deadlock`, async () => {
       const [one, two] = [createStoredResponseStore(stored.database), createStoredResponseStore(far)];
       const [first, second, third] = ['a', 'b', 'c'].map((key) => request(`${name}-${key}`, `${name}-${key}`, 'same'));
       // They expire in this order, too.
@@ -91,7 +91,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
         forgetExpired: () => one.forgetExpired(NOW_MS + 40 * 86_400_000),
       };
       let both: Promise<unknown> | undefined;
-      // A transaction that uses its own order has locked the second row by now, waits for the third and then needs the first.
+      // A transaction in its own order has locked the second row by now, waits for the third and then needs the first.
       await stored.database.transaction(async (transaction) => {
         await transaction.query(
           { name: 'test.lock-key', text: 'select from stored_responses where idempotency_key = $1 for update' },
@@ -107,7 +107,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
     });
   }
 
-  it('however many repeats race, and whatever becomes of each, at most one is charged and all others get its bytes', async () => {
+  it('of any number of racing repeats with any outcomes, at most one is charged and all others get its response', async () => {
     const nodes = [createNode(stored.database), createNode(far)];
     const fates = fc.constantFrom<Fate>('succeeded', 'outcome unknown', 'refused', 'not settled');
     const repeats = fc.array(fc.record({ node: fc.nat(1), key: fc.nat(1), turns: fc.nat(3) }), {
@@ -119,7 +119,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
       fc.asyncProperty(repeats, fc.array(fates, { maxLength: 5 }), async (sent, fatesInOrder) => {
         scene++;
         const before = await countCharges();
-        /** By key: what the runs of it come to, in order; the last one that is needed succeeds. */
+        /** By key: the outcomes of its runs, in order; the last one that is needed succeeds. */
         const runs: { fate: Fate; isUnderWay: boolean }[][] = [[], []];
         const told: (Told & { key: number })[] = await Promise.all(
           sent.map(async ({ node, key, turns }) => {
