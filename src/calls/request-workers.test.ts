@@ -168,7 +168,7 @@ describe('counted tokens', () => {
     }
   });
 
-  it('leave the body unchanged, even if it is a slice of a shared buffer', async () => {
+  it('leave the body unchanged, even if it is a view of a shared buffer', async () => {
     const shared = Buffer.from(`####${JSON.stringify({ input: 'abc' })}####`);
     const body = shared.subarray(4, shared.length - 4);
     const before = Buffer.from(shared);

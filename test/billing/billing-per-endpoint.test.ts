@@ -564,7 +564,7 @@ const TOP_UP_YUAN = '100000000';
 const TOP_UP_NANO = 100_000_000_000_000_000n;
 
 /** A gateway whose provider responds to each call by its mark, and helpers of the tests. */
-class Desk {
+class Harness {
   g!: TestGateway;
   readonly #responses = new Map<string, Respond>();
   #calls = 0;
@@ -616,17 +616,17 @@ function assertFailed(response: ClientResponse, what: string): void {
 }
 
 describe(`the ledger`, { timeout: 300_000 }, () => {
-  const desk = new Desk();
-  before(() => desk.open());
-  after(() => desk.g?.stop());
+  const harness = new Harness();
+  before(() => harness.open());
+  after(() => harness.g?.stop());
 
   for (const kind of kinds) {
     test(`has usage times price for every ${kind.name}`, async () => {
-      const account = await desk.richAccount();
+      const account = await harness.richAccount();
       let balanceNano = TOP_UP_NANO;
       await fc.assert(
         fc.asyncProperty(kind.scenario, async ({ request, respond, costNano }) => {
-          const response = await desk.send(account, kind.path, request, respond);
+          const response = await harness.send(account, kind.path, request, respond);
           assert.equal(response.status, 200, response.text.slice(0, 500));
           // The charge is in the database before the response has ended.
           balanceNano -= costNano;
@@ -637,7 +637,7 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
             [response.headers['x-request-id'], 'succeeded', 200, kind.isStream, 'observed'],
           );
           assert.equal(record.chargeYuan, formatYuan(costNano));
-          const [entry] = await desk.ledger(account, 1);
+          const [entry] = await harness.ledger(account, 1);
           assert.deepEqual(
             [entry.kind, entry.callId, entry.amountYuan, entry.balanceAfterYuan],
             ['charge', record.id, costNano === 0n ? '0' : formatYuan(-costNano), formatYuan(balanceNano)],
@@ -650,16 +650,16 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
 
   for (const [number, kind] of kinds.entries()) {
     test(`has nothing for a ${kind.name} that the provider fails, refuses or reports no facts of`, async () => {
-      const account = await desk.richAccount();
+      const account = await harness.richAccount();
       const request = requestOf(kind);
       const otherForm = kind.isStream ? json(200, imagesResult(1)) : sse(chatStream(['Hello']));
       const all = [...refusalsOf(number), ...failures, ...kind.withoutFacts, otherForm];
-      const responses = await Promise.all(all.map((respond) => desk.send(account, kind.path, request, respond)));
+      const responses = await Promise.all(all.map((respond) => harness.send(account, kind.path, request, respond)));
       for (const [index, response] of responses.entries()) assertFailed(response, `failure ${index}`);
 
       assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
-      assert.equal((await desk.ledger(account)).length, 1);
-      const records = await desk.calls(account);
+      assert.equal((await harness.ledger(account)).length, 1);
+      const records = await harness.calls(account);
       assert.equal(records.length, all.length);
       for (const { status, httpStatus, chargeYuan, usage, requestId } of records) {
         const response = responses.find(({ headers }) => headers['x-request-id'] === requestId);
@@ -673,14 +673,14 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
   }
 
   test('has the estimate of a responses stream that ends without facts, marked as one', async () => {
-    const account = await desk.richAccount();
+    const account = await harness.richAccount();
     let body = '';
     const request = (mark: string): TypedBody => {
       const typed = responsesRequest(true)(mark);
       body = typed.body.toString();
       return typed;
     };
-    await desk.send(
+    await harness.send(
       account,
       '/v1/responses',
       request,
@@ -711,22 +711,22 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
     const mixture = fc.array(fc.oneof({ weight: 3, arbitrary: success }, failure), { minLength: 60, maxLength: 90 });
     await fc.assert(
       fc.asyncProperty(mixture, async (calls) => {
-        const account = await desk.richAccount();
+        const account = await harness.richAccount();
         const responses = await Promise.all(
-          calls.map(({ path, request, respond }) => desk.send(account, path, request, respond)),
+          calls.map(({ path, request, respond }) => harness.send(account, path, request, respond)),
         );
         const charged = sum(calls.map(({ costNano }) => costNano));
         assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO - charged, heldNano: 0n });
 
         const records = new Map(
-          (await desk.calls(account)).map((record: { requestId: string }) => [record.requestId, record]),
+          (await harness.calls(account)).map((record: { requestId: string }) => [record.requestId, record]),
         );
         assert.equal(records.size, calls.length);
         for (const [index, { costNano, isFailure }] of calls.entries()) {
           const record = records.get(responses[index]!.headers['x-request-id']) as { chargeYuan: string | null };
           assert.equal(record.chargeYuan, isFailure ? null : formatYuan(costNano));
         }
-        const entries: { kind: string; callId: string }[] = await desk.ledger(account);
+        const entries: { kind: string; callId: string }[] = await harness.ledger(account);
         const charges = entries.filter(({ kind }) => kind === 'charge');
         assert.equal(charges.length, calls.filter(({ isFailure }) => !isFailure).length);
         assert.equal(new Set(charges.map(({ callId }) => callId)).size, charges.length);
@@ -737,9 +737,9 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
 });
 
 describe(`the ledger, if the provider stalls,`, { timeout: 300_000 }, () => {
-  const desk = new Desk();
-  before(() => desk.open('timeouts: { firstByte: 200ms, idle: 200ms }'));
-  after(() => desk.g?.stop());
+  const harness = new Harness();
+  before(() => harness.open('timeouts: { firstByte: 200ms, idle: 200ms }'));
+  after(() => harness.g?.stop());
 
   const silences: readonly (readonly [what: string, of: (kind: Kind) => boolean, respond: Respond])[] = [
     ['before its response', () => true, () => undefined],
@@ -772,11 +772,11 @@ describe(`the ledger, if the provider stalls,`, { timeout: 300_000 }, () => {
   ];
   for (const [what, isFor, respond] of silences) {
     test(`${what}, has nothing`, async () => {
-      const account = await desk.richAccount();
+      const account = await harness.richAccount();
       const affected = kinds.filter(isFor);
       assert.ok(affected.length > 0);
       const responses = await Promise.all(
-        affected.map((kind) => desk.send(account, kind.path, requestOf(kind), respond)),
+        affected.map((kind) => harness.send(account, kind.path, requestOf(kind), respond)),
       );
       for (const [index, response] of responses.entries()) {
         const { name } = affected[index]!;
@@ -784,8 +784,8 @@ describe(`the ledger, if the provider stalls,`, { timeout: 300_000 }, () => {
         else assert.equal(response.status, 504, `${name}: ${response.text}`);
       }
       assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
-      assert.equal((await desk.ledger(account)).length, 1);
-      for (const { status, httpStatus, chargeYuan } of await desk.calls(account)) {
+      assert.equal((await harness.ledger(account)).length, 1);
+      for (const { status, httpStatus, chargeYuan } of await harness.calls(account)) {
         // A response that had begun was broken off.
         assert.deepEqual([status, chargeYuan], [httpStatus === 200 ? 'aborted' : 'failed', null]);
       }

@@ -572,9 +572,9 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
       }
       return [status, headers['x-should-retry']];
     };
-    const told = await Promise.all(Array.from({ length: 102 }, ask));
+    const responses = await Promise.all(Array.from({ length: 102 }, ask));
     assert.deepEqual(
-      told.filter(([status]) => status !== 200),
+      responses.filter(([status]) => status !== 200),
       [[409, 'true']],
     );
     await assertSpent(account, costNano({ input: 11, output: 7 }));

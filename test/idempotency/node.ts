@@ -32,14 +32,17 @@ export interface Node {
   readonly batches: string[][];
   claim(key: string, fingerprint?: string, waiter?: Waiter): Promise<ClaimResult>;
   /** What happens to a call around its claim. */
-  run(key: string, work: () => Promise<Fate>): Promise<Told>;
+  run(key: string, work: () => Promise<Fate>): Promise<Result>;
 }
 
 /** The outcome of a call at its provider and in the database. */
 export type Fate = 'succeeded' | 'outcome unknown' | 'refused' | 'not settled';
 
 /** The body of a response, or why the client gets none. */
-export type Told = { readonly run: number; readonly fate: Fate } | { readonly kept: string } | { readonly not: string };
+export type Result =
+  | { readonly run: number; readonly fate: Fate }
+  | { readonly kept: string }
+  | { readonly not: string };
 
 /** A request that waits until the end. */
 export function patient(): Waiter {

@@ -7,7 +7,7 @@ import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { partitionsOfFile, propertyRuns } from '../support/scope.ts';
-import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
+import { ACCOUNT, createNode, type Fate, type Result } from './node.ts';
 
 /** Repeats that race on two nodes: one call, one charge, one response. */
 
@@ -59,9 +59,9 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
         );
         await locksAwaited(stored.database, 2);
       });
-      const told = (await verdicts!).flat().sort();
-      assert.equal(told[0], 'claimed');
-      assert.ok(told[1] === 'contended' || told[1] === 'running', told[1]);
+      const states = (await verdicts!).flat().sort();
+      assert.equal(states[0], 'claimed');
+      assert.ok(states[1] === 'contended' || states[1] === 'running', states[1]);
       assert.deepEqual(await stores[0]!.claim([request(`${key}-other`, key, 'other')], termsAt(nowMs)), [
         'other_request',
       ]);
@@ -120,17 +120,17 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
         scene++;
         const before = await countCharges();
         /** By key: the outcomes of its runs, in order; the last one that is needed succeeds. */
-        const runs: { fate: Fate; isUnderWay: boolean }[][] = [[], []];
-        const told: (Told & { key: number })[] = await Promise.all(
+        const runs: { fate: Fate; isPending: boolean }[][] = [[], []];
+        const results: (Result & { key: number })[] = await Promise.all(
           sent.map(async ({ node, key, turns }) => {
             for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
             const result = await nodes[node]!.run(`race-${scene}-${key}`, async () => {
               const ofKey = runs[key]!;
-              assert.ok(!ofKey.some(({ isUnderWay }) => isUnderWay), 'two calls of one key were under way');
-              const run = { fate: fatesInOrder[ofKey.length] ?? 'succeeded', isUnderWay: true };
+              assert.ok(!ofKey.some(({ isPending }) => isPending), 'two calls of one key were pending');
+              const run = { fate: fatesInOrder[ofKey.length] ?? 'succeeded', isPending: true };
               ofKey.push(run);
               for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
-              run.isUnderWay = false;
+              run.isPending = false;
               return run.fate;
             });
             return { ...result, key };
@@ -142,7 +142,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
           // After an outcome that is stored, nothing runs.
           if (keptAt !== -1) assert.equal(keptAt, runs[key]!.length - 1);
           if (keptAt !== -1 && runs[key]![keptAt]!.fate === 'succeeded') charges++;
-          const ofKey = told.filter((one) => one.key === key);
+          const ofKey = results.filter((one) => one.key === key);
           const ran = ofKey.flatMap((one) => ('run' in one ? [one] : []));
           assert.equal(ran.length, runs[key]!.length);
           const kept = ran.filter(({ fate }) => fate === 'succeeded' || fate === 'outcome unknown');

@@ -107,7 +107,7 @@ describe(`stored responses`, () => {
     return row!.n;
   }
 
-  it('a key is claimed once; the same request is told that the call runs, another request that the key is not its own', async () => {
+  it('a key is claimed once; the same request learns that the call runs, another one that the key is not its own', async () => {
     assert.equal(await claim(requestOf('acct', 'k1')), 'claimed');
     assert.equal(await claim(requestOf('acct', 'k1')), 'running');
     assert.equal(await claim(requestOf('acct', 'k1', 'other')), 'other_request');

@@ -80,12 +80,12 @@ describe(`claims on one node`, () => {
 
   it('the repeats that wait for a call whose response is not stored run it one after the other', async () => {
     const first = await claimed('a3');
-    let underWay = 0;
+    let pending = 0;
     const others = Array.from({ length: 5 }, async () => {
       const claim = await claimed('a3');
-      assert.equal(++underWay, 1);
+      assert.equal(++pending, 1);
       await new Promise((resolve) => setImmediate(resolve));
-      underWay--;
+      pending--;
       claim.close();
     });
     first.close();
@@ -290,8 +290,8 @@ describe(`claims on one node`, () => {
     const before = node.batches.length;
     const keys = Array.from({ length: 40 }, (_, i) => `many-${i % 20}`);
     const fates = await Promise.all(keys.map((key) => node.run(key, async () => 'succeeded')));
-    assert.equal(fates.filter((told) => 'run' in told).length, 20);
-    assert.equal(fates.filter((told) => 'kept' in told).length, 20);
+    assert.equal(fates.filter((result) => 'run' in result).length, 20);
+    assert.equal(fates.filter((result) => 'kept' in result).length, 20);
     const batches = node.batches.slice(before);
     assert.equal(Math.max(...batches.map((batch) => batch.length)), 20);
     for (const batch of batches) assert.equal(new Set(batch).size, batch.length);

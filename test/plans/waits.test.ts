@@ -9,7 +9,7 @@ import { chatResponse, json, messagesResponse } from '../support/provider.ts';
 import { responsesResponse } from '../support/responses.ts';
 import { createSubscriber, grant, plansText } from './coding.ts';
 
-/** What clients are told of limits that reset after some time, and of the windows of their plan. */
+/** What responses report of limits that reset after some time, and of the windows of their plan. */
 
 const NOON_IN_SHANGHAI = '2026-11-20T04:00:00.000Z';
 const HOUR_MS = 3_600_000;

@@ -32,7 +32,7 @@ const nameOf = ({ method, path }: Address): string => `${method} ${path}`;
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The gateway's own headers of a response. */
-function told(headers: Headers): Record<string, string> {
+function callHeadersOf(headers: Headers): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter((entry): entry is [string, string] => entry[0].startsWith('x-faregate-')),
   );
@@ -40,7 +40,7 @@ function told(headers: Headers): Record<string, string> {
 
 /** Asserts which of the headers a response has, and returns the id of the call. */
 function assertNames(headers: Headers, ...names: readonly string[]): string {
-  assert.deepEqual(Object.keys(told(headers)).sort(), [CALL_ID, ...names].sort());
+  assert.deepEqual(Object.keys(callHeadersOf(headers)).sort(), [CALL_ID, ...names].sort());
   const id = headers[CALL_ID];
   assert.ok(typeof id === 'string');
   assert.match(id, /^call_/);
@@ -312,7 +312,7 @@ describe('headers of calls', () => {
       }
       const refused = await subscriber.call();
       assert.equal(refused.status, 429);
-      assert.deepEqual(Object.keys(told(refused.headers)), [RESET_AT]);
+      assert.deepEqual(Object.keys(callHeadersOf(refused.headers)), [RESET_AT]);
     });
 
     test('a call that the provider refuses releases its slot, which its response reports; one whose success cannot be used does not', async () => {
@@ -360,7 +360,7 @@ describe('headers of calls', () => {
       await live.opened;
       const limited = await subscriber.call();
       assert.equal(limited.status, 429);
-      assert.deepEqual(told(limited.headers), {});
+      assert.deepEqual(callHeadersOf(limited.headers), {});
       await live.write(JSON.stringify(chatCompletion()));
       live.end();
       assert.equal((await first.response).headers[CALLS_LEFT], '999');
@@ -393,13 +393,17 @@ describe('headers of calls', () => {
       ] as const) {
         const response = await call(chat, key, body);
         statuses.push(response.status);
-        assert.deepEqual(Object.keys(told(response.headers)), key === capped.key ? [RESET_AT] : [], response.text);
+        assert.deepEqual(
+          Object.keys(callHeadersOf(response.headers)),
+          key === capped.key ? [RESET_AT] : [],
+          response.text,
+        );
       }
       assert.deepEqual(statuses.slice(0, 3), [401, 404, 400]);
       assert.deepEqual(statuses.slice(4), [402, 402, 429]);
       const unplanned = await call(gateway.url + CODING_CHAT, account.key, codingBody);
       assert.equal(unplanned.status, 402);
-      assert.deepEqual(told(unplanned.headers), {});
+      assert.deepEqual(callHeadersOf(unplanned.headers), {});
     });
 
     test('a call without a healthy route has none of them', async () => {
@@ -408,19 +412,19 @@ describe('headers of calls', () => {
       for (let i = 0; i < 5; i++) await call(chat, account.key, requestOf(false, 'out-of-service'));
       const response = await call(chat, account.key, requestOf(false, 'out-of-service'));
       assert.equal(response.status, 503, response.text);
-      assert.deepEqual(told(response.headers), {});
+      assert.deepEqual(callHeadersOf(response.headers), {});
     });
 
     test('queries, estimates and HEAD have none of them', async () => {
       for (const address of freeAddresses) {
         for (const method of address.method === 'GET' ? ['GET', 'HEAD'] : ['POST']) {
           const response = await askAddress(gateway.url, address, account.key, { method });
-          assert.deepEqual(told(response.headers), {}, `${method} ${address.path}`);
+          assert.deepEqual(callHeadersOf(response.headers), {}, `${method} ${address.path}`);
         }
       }
       for (const address of callAddresses) {
         const response = await askAddress(gateway.url, address, account.key, { method: 'HEAD' });
-        assert.deepEqual(told(response.headers), {}, `HEAD ${address.path}`);
+        assert.deepEqual(callHeadersOf(response.headers), {}, `HEAD ${address.path}`);
       }
     });
   });
@@ -442,7 +446,7 @@ describe('headers of calls', () => {
         assert.notEqual(headers[CHARGE], '7');
       }
     }
-    for (const { headers } of gateway.provider.requests) assert.deepEqual(told(headers), {});
+    for (const { headers } of gateway.provider.requests) assert.deepEqual(callHeadersOf(headers), {});
   });
 
   test('the official SDKs expose them', async () => {
@@ -475,13 +479,13 @@ describe('headers of calls', () => {
           clock.advance(1);
           const response = await askAddress(gateway.url, address, subscriber.key, body === undefined ? {} : { body });
           assert.equal(response.status, 200, response.text);
-          assert.deepEqual(told(response.headers), {}, nameOf(address));
+          assert.deepEqual(callHeadersOf(response.headers), {}, nameOf(address));
         }
       }
       gateway.provider.respond = json(500, {});
       const failed = await subscriber.call();
       assert.equal(failed.status, 500);
-      assert.deepEqual(told(failed.headers), {});
+      assert.deepEqual(callHeadersOf(failed.headers), {});
     });
   });
 

@@ -57,7 +57,7 @@ function createFlaky(real: Database, randomSource: (below: number) => number) {
 }
 
 /** What every client of an account was sent. */
-interface Told {
+interface Received {
   paid: number;
   coding: number;
   /** Calls of the limited key. */
@@ -67,14 +67,14 @@ interface Told {
 interface Holder extends TestAccount {
   readonly limitedKey: string;
   readonly limitedKeyId: string;
-  readonly told: Told;
+  readonly received: Received;
 }
 
 async function createHolder(gateway: TestGateway): Promise<Holder> {
   const account = await gateway.createAccount();
   await grant(gateway, account.id, 'plan');
   const { body } = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'limited', dailyCalls: 10_000 });
-  return { ...account, limitedKey: body.key, limitedKeyId: body.id, told: { paid: 0, coding: 0, limited: 0 } };
+  return { ...account, limitedKey: body.key, limitedKeyId: body.id, received: { paid: 0, coding: 0, limited: 0 } };
 }
 
 for (const seed of byScope({ full: [1, 3], quick: [3] })) {
@@ -105,7 +105,7 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
 
       let succeeded = 0;
       async function makeCall(i: number): Promise<void> {
-        const { told, ...holder } = holders[randomSource(ACCOUNTS)]!;
+        const { received, ...holder } = holders[randomSource(ACCOUNTS)]!;
         const family = families[randomSource(2)]!;
         const isStream = randomSource(2) === 0;
         const isCoding = randomSource(3) === 0;
@@ -129,9 +129,9 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
         }
         assert.equal(response.text, successText(family, isStream));
         succeeded++;
-        if (isCoding) told.coding++;
-        else told.paid++;
-        if (isLimited) told.limited++;
+        if (isCoding) received.coding++;
+        else received.paid++;
+        if (isLimited) received.limited++;
       }
 
       flaky.state.isFlaky = true;
@@ -146,11 +146,11 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
 
       await journalEmptied(dataDir);
       await until(async () => (await countReserved(stored.database)) === 0);
-      for (const { told, ...account } of holders) {
-        assert.equal(await countCharges(stored, account.id), told.paid);
-        await assertSpent(account, BigInt(told.paid) * families[0]!.cost);
+      for (const { received, ...account } of holders) {
+        assert.equal(await countCharges(stored, account.id), received.paid);
+        await assertSpent(account, BigInt(received.paid) * families[0]!.cost);
         const use = await useOf(stored.database, account.id, account.limitedKeyId);
-        assert.deepEqual(use, { coding: told.coding, limited: told.limited });
+        assert.deepEqual(use, { coding: received.coding, limited: received.limited });
       }
       // `stop` runs the audit.
     } finally {

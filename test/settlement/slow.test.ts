@@ -54,7 +54,7 @@ describe(`the database is slow when a call ends`, { timeout: 120_000 }, () => {
 
         ends.release();
         await journalEmptied(dataDir);
-        assert.equal(ends.asked, asked + 1, 'it is not asked for a second time while it is under way');
+        assert.equal(ends.asked, asked + 1, 'it is not asked a second time while it is pending');
         assert.equal(await countCharges(stored, account.id), 1);
         await assertSpent(account, family.cost);
         assert.equal((await onlyCall(gateway, account)).status, 'succeeded');

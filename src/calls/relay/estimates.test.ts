@@ -67,13 +67,13 @@ describe('an estimate within its reservation', () => {
         count,
         fc.bigInt(0n, 40_000n),
         fc.boolean(),
-        (input, told, shown, unseen, amountNano, assumes) => {
-          const reported = { ...noUsage, outputTokens: told };
-          const delivered = estimated({ inputTokens: input, outputTokens: Math.max(told, shown) });
+        (input, observed, shown, unseen, amountNano, assumes) => {
+          const reported = { ...noUsage, outputTokens: observed };
+          const delivered = estimated({ inputTokens: input, outputTokens: Math.max(observed, shown) });
           const estimate = { ...delivered, outputTokens: Math.max(delivered.outputTokens, unseen) };
           const reservation = { amountNano, prices, basis: 'tokens', assumesOutput: assumes } as const;
           const bounded = withinReservation(estimate, { reported, delivered }, reservation);
-          const least = assumes ? delivered.outputTokens : told;
+          const least = assumes ? delivered.outputTokens : observed;
           assert.ok(bounded.outputTokens >= least && bounded.outputTokens <= estimate.outputTokens);
           assert.ok(bounded.inputTokens <= input);
           const most = amountNano + chargeFor(estimated({ outputTokens: least }), prices, 'tokens');
