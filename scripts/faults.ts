@@ -46,7 +46,7 @@ export const faultGroups: readonly FaultGroup[] = [
         seen: 'at once; no provider is called',
         tests: [
           [WHEN, 'database down at admission: 500 internal_error, at once, no provider call, nothing'],
-          [AWAY, '${family.name}: a call that begins while it is down is refused at once, and leaves nothing behind'],
+          [AWAY, '${family.name}: a call that begins while it is down is refused at once, and nothing stays reserved'],
         ],
       },
       {
@@ -57,7 +57,7 @@ export const faultGroups: readonly FaultGroup[] = [
           [WHEN, 'database down at settlement: the success, charged when it is back, once'],
           [
             AWAY,
-            '${family.name}, ${kind}: the whole success leaves although every statement fails ${when} it is carried out, and is charged once',
+            '${family.name}, ${kind}: the complete response is delivered although every statement fails ${when} it is carried out, and is charged once',
           ],
         ],
       },
@@ -68,7 +68,7 @@ export const faultGroups: readonly FaultGroup[] = [
         account: 'nothing; the reservation of an admission that was made all the same is released',
         tests: [
           [SILENT, 'calls fail when their two seconds are over, and at once from then on, until the database responds'],
-          [SILENT, 'an admission that was made all the same leaves nothing held, and nobody pays'],
+          [SILENT, 'an admission that was made all the same is released, and nothing is charged'],
         ],
       },
       {
@@ -84,10 +84,13 @@ export const faultGroups: readonly FaultGroup[] = [
         seen: 'the response, two seconds late at most',
         account: 'charged once, by the slow statement or by its repeat',
         tests: [
-          [SLOW, 'many calls leave that wait for one statement, and each is charged once when it is through'],
           [
             SLOW,
-            '${family.name}, ${kind}: it is charged once, too, if the slow statement fails ${when} it was carried out',
+            'many responses that wait for one statement are delivered, and each call is charged once that is done',
+          ],
+          [
+            SLOW,
+            '${family.name}, ${kind}: it is charged once even if the slow statement fails ${when} it was carried out',
           ],
         ],
       },
@@ -142,11 +145,11 @@ export const faultGroups: readonly FaultGroup[] = [
           [LOCKED, 'calls of other accounts are served meanwhile; its own wait, and are served once the row is free'],
           [
             LOCKED,
-            'its calls fail after two seconds, to be tried again, with nothing held or charged; other accounts notice nothing',
+            'its calls fail after two seconds and may be retried, with nothing reserved or charged; other accounts are not affected',
           ],
           [
             LOCKED,
-            'the end of its call waits in the journal, and is charged once; ends of others are in the database meanwhile',
+            'the end of its call waits in the journal, and is charged once; ends of other calls reach the database meanwhile',
           ],
         ],
       },
@@ -228,7 +231,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/settlement/power-cuts.test.ts',
-            'takes no acknowledged charge and no admission from the journal, whatever it takes of what was not synced',
+            'loses no acknowledged charge and no admission of the journal, whatever it loses of what was not synced',
           ],
           [LOCAL, 'is in UTF-8 and UTC, with checksums, and syncs'],
         ],
@@ -416,8 +419,8 @@ export const faultGroups: readonly FaultGroup[] = [
         seen: 'an error event, behind which the connection is cut',
         account: 'what came',
         tests: [
-          [RELAY, 'a connection that breaks ends the stream with an error event, and what came is charged'],
-          [RELAY, '${family.name}: a stream that stalls ends with an error event, and what came is charged'],
+          [RELAY, 'a connection that breaks ends the stream with an error event, and what was received is charged'],
+          [RELAY, '${family.name}: a stream that stalls ends with an error event, and what was received is charged'],
         ],
       },
     ],
@@ -429,7 +432,9 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'one leaves while it waits for a whole response',
         seen: 'nothing',
         account: 'charged in full: the provider works on',
-        tests: [[LEAVING, '${family.name}: a whole response whose client has left is awaited and paid in full']],
+        tests: [
+          [LEAVING, '${family.name}: a non-streaming response whose client has left is awaited and charged in full'],
+        ],
       },
       {
         fault: 'one leaves a stream',
@@ -438,7 +443,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             LEAVING,
-            '${family.name}: a stream whose client leaves is cancelled at the provider, and what came is charged',
+            '${family.name}: a stream whose client leaves is cancelled at the provider, and what was received is charged',
           ],
           [ABORTS, 'before the first event that is awaited, then the call is cancelled and its input charged'],
         ],
@@ -449,7 +454,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             LEAVING,
-            '${family.name}, ${kind}: a client that leaves during admission pays nothing, and the provider is not called',
+            '${family.name}, ${kind}: a client that leaves during admission is charged nothing, and the provider is not called',
           ],
         ],
       },
@@ -460,9 +465,9 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/settlement/restart.test.ts',
-            'a repeat that comes to the other one in time waits for the first, and is not run',
+            'a repeat that reaches the other one in time waits for the first, and does not run',
           ],
-          [KILLED, 'a repeat on the other node, once the claim of the first has run out, runs and is charged'],
+          [KILLED, 'a repeat on the other node, once the claim of the first has expired, runs and is charged'],
         ],
       },
     ],

@@ -5,10 +5,10 @@ import { type AdmissionQueue, createAdmissionQueue, type QueueResult } from './a
 const LIMITS = { length: 3, waitMs: 30_000 };
 
 /** A concurrency limit, and calls that wait for it. */
-class Room {
+class ConcurrencyLimit {
   readonly #queue: AdmissionQueue;
   free = 0;
-  /** The admitted calls, in their order. */
+  /** Admitted calls in order. */
   readonly through: string[] = [];
   attempts = 0;
 
@@ -53,131 +53,131 @@ const realSetImmediate = setImmediate;
 
 describe('the admission queue', () => {
   let queue: AdmissionQueue;
-  let room: Room;
+  let limit: ConcurrencyLimit;
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
     queue = createAdmissionQueue();
-    room = new Room(queue);
+    limit = new ConcurrencyLimit(queue);
   });
   afterEach(() => mock.timers.reset());
 
   it('admits in order of arrival, one call for each that ends', async () => {
-    const waiting = ['a', 'b', 'c'].map((name) => room.wait(name));
+    const waiting = ['a', 'b', 'c'].map((name) => limit.wait(name));
     await settled();
-    assert.deepEqual(room.through, []);
+    assert.deepEqual(limit.through, []);
     for (const expected of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
-      room.end();
+      limit.end();
       await settled();
-      assert.deepEqual(room.through, expected);
+      assert.deepEqual(limit.through, expected);
     }
     assert.deepEqual(await Promise.all(waiting.map(({ result }) => result)), ['through', 'through', 'through']);
   });
 
   it('loses no wake-up if several calls end at once, or end during an attempt', async () => {
-    for (const name of ['a', 'b', 'c']) room.wait(name);
+    for (const name of ['a', 'b', 'c']) limit.wait(name);
     await settled();
-    room.end();
-    room.end();
+    limit.end();
+    limit.end();
     await Promise.resolve();
-    room.end();
+    limit.end();
     await settled();
-    assert.deepEqual(room.through, ['a', 'b', 'c']);
+    assert.deepEqual(limit.through, ['a', 'b', 'c']);
   });
 
   it('admits at once if a call has ended since the refusal', async () => {
-    room.free = 1;
-    assert.equal(await room.wait('a').result, 'through');
+    limit.free = 1;
+    assert.equal(await limit.wait('a').result, 'through');
   });
 
-  it('admits the call that arrived first, even if it was queued later because it was attempted first', async () => {
+  it('admits by arrival, even if an earlier call was queued later because it was attempted first', async () => {
     const [first, second] = [queue.arrive(), queue.arrive()];
-    room.wait('second', { place: second });
+    limit.wait('second', { place: second });
     await settled();
-    room.wait('first', { place: first });
+    limit.wait('first', { place: first });
     await settled();
-    room.end();
+    limit.end();
     await settled();
-    assert.deepEqual(room.through, ['first']);
-    room.end();
+    assert.deepEqual(limit.through, ['first']);
+    limit.end();
     await settled();
-    assert.deepEqual(room.through, ['first', 'second']);
+    assert.deepEqual(limit.through, ['first', 'second']);
   });
 
-  it('returns the limits of an account exactly while its calls wait', async () => {
+  it('returns the limits of an account only while its calls wait', async () => {
     assert.equal(queue.limitsOf('acct'), null);
-    const { result } = room.wait('a');
+    const { result } = limit.wait('a');
     assert.equal(queue.limitsOf('acct'), LIMITS);
     assert.equal(queue.limitsOf('acct_other'), null);
-    room.end();
+    limit.end();
     await result;
     assert.equal(queue.limitsOf('acct'), null);
   });
 
   it('refuses at once if too many calls wait, and if the plan has no queue', async () => {
-    for (const name of ['a', 'b', 'c']) room.wait(name);
-    assert.equal(await room.wait('d').result, 'full');
+    for (const name of ['a', 'b', 'c']) limit.wait(name);
+    assert.equal(await limit.wait('d').result, 'full');
     assert.equal(await createAdmissionQueue().wait('acct', { length: 0, waitMs: 0 }, neverLetIn), 'full');
   });
 
-  it('gives up when the time is over, to the millisecond, and attempts no more', async () => {
-    const { result } = room.wait('a');
+  it('stops attempts when the time is over, to the millisecond', async () => {
+    const { result } = limit.wait('a');
     await settled();
     mock.timers.tick(LIMITS.waitMs - 1);
     await settled();
     assert.notEqual(queue.limitsOf('acct'), null);
     mock.timers.tick(1);
     assert.equal(await result, 'late');
-    const { attempts } = room;
-    room.end();
+    const { attempts } = limit;
+    limit.end();
     mock.timers.tick(LIMITS.waitMs);
     await settled();
-    assert.equal(room.attempts, attempts);
+    assert.equal(limit.attempts, attempts);
   });
 
   it('attempts every half second, because calls may end on other nodes', async () => {
-    const { result } = room.wait('a');
+    const { result } = limit.wait('a');
     await settled();
-    room.free = 1;
+    limit.free = 1;
     await settled();
-    assert.deepEqual(room.through, []);
+    assert.deepEqual(limit.through, []);
     mock.timers.tick(500);
     assert.equal(await result, 'through');
   });
 
-  it('goes on with the next call when a client leaves, wherever it waited', async () => {
-    const [a, b, c] = ['a', 'b', 'c'].map((name) => room.wait(name)) as [WaitingTest, WaitingTest, WaitingTest];
+  it('continues with the next call when a client leaves, at any position', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => limit.wait(name)) as [WaitingTest, WaitingTest, WaitingTest];
     await settled();
     b.leave();
     assert.equal(await b.result, 'left');
-    room.wait('d');
+    limit.wait('d');
     a.leave();
     assert.equal(await a.result, 'left');
-    room.end();
+    limit.end();
     assert.equal(await c.result, 'through');
-    room.end();
+    limit.end();
     await settled();
-    assert.deepEqual(room.through, ['c', 'd']);
+    assert.deepEqual(limit.through, ['c', 'd']);
   });
 
-  it('goes on with the next call when an attempt throws', async () => {
+  it('continues with the next call when an attempt throws', async () => {
     const failed = queue.wait('acct', LIMITS, {
       place: queue.arrive(),
       attempt: () => Promise.reject(new Error('the database is down')),
       onGone: () => undefined,
     });
-    const next = room.wait('next');
+    const next = limit.wait('next');
     await assert.rejects(failed, /the database is down/);
-    room.end();
+    limit.end();
     assert.equal(await next.result, 'through');
   });
 
-  it('ends all waiting when the node closes, and lets no call wait after that', async () => {
-    const waiting = ['a', 'b'].map((name) => room.wait(name));
+  it('ends all waiting when the node closes, and refuses calls after that', async () => {
+    const waiting = ['a', 'b'].map((name) => limit.wait(name));
     await settled();
     queue.close();
     assert.deepEqual(await Promise.all(waiting.map(({ result }) => result)), ['closed', 'closed']);
     assert.equal(queue.limitsOf('acct'), null);
-    assert.equal(await room.wait('c').result, 'closed');
+    assert.equal(await limit.wait('c').result, 'closed');
   });
 });
 

@@ -4,27 +4,22 @@ interface QueueLimits {
 }
 
 interface WaitingCall {
-  /** What `arrive` returned. */
   readonly place: number;
-  /** Tries the admission; returns whether the wait is over, whether the call was admitted or refused. */
+  /** Tries the admission; returns whether the wait is over, because the call was admitted or refused. */
   attempt(): Promise<boolean>;
-  /** Sets what runs when the client leaves; the last listener counts. */
+  /** Sets the listener that runs when the client leaves; it replaces the one before. */
   onGone(listener: () => void): void;
 }
 
 /** `full`: too many calls wait. `late`: the time is over. `left`: the client left. `closed`: this node is closing. */
 export type QueueResult = 'through' | 'full' | 'late' | 'left' | 'closed';
 
-/** How often the first call in a queue tries again, because a call on another node may have ended. */
-const LOOK_MS = 500;
+/** Interval at which the first call in a queue tries again, because a call on another node may have ended. */
+const RETRY_MS = 500;
 
 export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
 
-/**
- * The admission queue: calls that wait at the concurrency limit of their account, in order of arrival. A waiting call
- * tries again when a call of its account ends on this node, and from time to time by itself, because this node does not
- * learn when calls end on other nodes.
- */
+/** Calls wait in order of arrival. They try again when a call ends on this node, and at intervals, for ends on other nodes. */
 export function createAdmissionQueue() {
   const queues = new Map<string, { readonly limits: QueueLimits; readonly waiters: Waiter[] }>();
   let isClosed = false;
@@ -41,27 +36,24 @@ export function createAdmissionQueue() {
   }
 
   return {
-    /** A call has arrived; returns its place among all calls, which the call keeps while its admission is tried. */
+    /** Returns the place of a call in the order of arrival, which it keeps while its admission is tried. */
     arrive: (): number => arrivals++,
     /** The limits of the account's queue; `null` if no call waits in it, so that a new one need not queue. */
     limitsOf: (accountId: string): QueueLimits | null => queues.get(accountId)?.limits ?? null,
-    /** How many calls of the account wait in its queue. */
     waiting: (accountId: string): number => queues.get(accountId)?.waiters.length ?? 0,
-    /** How many calls of all accounts wait. */
     get size(): number {
       return size;
     },
-    /** A call of the account has ended. */
     ended: (accountId: string): void => queues.get(accountId)?.waiters[0]?.wake(),
-    /** Ends all waiting with `closed`, and refuses calls from now on: the process is about to end. */
+    /** Ends all waiting with `closed`, and refuses later calls: the process is about to stop. */
     close(): void {
       isClosed = true;
       for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.giveUp('closed');
     },
     /**
-     * Queues a call. It is attempted each time that it is first in the queue and the limit may have room.
+     * Queues a call. It is attempted whenever it is first in the queue and the limit may have capacity.
      *
-     * @throws what the attempt throws.
+     * @throws what the attempt throws
      */
     async wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult> {
       const queue = queues.get(accountId) ?? { limits, waiters: [] };
@@ -75,7 +67,7 @@ export function createAdmissionQueue() {
       size++;
       queues.set(accountId, queue);
       const timer = setTimeout(() => waiter.giveUp('late'), limits.waitMs);
-      const look = setInterval(() => waiter.wake(), LOOK_MS);
+      const retry = setInterval(() => waiter.wake(), RETRY_MS);
       try {
         // A call may have ended since this one was refused.
         waiter.wake();
@@ -88,14 +80,14 @@ export function createAdmissionQueue() {
       } finally {
         call.onGone(() => undefined);
         clearTimeout(timer);
-        clearInterval(look);
+        clearInterval(retry);
         leave(accountId, waiter);
       }
     },
   };
 }
 
-/** A waiting call, which sleeps until it is woken; a wake while it is awake is remembered. */
+/** A waiting call, which sleeps until it is woken; a wake-up while it is awake is remembered. */
 class Waiter {
   readonly place: number;
   #end: 'late' | 'left' | 'closed' | null = null;
@@ -106,7 +98,7 @@ class Waiter {
     this.place = place;
   }
 
-  /** Why the call waits no longer, `null` while it waits; the first reason counts. */
+  /** Why the call no longer waits; `null` while it waits. The first reason counts. */
   get end(): 'late' | 'left' | 'closed' | null {
     return this.#end;
   }

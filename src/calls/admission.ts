@@ -20,11 +20,10 @@ import type { Settings } from './settings.ts';
 interface AdmissionParts {
   readonly reservations: Pick<Reservations, 'admit' | 'look'>;
   readonly queue: AdmissionQueue;
-  /** By which limits say when they free. */
+  /** The clock to which reset times refer. */
   readonly databaseClock: Clock;
 }
 
-/** What is known about a call before its body is read. */
 export interface LookRequest {
   readonly accountId: string;
   readonly keyId: string;
@@ -34,7 +33,6 @@ export interface LookRequest {
   readonly settings: Settings;
 }
 
-/** Admits calls, or refuses them in words. */
 export class CallAdmission {
   readonly #parts: AdmissionParts;
 
@@ -43,24 +41,24 @@ export class CallAdmission {
   }
 
   /**
-   * Admits a call: reserves what it may use. When it resolves, the reservation is durable, until the call is settled or
-   * released.
+   * Admits a call: reserves its maximum use. When it resolves, the reservation is durable until the call is settled or released.
    *
    * @throws GatewayError if the call is refused; nothing is reserved then.
    */
   async admit(call: Call): Promise<void> {
     const { reservations, databaseClock } = this.#parts;
     const request = reservationRequest(call);
-    const admission = request.plan === null ? await reservations.admit(request) : await this.#inTurn(request, call);
+    const admission =
+      request.plan === null ? await reservations.admit(request) : await this.#admitQueued(request, call);
     const nowMs = databaseClock.nowMs();
     if (!admission.isAdmitted) throw refusalError(admission.refusal, call, nowMs);
     call.admitted(admission, nowMs);
   }
 
   /**
-   * Checks the balance and limits of a call before its body is read. Nothing is reserved, and no limit changes.
+   * Precheck of the balance and limits of a call before its body is read. Nothing is reserved, and no limit changes.
    *
-   * @throws GatewayError the refusal that an admission would return now, whatever the body says.
+   * @throws GatewayError the refusal that an admission would return now, whatever the body contains.
    */
   async look(request: LookRequest): Promise<void> {
     const { reservations, databaseClock } = this.#parts;
@@ -70,16 +68,16 @@ export class CallAdmission {
     if (refusal !== null) throw refusalError(refusal, request, databaseClock.nowMs());
   }
 
-  /** At the concurrency limit a call waits in the admission queue, if its plan has one, behind all that wait already. */
-  async #inTurn(request: ReservationRequest, { settings, client }: Call): Promise<Admission> {
+  /** At the concurrency limit a call waits in the admission queue, if its plan has one, after all that wait already. */
+  async #admitQueued(request: ReservationRequest, { settings, client }: Call): Promise<Admission> {
     const { reservations, queue } = this.#parts;
     const { accountId } = request;
     const place = queue.arrive();
-    const ahead = queue.limitsOf(accountId);
-    let admission = ahead === null ? await reservations.admit(request) : CONCURRENCY_LIMITED;
+    const occupied = queue.limitsOf(accountId);
+    let admission = occupied === null ? await reservations.admit(request) : CONCURRENCY_LIMITED;
     if (admission.isAdmitted || !isConcurrencyLimited(admission)) return admission;
     const { planId } = admission;
-    const limits = ahead ?? settings.plans.find((plan) => plan.id === planId)?.queue ?? NO_QUEUE;
+    const limits = occupied ?? settings.plans.find((plan) => plan.id === planId)?.queue ?? NO_QUEUE;
     const result = await queue.wait(accountId, limits, {
       place,
       async attempt() {
@@ -141,10 +139,10 @@ function reservationRequest(call: Call): ReservationRequest {
   };
 }
 
-/** What decides, besides the refusal itself, what its error says. */
+/** What the text and headers of a refusal depend on, besides the refusal. */
 type Refused = Pick<LookRequest, 'policy' | 'settings'>;
 
-/** The error of a refused call. If its limit frees by itself, the error says when. */
+/** The error of a refused call. If its limit resets by itself, the error includes when. */
 function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {
   const { kind, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {
@@ -171,7 +169,7 @@ function whenToRetry(refusal: Refusal, refused: Refused, nowMs: number): Gateway
   };
 }
 
-/** A wait that clients may sleep through: its type is not that of a quota that is used up. */
+/** A wait that clients may sleep through: its error type differs from that of an exhausted quota. */
 function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, nowMs: number): GatewayErrorOptions {
   const { of, max, isOfKey, model } = rate;
   const owner = isOfKey ? 'API key' : 'account';
@@ -185,7 +183,7 @@ function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, n
   };
 }
 
-/** Limits of spending, of which calls in flight hold a part. */
+/** Spending limits, part of which calls in flight may hold. */
 const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
   'balanceDailyLimitExceeded',
   'keyTotalSpendLimitReached',
@@ -198,4 +196,4 @@ const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
   'memberSpendLimitReached',
 ]);
 
-const HELD = 'A part of it is held by calls in flight; try again when one of them has ended.';
+const HELD = 'Calls in flight hold part of it. Try again when one of them has ended.';

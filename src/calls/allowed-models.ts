@@ -5,17 +5,15 @@ import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Demand } from '../protocols/operations/operation.ts';
 import type { Catalog, Model } from '../providers/catalog/catalog.ts';
 
-/** The models that a message names. */
 const NAMED_MAX = 20;
 
-/** The allow-lists of a key, and of the person whose key it is. */
 type ModelLists = Pick<Principal, 'allowedModels' | 'memberModels'>;
 
 /**
- * Checks that a key, and the person whose key it is, may use a model: one that the allow-list of each names, by the id that it has now
- * or by one that has become its alias. `param` is the field of the request that names the model.
+ * Checks that the allow-lists of a key and of its member contain a model, by its current id or one that is now an alias. `param` is the
+ * request field that names the model.
  *
- * @throws GatewayError `modelNotAllowed` or `memberModelNotAllowed`, with the models that the key, or the person, may use.
+ * @throws GatewayError `modelNotAllowed` or `memberModelNotAllowed`, with the models that the key, or the member, may use.
  */
 export function requireAllowedModel(
   model: Model,
@@ -41,9 +39,9 @@ function requireListed(
   throw new GatewayError(kind, { param, message });
 }
 
-const WHO = { modelNotAllowed: 'This API key', memberModelNotAllowed: 'The person whose API key this is' } as const;
+const WHO = { modelNotAllowed: 'This API key', memberModelNotAllowed: 'This member' } as const;
 
-/** Whether lists show a model, by its id or one of its other names. */
+/** Whether model lists show a model, by its id or one of its other names. */
 export function isShownModel({ id, aliases }: Pick<Model, 'id' | 'aliases'>, lists: ModelLists): boolean {
   return [lists.allowedModels, lists.memberModels].every(
     (allowed) => allowed === null || [id, ...aliases].some((name) => allowed.has(name)),
@@ -51,13 +49,12 @@ export function isShownModel({ id, aliases }: Pick<Model, 'id' | 'aliases'>, lis
 }
 
 function whichMay(allowed: readonly Model[]): string {
-  if (allowed.length === 0) return 'None of the models that it may use is offered here at the moment.';
+  if (allowed.length === 0) return 'None of the models that it may use is currently available.';
   const named = allowed.slice(0, NAMED_MAX).map(({ id }) => id);
   const others = allowed.length > named.length ? ` and ${allowed.length - named.length} others` : '';
   return `It may use: ${named.join(', ')}${others}.`;
 }
 
-/** A model of the catalog that a request names as an inner model. */
 export interface AllowedModel extends PricedInnerModel {
   readonly model: Model;
 }
@@ -65,8 +62,8 @@ export interface AllowedModel extends PricedInnerModel {
 /**
  * The inner models that a request names, each with the model of the catalog that prices and admits it.
  *
- * @throws GatewayError `invalidRequest` with the member to blame if a name is not allowed: its use would have no price
- * and would not be checked against the plan; `modelNotAllowed` or `memberModelNotAllowed` where the key, or its person, may not use it.
+ * @throws GatewayError `invalidRequest` with the member to blame if a name is not allowed: its use would have no price and would not be
+ * checked against the plan; `modelNotAllowed` or `memberModelNotAllowed` if the key, or its member, may not use it.
  */
 export function allowInnerModels(
   named: Demand['innerModels'],

@@ -81,7 +81,7 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
 }
 
 describe('the end of a call', () => {
-  it('is the whole record, with its charge at the price in force', () => {
+  it('returns the whole record, with the charge at the price in force', () => {
     assert.deepEqual(recordOf({}), {
       outcome: {
         accountId: 'acc',
@@ -117,7 +117,7 @@ describe('the end of a call', () => {
     });
   });
 
-  it('names the session and its own route, also where another one served the call', () => {
+  it('records the session and its own route, even if another route served the call', () => {
     const session = { source: 'prompt_cache_key', key: 'hash' };
     const { outcome } = recordOf({ session });
     assert.deepEqual(outcome.notes, {
@@ -126,23 +126,23 @@ describe('the end of a call', () => {
     assert.equal(outcome.provider, 'vendor');
   });
 
-  it('has the price factor of the admission', () => {
+  it('applies the price factor of the admission', () => {
     assert.equal(recordOf({ priceFactorBasisPoints: 5_000 }).outcome.chargeNano, 150n);
   });
 
-  it('on a plan charges nothing, and counts a call and its tokens', () => {
+  it('on a plan charges nothing, and counts the call and its tokens', () => {
     const { outcome, plan, key } = recordOf({ context: 'coding', isKeyLimited: true });
     assert.equal(outcome.chargeNano, null);
     assert.deepEqual(plan, { counts: true, tokens: 110 });
     assert.deepEqual(key, { counts: true, chargeNano: 0n });
   });
 
-  it('that does not count takes no tokens of a plan, but those of a minute', () => {
+  it('that does not count uses no tokens of a plan, but tokens of limits per minute', () => {
     const { plan, rate } = recordOf({ context: 'coding', isTokenLimited: true, end: { counts: false } });
     assert.deepEqual([plan, rate], [{ counts: false, tokens: 0 }, { tokens: 110 }]);
   });
 
-  it('of a failure charges nothing, and says with what error it ended', () => {
+  it('of a failure charges nothing, and records the error', () => {
     const error = new GatewayError('upstreamError');
     const end = { status: 'failed', usage: null, httpStatus: 502, error, counts: false, firstByteAtMs: null } as const;
     const { outcome, key } = recordOf({ isKeyLimited: true, end });
@@ -154,7 +154,7 @@ describe('the end of a call', () => {
     assert.deepEqual(key, { counts: false, chargeNano: 0n });
   });
 
-  it('stores the response for repeats, with the headers that stay true', () => {
+  it('stores the response for repeats, with the headers that remain valid', () => {
     const { kept } = recordOf({ end: { response } });
     assert.deepEqual(kept, {
       accountId: 'acc',
@@ -173,13 +173,13 @@ describe('the end of a call', () => {
     assert.deepEqual(onPlan.head.callHeaders, { 'x-faregate-call-id': 'call_1' });
   });
 
-  it('says what later calls may refer to', () => {
+  it('returns the state that later calls may refer to', () => {
     const made = { keys: ['k'], model: 'large', providerId: 'vendor', atMs: 2_000 };
     assert.deepEqual(recordOf({ end: { continuationKeys: ['k'] } }).made, { ...made, totalTokens: 110 });
     assert.deepEqual(recordOf({ end: { continuationKeys: ['k'], usage: null } }).made, made);
   });
 
-  it('notes what was reserved where the estimate of what was delivered costs more', () => {
+  it('records the reservation if the estimate of what was delivered costs more', () => {
     const usage: UsageFacts = { ...observed, outputTokens: 500, source: 'estimated' };
     assert.deepEqual(recordOf({ end: { usage } }).outcome.notes, { reservedNano: '1000' });
     assert.equal(recordOf({ end: { usage: { ...usage, source: 'observed' } } }).outcome.notes, undefined);

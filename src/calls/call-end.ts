@@ -16,25 +16,24 @@ import type { AllowedModel } from './allowed-models.ts';
 import type { CallReport, CallSession, EndpointPolicy } from './call-request.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
 
-/** How a call ended, as its relay saw it, or as its failure says. */
+/** How a call ended: seen by its relay, or by its failure. */
 export interface CallEnd {
   readonly status: CallOutcome['status'];
-  /** `null` if nothing is charged. */
+  /** `null`: nothing is charged. */
   readonly usage: UsageFacts | null;
   readonly httpStatus: number | null;
   readonly error: GatewayError | null;
   readonly requestId: string;
   /** Whether the call counts in windows and limits of calls, whatever is charged: its success had begun. */
   readonly counts: boolean;
-  /** The instant of the first byte of the provider's response; `null` if none came. */
+  /** The instant of the first byte of the provider's response; `null`: none arrived. */
   readonly firstByteAtMs: number | null;
-  /** The continuation keys of what later calls may refer to. */
+  /** Keys of state that later calls may refer to. */
   readonly continuationKeys: readonly string[];
-  /** What repeats of an idempotent call get, without the headers of the call; `null`: they run the call again. */
+  /** The response for repeats of an idempotent call, without the headers of the call; `null`: repeats run the call again. */
   readonly response: StoredResponse | null;
 }
 
-/** What the end of a call needs to know of it, beside how it ended. */
 interface CallAtEnd {
   readonly policy: Pick<EndpointPolicy, 'context' | 'operation'>;
   readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
@@ -45,7 +44,6 @@ interface CallAtEnd {
   readonly startedAtMs: number;
   readonly model: Model;
   readonly routes: readonly Route[];
-  /** That of the last attempt. */
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
   readonly session: CallSession | null;
@@ -54,13 +52,13 @@ interface CallAtEnd {
   readonly inner: readonly AllowedModel[];
   readonly reservation: { readonly amountNano: bigint };
   readonly priceFactorBasisPoints: number;
-  /** Whether a limit of tokens a minute counts what it used. */
+  /** Whether a limit of tokens per minute counts its usage. */
   readonly isTokenLimited: boolean;
 }
 
 /**
- * All that the end of a call stores, from how it ended: the one place where an outcome is made. The charge is what the provider
- * reported, up to what the call can have used, at the price in force and the price factor of its admission.
+ * Everything that the end of a call stores; the only place that creates an outcome. The charge covers the reported usage, up to what the
+ * call can have used, at the price in force and the price factor of its admission.
  */
 export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: number): SettlementRecord {
   const { principal, policy, input, callId, model, route, price, startedAtMs, report } = call;
@@ -104,7 +102,6 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
   };
 }
 
-/** `null`: neither the key nor its person has limits. */
 function keyUse(
   { isKeyLimited, memberId }: CallAtEnd['principal'],
   counts: boolean,
@@ -114,7 +111,7 @@ function keyUse(
   return { counts, chargeNano: chargeNano ?? 0n, ...(memberId !== null && { memberId }) };
 }
 
-/** The charge of a call as its headers show it; `null` on a plan, which charges nothing. */
+/** The charge in the headers of a call; `null` on a plan, which charges nothing. */
 export function shownCharge({ context }: CallAtEnd['policy'], chargeNano: bigint | null): bigint | null {
   return context === 'balance' ? (chargeNano ?? 0n) : null;
 }
@@ -134,10 +131,10 @@ function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
   });
 }
 
-/** Without inner models all that is reported is the call's own. */
+/** Without inner models all reported usage is the call's own. */
 const NO_NAMES: readonly string[] = [];
 
-/** What the route costs that served the call, by the prices that were in force when it began. */
+/** The cost prices of the route that served the call, in force when the call began. */
 function costOf(
   { policy, startedAtMs, route: { providerId } }: CallAtEnd,
   cost: NonNullable<Route['cost']>,
@@ -161,7 +158,7 @@ function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts
   return { ...notes, session: { source: session.source, provider, model } };
 }
 
-/** What was estimated in place of a report, and an estimate above the reservation, if there was no limit to reserve by. */
+/** Notes estimates in place of reported usage, and an estimate above the reservation if no limit bounded the reservation. */
 function chargeNotesOf(
   call: CallAtEnd,
   { usage, chargeNano, notes: chargeNotes }: CallCharge,
@@ -173,7 +170,7 @@ function chargeNotesOf(
   return chargeNano > reservedNano ? { ...notes, reservedNano: reservedNano.toString() } : notes;
 }
 
-/** The response for repeats, with the headers that stay true in every repeat. */
+/** The response for repeats, with the headers that remain valid in every repeat. */
 function kept(call: CallAtEnd, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
   const { callId, startedAtMs, policy } = call;
   const callHeaders = chargeHeaders(callId, shownCharge(policy, chargeNano));

@@ -7,7 +7,7 @@ import type { ClientTrace } from './call-trace.ts';
 import type { Client } from './relay/client.ts';
 import type { Settings } from './settings.ts';
 
-/** A request whose credential is known and whose body is received and checked. */
+/** A request with a known credential and a received, checked body. */
 export interface CallRequest {
   readonly policy: EndpointPolicy;
   readonly principal: Principal;
@@ -17,48 +17,43 @@ export interface CallRequest {
   readonly client: Client;
   /** The configuration in force when the call began. */
   readonly settings: Settings;
-  /** What the call notes of itself. */
   readonly report: CallReport;
-  /** The claim of an idempotent call, which stores its response for repeats; `null`: it is none. */
+  /** The claim of an idempotent call, which stores its response for repeats; `null`: the call is not idempotent. */
   claim: Claim | null;
 }
 
 /** What pays for a call. The address decides, and a call never switches (contract 1). */
 export type Context = 'balance' | 'coding';
 
-/** What an endpoint sets for its calls. */
 export interface EndpointPolicy {
   readonly context: Context;
   readonly operation: Operation;
-  /** The status of a refusal for lack of money (contract 7). */
+  /** Status of a refusal for lack of money (contract 7). */
   readonly moneyStatus: 402 | 429;
 }
 
-/** The session of a call, where routes or credentials are chosen by it. */
+/** The session of a call, if it chooses routes or credentials. */
 export interface CallSession {
-  /** What named it, such as `prompt_cache_key`. */
+  /** The field that named it, such as `prompt_cache_key`. */
   readonly source: string;
-  /** A hash of account, model and session: what names a session may be a text of the caller. */
+  /** A hash of account, model and session, because the session may be named by the caller's text. */
   readonly key: string;
 }
 
-/** What a call notes in the report of its request, each as soon as it is known. */
+/** What a call adds to the report of its request, as soon as it is known. */
 export interface CallReport extends ClientTrace {
-  /** The client's own id of its request. */
   readonly clientRequestId: string | null;
   principal: Principal | null;
   isStream: boolean;
-  /** As the request names it, of any length; `null` if it names none. */
+  /** As the request names it, of any length; `null`: it names none. */
   modelAsked: string | null;
-  /** The canonical id. */
   model: string | null;
   callId: string | null;
-  /** Whether the call was admitted; from then on it has a call record, which is written when it ends. */
+  /** Whether the call was admitted. If so, a call record is written when it ends. */
   isAdmitted: boolean;
-  /** Whether the response is that of an earlier call with the same `Idempotency-Key`. */
+  /** Whether the response is the stored one of an earlier call with the same `Idempotency-Key`. */
   isRepeat: boolean;
-  /** The end of the call, once it is durable; `null` if there was no call, or its end could not be made durable. */
+  /** The end of the call, once it is durable; `null`: there was no call, or its end could not be made durable. */
   outcome: CallOutcome | null;
-  /** How many pieces of the response were passed on. */
   chunks: number;
 }

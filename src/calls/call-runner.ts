@@ -14,8 +14,8 @@ import type { CallRequest } from './call-request.ts';
 import { type CallTrace, type OpenAttempt, traceHeaders } from './call-trace.ts';
 import { noHealthyRoute, type Preparation } from './preparation.ts';
 import {
-  CredentialTurns,
-  countsAllTheSame,
+  CredentialRotation,
+  countsDespiteFailure,
   decisiveFailure,
   failureDetails,
   isOfAccount,
@@ -33,14 +33,14 @@ interface CallRunnerParts extends RelayParts {
   readonly preparation: Preparation;
   readonly admission: CallAdmission;
   readonly settlement: Pick<Settlement, 'canTakeCalls' | 'end'>;
-  /** A call of the account has ended: the next one in the admission queue may try again. */
+  /** Called when a call of the account has ended: the next one in the admission queue may try again. */
   readonly onEnded: (accountId: string) => void;
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly logger: Logger;
 }
 
-/** The life of a call from its checked body on (`docs/architecture.md`, "The way of a call"). */
+/** The life of a call after its body is checked (`docs/architecture.md`, "The way of a call"). */
 export class CallRunner {
   readonly #parts: CallRunnerParts;
 
@@ -49,8 +49,8 @@ export class CallRunner {
   }
 
   /**
-   * Runs a call: prepare (model, routes, price, estimate), admit, send and relay while measuring, settle, send the last byte. An admitted call
-   * ends once: its relay ends it, or it is released here.
+   * Runs a call: prepare (model, routes, price, estimate), admit, send and relay while measuring, settle, send the last byte. An admitted
+   * call ends once: its relay ends it, or it is released here.
    *
    * @throws GatewayError if the call is refused or fails before its response has begun.
    */
@@ -72,27 +72,26 @@ export class CallRunner {
     }
   }
 
-  /** Releases a call that has failed, unless its relay has ended it. Returns what its client gets. */
+  /** Releases a failed call, unless its relay has ended it. Returns the error for its client. */
   async #fail(call: Call, error: unknown): Promise<GatewayError> {
     const { logger } = this.#parts;
     const { callId } = call;
     const response = toResponse(error);
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
     if (!call.isEnded) {
-      await call.release(response, mayHaveRun(error), countsAllTheSame(error)).catch((failed: unknown) => {
+      await call.release(response, mayHaveRun(error), countsDespiteFailure(error)).catch((failed: unknown) => {
         logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
       });
     }
     return response;
   }
 
-  /** Tries the routes in order, until one has taken the call. */
   async #relayOverRoutes(call: Call): Promise<void> {
     const { health, clock, logger } = this.#parts;
     const { callId, routes, signerId, client, principal, settings } = call;
     const failures: unknown[] = [];
-    let isPassedOver = false;
-    const open = restingLast(this.#stillOpen(call), settings, clock);
+    let isSkipped = false;
+    const open = cooldownLast(this.#stillOpen(call), settings, clock);
     const drainedOfSigner =
       signerId === null ? [] : routes.filter((each) => each.providerId === signerId && !open.includes(each));
     const candidates = drainedOfSigner.length === 0 ? open : [...open, ...drainedOfSigner];
@@ -103,7 +102,7 @@ export class CallRunner {
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) {
-        isPassedOver = true;
+        isSkipped = true;
         continue;
       }
       call.goesOver(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
@@ -119,41 +118,41 @@ export class CallRunner {
         permit.ended();
       }
     }
-    const failure = decisiveFailure(failures, isPassedOver);
+    const failure = decisiveFailure(failures, isSkipped);
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
-  /** The routes that were not drained while the call waited for its admission; all of them, if none is left. */
+  /** The routes that were not drained while the call waited for its admission; if none is left, all. */
   #stillOpen({ model, routes }: Call): readonly Route[] {
     const open = withoutDrained(model, routes, this.#parts.drained);
     return open.length > 0 ? open : routes;
   }
 
-  /** Sends the call with the credential whose turn it is, and with the next one as long as the provider refuses them. */
+  /** Sends the call with the current credential, and with the next one while the provider refuses credentials. */
   async #relayWithCredentials(call: Call, hasAlternative: boolean): Promise<void> {
     const { clock, logger } = this.#parts;
     const { callId, client, settings, report, session, route } = call;
     const { credentials } = settings.providers.get(route.providerId);
-    const turns = new CredentialTurns(credentials, route.providerModel, session?.key ?? null, clock);
+    const rotation = new CredentialRotation(credentials, route.providerModel, session?.key ?? null, clock);
     for (;;) {
       try {
-        const attempt = { credential: turns.current, hasAlternative };
+        const attempt = { credential: rotation.current, hasAlternative };
         await (report.trace === null ? this.#relay(call, attempt, null) : this.#traced(call, attempt, report.trace));
-        turns.accepted();
+        rotation.accepted();
         return;
       } catch (error) {
         if (isOfAccount(error) && error.refusal !== null) {
           const words = error.cause instanceof Error ? error.cause.message : null;
           const { status } = error.refusal;
-          const refused = { callId, provider: route.providerId, credential: turns.currentName, status, words };
+          const refused = { callId, provider: route.providerId, credential: rotation.currentName, status, words };
           logger.warn(refused, ACCOUNT_REFUSED);
         }
-        turns.next(error, !call.isEnded && !client.hasBegun && !client.isGone);
+        rotation.next(error, !call.isEnded && !client.hasBegun && !client.isGone);
       }
     }
   }
 
-  /** Runs an attempt of a call that is traced, and notes it. It ends where the call's end begins to be stored. */
+  /** Runs and records an attempt of a traced call. The attempt ends when the storing of the call's end begins. */
   async #traced(call: Call, attempt: Attempt, trace: CallTrace): Promise<void> {
     const { clock } = this.#parts;
     const { providerId: provider, providerModel } = call.route;
@@ -179,21 +178,20 @@ export class CallRunner {
   }
 }
 
-/** Routes that rest after a 429 come last, the one that has rested first before the others. */
-function restingLast(routes: readonly Route[], { providers }: Settings, clock: Clock): readonly Route[] {
+/** Routes in cooldown after a 429 come last, the one whose cooldown ends first before the others. */
+function cooldownLast(routes: readonly Route[], { providers }: Settings, clock: Clock): readonly Route[] {
   if (routes.length === 1) return routes;
   const nowMs = clock.nowMs();
-  const restsUntilMs = ({ providerId, providerModel }: Route): number =>
+  const cooldownUntilMs = ({ providerId, providerModel }: Route): number =>
     Math.max(providers.get(providerId).credentials.restsUntilMs(providerModel, nowMs), nowMs);
-  return routes.toSorted((one, other) => restsUntilMs(one) - restsUntilMs(other));
+  return routes.toSorted((one, other) => cooldownUntilMs(one) - cooldownUntilMs(other));
 }
 
 const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or account";
 
-/** One try at a route. */
 interface Attempt {
   readonly credential: string;
-  /** Whether another route may take the call if this one refuses it. */
+  /** Whether another route may serve the call if this one refuses it. */
   readonly hasAlternative: boolean;
 }
 

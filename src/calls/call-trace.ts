@@ -1,34 +1,31 @@
 import { formatTraceparent, parseTraceparent, type TraceContext, validTracestate } from '../lib/trace-context.ts';
 
-/** From when to when a part of a call took place, by the clock of the node. */
 interface TimeSpan {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
 }
 
-/** A request to a provider that was traced. */
 export interface TracedAttempt extends TimeSpan {
   readonly spanId: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** The code of the error with which it ended; `null` where it succeeded. */
+  /** The code of its error; `null`: it succeeded. */
   readonly errorCode: string | null;
 }
 
-/** An attempt that is under way. */
 export interface OpenAttempt {
   readonly spanId: string;
   readonly startedAtMs: number;
 }
 
-/** More attempts than that of one call are not noted. */
+/** Further attempts of a call are not recorded. */
 const ATTEMPTS_MAX = 32;
 
-/** What a trace notes of a call while it runs; spans are made of it when the request has been reported. */
+/** Trace data of a running call. Spans are created from it once the request has been reported. */
 export class CallTrace {
-  /** Of the span of the request. */
+  /** The span of the request. */
   readonly context: TraceContext;
-  /** The client's span, of which this one is a child; `null` where the trace begins here. */
+  /** The client's span, the parent of the request's span; `null`: the trace begins here. */
   readonly parent: TraceContext | null;
   readonly attempts: TracedAttempt[] = [];
   admission: TimeSpan | null = null;
@@ -41,7 +38,7 @@ export class CallTrace {
     this.#nextSpanId = nextSpanId;
   }
 
-  /** Begins an attempt; its id exists before the request is sent. */
+  /** Begins an attempt, whose id is needed before the request is sent. */
   beginAttempt(nowMs: number): OpenAttempt {
     return { spanId: this.#nextSpanId(), startedAtMs: nowMs };
   }
@@ -51,18 +48,13 @@ export class CallTrace {
   }
 }
 
-/** What a request says of the trace that it belongs to, as it came. */
 export interface ClientTrace {
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** `null` if the call is not traced. */
   readonly trace: CallTrace | null;
 }
 
-/**
- * The headers by which a provider joins the trace: below the span of the attempt if that is exported; else as the client sent
- * them, so that its trace stays whole.
- */
+/** The span of the attempt if that is exported; otherwise the client's headers, so that its trace stays connected. */
 export function traceHeaders(
   { traceparent, tracestate, trace }: ClientTrace,
   attempt: OpenAttempt | null,

@@ -21,7 +21,7 @@ const SUCCESS: CallEnd = {
   response: null,
 };
 
-/** A call on the balance, and what of it was settled. Its first record cannot be made if `fails`. */
+/** A call on the balance, and its settled records. If `fails`, its first record cannot be created. */
 function admittedCall(fails: boolean) {
   let leftToFail = fails ? 1 : 0;
   const settled: SettlementRecord[] = [];
@@ -50,7 +50,7 @@ function admittedCall(fails: boolean) {
   call.routes = [route];
   Object.defineProperty(call, 'model', {
     get() {
-      if (leftToFail-- > 0) throw new Error('no record can be made');
+      if (leftToFail-- > 0) throw new Error('no record can be created');
       return { id: 'model' };
     },
   });
@@ -76,7 +76,7 @@ describe('an admitted call', () => {
     );
   });
 
-  it('has not ended if its record cannot be made, so that it is released, once', async () => {
+  it('has not ended if its record cannot be created, so that it is released once', async () => {
     const { call, settled } = admittedCall(true);
     await assert.rejects(call.end(SUCCESS), { code: 'internal_error' });
     assert.equal(call.isEnded, false);

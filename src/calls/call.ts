@@ -22,21 +22,19 @@ import { reportResult } from './relay/failover.ts';
 import type { ReservationEstimate } from './reservation-estimate.ts';
 import type { Settings } from './settings.ts';
 
-/** The parts that end a call. */
 export interface SettlementParts {
   readonly settlement: Pick<Settlement, 'end'>;
-  /** A call of the account has ended: the next one in the admission queue may try again. */
   readonly onEnded: (accountId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * A call, from its checked body to its end: one object, whose fields are set in the order in which they are found out. Once it is
- * admitted it ends once, with a charge or without, and its end makes the stored response for its repeats.
+ * A call, from its checked body to its end: one object whose fields are set in order, as they become known. Once it is admitted it ends
+ * exactly once, with or without a charge; its end creates the stored response for its repeats.
  */
 export class Call implements ShownHeaders {
-  // As it came.
+  // From the request.
   readonly policy: EndpointPolicy;
   readonly principal: Principal;
   readonly requestHeaders: IncomingHttpHeaders;
@@ -44,44 +42,40 @@ export class Call implements ShownHeaders {
   readonly requestId: string;
   readonly callId: string;
   readonly client: Client;
-  /** The configuration in force when the call began. */
   readonly settings: Settings;
   readonly report: CallReport;
-  /** The claim of an idempotent call, which stores its response for repeats; `null`: it is none. */
   readonly claim: Claim | null;
 
-  // Found out by its preparation, before its admission.
+  // Set by its preparation, before its admission.
   startedAtMs!: number;
   model!: Model;
   /** The routes that the call may take, in the order in which they are tried; at least one. */
   routes!: readonly Route[];
-  /** The provider that signed the newest thinking of the call; `null`: not known, or there is no choice of makers. */
+  /** The provider that signed the newest thinking of the call; `null`: unknown, or only one provider serves the model. */
   signerId: string | null = null;
-  /** Whether routes to several providers serve the model: then the signed blocks of the response are remembered. */
+  /** Whether routes to several providers serve the model: then signed blocks of the response are recorded. */
   hasSeveralMakers = false;
   /** The session of the call; `null`: it has none, or there is nothing to choose. */
   session: CallSession | null = null;
   /** The price in force, for the reservation and the charge. */
   price!: PriceInForce;
   basis!: ChargeBasis;
-  /** The inner models that the request names. */
   inner!: readonly AllowedModel[];
-  /** The most that the call's own model may use. */
+  /** Maximum use of the call's own model. */
   estimate!: ReservationEstimate;
-  /** The most that all models of the call may use together. */
+  /** Maximum use of all models of the call together. */
   reservation!: { readonly amountNano: bigint; readonly tokens: number };
 
   // Set by its admission and its attempts.
-  /** The route of the current attempt, or of the last one. */
+  /** The route of the current or the last attempt. */
   route!: Route;
   readonly failedRoutes: FailedRoute[] = [];
   #admitted!: Admitted;
   /** By the database's clock. */
   #admittedAtMs = 0;
   #permit: RoutePermit | null = null;
-  /** What remains to the account: with this call's reservation taken off, or after its end if the headers say that. */
+  /** What remains for the account: after this call's reservation, or after its end if the headers show that. */
   #remaining: Remaining = null;
-  /** As the headers show it. */
   #chargeNano: bigint | null = null;
   #hasFailed = false;
   #isEnded = false;
@@ -101,7 +95,7 @@ export class Call implements ShownHeaders {
     this.#parts = parts;
   }
 
-  /** The reservation is durable: from here on the call has to end. */
+  /** The reservation is durable: from now on the call must be ended. */
   admitted(admission: Admitted, atMs: number): void {
     this.#admitted = admission;
     this.#admittedAtMs = atMs;
@@ -115,18 +109,17 @@ export class Call implements ShownHeaders {
     return this.#admitted.priceFactorBasisPoints;
   }
 
-  /** Whether a limit of tokens a minute counts what it used. */
   get isTokenLimited(): boolean {
     const { rates } = this.#admitted;
     return rates !== null && rates.tokens !== null;
   }
 
-  /** Whether the call has ended, or its end was tried and failed; not if there was nothing to try because it could not be recorded. */
+  /** Whether the call has ended, or its end was tried and failed. False if its record could not be created, so that nothing was tried. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** Begins an attempt at a route; `failure` is the error of the attempt before, `null` for the first one. */
+  /** Begins an attempt at a route; `failure` is the error of the previous attempt, `null` for the first one. */
   goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
@@ -143,11 +136,11 @@ export class Call implements ShownHeaders {
   }
 
   /**
-   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave
-   * (`docs/architecture.md`, "Invariants of money").
+   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave (`docs/architecture.md`,
+   * "Invariants of money").
    *
-   * @throws GatewayError `settlementFailed` if the end of a call of which something was delivered, or is about to be, could not
-   * be made durable; the error itself for a failure.
+   * @throws GatewayError `settlementFailed` if part of the response was delivered, or is about to be, and the end could not be made
+   * durable; for a failure, the error itself.
    */
   async end(end: CallEnd): Promise<void> {
     const { settlement, clock, logger } = this.#parts;
@@ -159,13 +152,13 @@ export class Call implements ShownHeaders {
     try {
       const record = settlementRecord(this, end, endedAtMs);
       const { outcome } = record;
-      // Until here nothing is settled, and what fails leaves a call that can be released.
+      // Nothing is settled before this line, so a call whose record fails can be released.
       this.#isEnded = true;
       const { availableNano } = await settlement.end(record);
       this.#parts.onEnded(outcome.accountId);
       this.report.outcome = outcome;
       this.claim?.settled(record.kept);
-      // The headers of a stream say what was known at admission, also if the stream has not begun yet.
+      // The headers of a stream show what was known at admission, even if the stream has not begun yet.
       if (isFailed || !this.input.isStream) {
         this.#remaining = remainingAfter(this.#remaining, availableNano, end.counts);
         this.#chargeNano = shownCharge(this.policy, outcome.chargeNano);
@@ -182,11 +175,10 @@ export class Call implements ShownHeaders {
   }
 
   /**
-   * Ends a call that failed. Its reservation is released, and so are its slots in windows and limits of calls, unless the
-   * call counts although nothing was delivered. Where the provider may have carried it out (`mayHaveRun`), repeats get the
-   * failure and do not run the call again.
+   * Ends a failed call. Its reservation is released, with its slots in windows and limits of calls, unless the call counts although nothing
+   * was delivered. If the provider may have executed it (`mayHaveRun`), repeats get the failure and do not run the call again.
    *
-   * @throws where the end could not be made durable.
+   * @throws if the end could not be made durable
    */
   async release(error: GatewayError, mayHaveRun: boolean, counts: boolean): Promise<void> {
     const requestId = error.requestId ?? this.requestId;
@@ -210,18 +202,18 @@ export class Call implements ShownHeaders {
     }
   }
 
-  /** Made when a response takes them: those of a whole response differ before and after its end. */
+  /** Created when a response takes them: those of a non-streaming response differ before and after its end. */
   get headers(): Readonly<Record<string, string>> {
     const { callId, policy, settings, principal } = this;
     if (!settings.config.server.callHeaders) return {};
     const remaining = this.#remaining;
     const isOfPlan = remaining !== null && 'calls' in remaining;
-    // A key that does not see the balance reads nothing of it.
+    // A key that may not see the balance gets none of it.
     const own = {
       ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
       ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
     };
-    // An error that says what it is about has no need of the others.
+    // An error that states its subject does not need the others.
     if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
     return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
@@ -234,16 +226,15 @@ export class Call implements ShownHeaders {
   }
 }
 
-/** A failure as repeats of its call get it. */
 function storedFailure(failure: GatewayError, requestId: string): StoredResponse {
   const { kind, status, code, message, param, type, retry, headers } = failure;
-  // The message may be a provider's, and PostgreSQL stores no unpaired surrogates.
+  // The message may come from a provider, and PostgreSQL stores no unpaired surrogates.
   const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
   const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };
   return { head: { error, callHeaders: {} }, body: null };
 }
 
-/** What remains when a call has ended; a call on a plan that does not count gives its slot back. */
+/** What remains after the end of a call; a call on a plan that does not count gives its slot back. */
 function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
   if (before !== null && 'calls' in before) {
     return counts ? before : { calls: before.calls + 1, windows: [] };

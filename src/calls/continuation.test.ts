@@ -14,12 +14,12 @@ const providers: Pick<Providers, 'get'> = {
 const nothing = { continuationKeys: [], references: [], signedKeys: (): string[] => [] };
 const part = (name: string) => ({ name, param: 'tools[0].type', problem: 'type' }) as const;
 
-describe('routes of a request with tools that the gateway does not know', () => {
-  it('are all of them if it has none', () => {
+describe('routes of a request with unknown tools', () => {
+  it('are all routes if it has none', () => {
     assert.deepEqual(routesThatAllow(routes, [], providers), routes);
   });
 
-  it('are those of providers that allow all of them', () => {
+  it('are the routes of providers that allow all its tools', () => {
     const open = routesThatAllow(routes, [part('tools.x_search')], providers);
     assert.deepEqual(
       open.map(({ providerId }) => providerId),
@@ -27,7 +27,7 @@ describe('routes of a request with tools that the gateway does not know', () => 
     );
   });
 
-  it('are none if no provider allows all of them', () => {
+  it('are none if no provider allows all its tools', () => {
     assert.throws(
       () => routesThatAllow(routes, [part('tools.x_search'), part('tools.other')], providers),
       (error) => error instanceof GatewayError && error.status === 400 && error.param === 'tools[0].type',
@@ -35,7 +35,7 @@ describe('routes of a request with tools that the gateway does not know', () => 
   });
 });
 
-describe('the size of what a call continues', () => {
+describe('the size of continued state', () => {
   const reference = (kind: StateKind, id: string): StateReference => ({ kind, id, param: id });
   const stored = new Map([
     [stateKey({ kind: 'container', id: 'c' }), { model: 'm', providerId: 'p', totalTokens: 1 }],
@@ -48,17 +48,17 @@ describe('the size of what a call continues', () => {
     return found.continuedTokens;
   };
 
-  it('is that of the largest response that it names, not of a container that it names first', async () => {
+  it('is the size of the largest response, not of a container that comes first', async () => {
     const named = [reference('container', 'c'), reference('response', 'small'), reference('response', 'large')];
     assert.equal(await sizeOf(...named), 300);
   });
 
-  it('is not known if that of one response is not', async () => {
+  it('is unknown if the size of one response is unknown', async () => {
     assert.equal(await sizeOf(reference('response', 'small'), reference('response', 'unknown')), undefined);
   });
 });
 
-describe('the maker of the signed blocks of a call', () => {
+describe('the provider of the signed blocks of a call', () => {
   const madeBy = (providerId: string) => ({ model: 'm', providerId });
   const [newest, older, compaction] = [signedKey('newest'), signedKey('older'), 'e:compaction'];
   const continuationOf = async (known: Record<string, object>, hasChoice = true) => {
@@ -71,19 +71,19 @@ describe('the maker of the signed blocks of a call', () => {
     return { ...(await findContinuation({ find }, 'account', input, hasChoice)), asked };
   };
 
-  it('is that of the newest one that is known, which accepted those before it', async () => {
+  it('is the provider of the newest known block, which accepted the earlier ones', async () => {
     const { signed, continuedState } = await continuationOf({ [older]: madeBy('a'), [newest]: madeBy('b') });
     assert.deepEqual([signed, continuedState], [madeBy('b'), null]);
     assert.deepEqual((await continuationOf({ [older]: madeBy('a') })).signed, madeBy('a'));
     assert.equal((await continuationOf({})).signed, null);
   });
 
-  it('is apart from the maker of what the call continues', async () => {
+  it('is independent of the provider of continued state', async () => {
     const { signed, continuedState } = await continuationOf({ [newest]: madeBy('b'), [compaction]: madeBy('a') });
     assert.deepEqual([signed, continuedState], [madeBy('b'), madeBy('a')]);
   });
 
-  it('is not looked up where there is no choice of makers', async () => {
+  it('is not looked up if there is no choice of providers', async () => {
     assert.deepEqual((await continuationOf({ [newest]: madeBy('b') }, false)).asked, []);
   });
 });

@@ -9,16 +9,12 @@ import type { UnlistedPart } from '../protocols/unlisted-parts.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
-/** What is known about the earlier calls that a call continues. */
 export interface Continuation {
-  /** The provider and model that made what the call continues; `null` if nothing of it is known. */
+  /** The provider and model of the continued state; `null`: unknown. */
   readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /**
-   * The provider and model that made the newest signed block of the call that is known. That provider accepted the blocks
-   * before it, so it comes first, before makers of those.
-   */
+  /** From the newest known signed block. That provider accepted the earlier blocks, so it comes before their providers. */
   readonly signed: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /** The size of the largest response that the call continues; `undefined`: that of one is not known. */
+  /** The size of the largest response that the call continues; `undefined`: the size of one is unknown. */
   readonly continuedTokens: number | undefined;
   /** The first reference to state that no response to this account contained. */
   readonly unknown: StateReference | null;
@@ -27,10 +23,10 @@ export interface Continuation {
 const NOTHING: Continuation = { continuedState: null, signed: null, continuedTokens: undefined, unknown: null };
 
 /**
- * Looks up what a call continues. State references are always looked up, continuation keys alone and signed blocks only if
- * there is a choice of makers (`hasChoice`).
+ * Looks up what a call continues. State references are always looked up, continuation keys and signed blocks only if there is a choice of
+ * providers (`hasChoice`).
  *
- * @throws where the database is down.
+ * @throws if the database is down
  */
 export function findContinuation(
   continuationKeys: Pick<ContinuationKeys, 'find'>,
@@ -79,8 +75,8 @@ function sizeOf(
 }
 
 /**
- * The routes over which a call may reach the state that it refers to: all routes where the state belongs to its account,
- * else the routes of providers whose state is shared by configuration (`docs/provider-state.md`).
+ * The routes over which a call reaches the state that it refers to: all routes if the state belongs to its account, otherwise the routes of
+ * providers whose state is shared by configuration (`docs/provider-state.md`).
  *
  * @throws GatewayError `stateUnknown` or `invalidRequest` if there is no such route.
  */
@@ -96,7 +92,7 @@ export function routesToState(
 }
 
 /**
- * The routes of providers that may be sent what the gateway does not know of a request.
+ * The routes of providers that may be sent the parts of a request that the gateway does not know.
  *
  * @throws GatewayError `invalidRequest` if there is no such route.
  */
@@ -121,7 +117,7 @@ const PROBLEMS: Readonly<Record<UnlistedPart['problem'], string>> = {
 
 function unlistedRefusal({ name, param, problem }: UnlistedPart): GatewayError {
   const message =
-    `"${name}" ${PROBLEMS[problem]}, so it cannot tell what it refers to. The operator can allow it at a provider: ` +
+    `"${name}" ${PROBLEMS[problem]}, so the gateway cannot tell what it refers to. The operator can allow it at a provider: ` +
     `allows: [${name}], or unknownTools: pass.`;
   return new GatewayError('invalidRequest', { message, param });
 }
@@ -145,10 +141,7 @@ const NOUNS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'Audio',
 };
 
-/**
- * State that no endpoint of the gateway creates, so that no account owns any. Files are created by tools only, and are
- * known if a response contained them.
- */
+/** State that no endpoint creates, so that no account owns any. Files, which tools create, are known if a response contained them. */
 const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   file: 'Files are not implemented; send the content itself or a URL.',
   conversation: 'Conversations are not implemented; send the items themselves, or previous_response_id.',

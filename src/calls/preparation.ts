@@ -28,7 +28,6 @@ interface PreparationParts {
   readonly randomSource: RandomSource;
 }
 
-/** What is found out about a call before its admission. */
 export class Preparation {
   readonly #parts: PreparationParts;
 
@@ -37,9 +36,9 @@ export class Preparation {
   }
 
   /**
-   * Resolves the model, orders its routes, takes the price in force and estimates what the call may use.
+   * Resolves the model, orders its routes, sets the price in force and estimates the maximum use of the call.
    *
-   * @throws GatewayError, or rejects with it, if the call names no model that can serve it, or one that its key may not use, or no route
+   * @throws GatewayError, or rejects with it, if the call names no model that can serve it, or one that its key may not use, or if no route
    * of the model is healthy.
    */
   prepare(call: Call): void | Promise<void> {
@@ -52,7 +51,7 @@ export class Preparation {
     this.#plan(call, named, continuation);
   }
 
-  /** Whether it matters who made what a call continues. A single maker matters if it is drained. */
+  /** Whether it matters which provider created the state that a call continues. A single provider matters if it is drained. */
   #isChoice(model: Model, operation: Operation): boolean {
     const routes = model.routes[operation.protocol.name];
     return (
@@ -88,11 +87,11 @@ export class Preparation {
   #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
     const { health, drained, randomSource } = this.#parts;
     const { model, policy, principal, input, settings, session, signerId, startedAtMs } = call;
-    // State that nothing is known of may be kept behind a drained route.
-    const heeded = unknown === null ? drained : NOTHING_DRAINED;
+    // Unknown state may be kept by a provider with a drained route.
+    const avoided = unknown === null ? drained : NOTHING_DRAINED;
     const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
     const makers = { continuedId: continuedState?.providerId, signerId: signerId ?? undefined };
-    const ordered = orderRoutes(model, policy.operation.protocol.name, choice, makers, heeded);
+    const ordered = orderRoutes(model, policy.operation.protocol.name, choice, makers, avoided);
     const reaching = routesToState(ordered, unknown, settings.providers);
     const routes = routesThatAllow(reaching, input.unlisted, settings.providers);
     const { accountId } = principal;
@@ -101,7 +100,7 @@ export class Preparation {
   }
 }
 
-/** The session of a call; `null` if it has none, its model has no affinity, or there are neither routes nor credentials to choose from. */
+/** The session of a call; `null`: it has none, its model has no affinity, or there is no choice of routes or credentials. */
 function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
   if (!model.hasAffinity) return null;
   const routes = model.routes[policy.operation.protocol.name];
@@ -114,7 +113,7 @@ function sessionOf({ policy, principal, input, requestHeaders, settings, model }
   return { source: by, key };
 }
 
-/** Each inner model may read the whole request, and write as much as the model can. */
+/** Each inner model may read the whole request and write its maximum output. */
 function withInnerModels({ input, inner, estimate }: Call, continued: number): Call['reservation'] {
   let { amountNano, tokens } = estimate;
   const unlimited = { ...input, demand: { ...input.demand, outputTokensLimit: null } };
@@ -153,9 +152,8 @@ export function noHealthyRoute(
 
 const ONLY_OF_ACCOUNT =
   'Calls of this account have failed several times in a row on every route of this model. Try again after a while, and ' +
-  'look at what these calls have in common.';
+  'check what these calls have in common.';
 
-/** A call of which no route is healthy. */
 interface Unhealthy {
   readonly routes: readonly Route[];
   readonly accountId: string;
@@ -177,8 +175,8 @@ function restoredModel(
 }
 
 /**
- * Checks that what a request asks for by name has a price: a tier of service, a speed, a region, audio. Tools that it only
- * lists need none, since agents list them with every request.
+ * Checks that service terms and media that a request asks for have a price: a tier, a speed, a region, audio. Tools that it only lists need
+ * none, since agents list them with every request.
  *
  * @throws GatewayError `invalidRequest` with the field to blame.
  */

@@ -17,49 +17,42 @@ import type { Provider } from '../providers/upstream/provider.ts';
 import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../providers/upstream/refusal.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
 
-/** What is tested, and with what. */
 interface ProviderTestParts {
   readonly provider: Provider;
-  /** Its credentials, in the order of the settings. Secret. */
+  /** Its credentials in the order of the settings. Secret. */
   readonly credentials: readonly { readonly name: string; readonly value: string }[];
   readonly catalog: Catalog;
-  /** Of the provider's protocol: names that headers may have. */
+  /** Header names that the provider's protocol may use. */
   readonly mountedNames: readonly string[];
   readonly clock: Clock;
-  /** How long a credential's call may take; within it the provider's own time limits apply. */
+  /** Time limit for the call of each credential; the provider's own time limits apply within it. */
   readonly limitMs?: number;
 }
 
-/** What came back with one credential. */
 interface CredentialTest {
-  /** Where the credential stands in the settings: `apiKey`, `apiKeys.0`. */
+  /** The setting of the credential: `apiKey`, `apiKeys.0`. */
   readonly credential: string;
   readonly isSuccess: boolean;
   readonly httpStatus: number | null;
   readonly durationMs: number;
   readonly firstByteMs: number | null;
-  /** What is wrong, without secrets; `null` for a success. */
+  /** The problem, without secrets; `null` for a success. */
   readonly message: string | null;
-  /** What was read of the response; `null` if none was reported. */
   readonly usage: UsageFacts | null;
-  /** what a call would have been charged at the list price; `null` if nothing has a price. */
+  /** The charge of a call at the list price; `null`: nothing has a price. */
   readonly chargeNano: bigint | null;
 }
 
 export interface ProviderTest {
   readonly operation: string;
-  /** The model of the catalog; `null` if none has this name there. */
+  /** The model of the catalog; `null`: none has this name there. */
   readonly model: string | null;
   readonly providerModel: string;
-  /** The rule of the price in force. */
   readonly priceRule: string | null;
   readonly results: readonly CredentialTest[];
 }
 
-/**
- * The smallest requests, for each kind of call; those that vendors refuse below 16 tokens ask for 16. A picture costs what a
- * picture costs, so it is only tested if it is named.
- */
+/** 16 tokens where vendors refuse fewer. Images cost their full price, so they are only tested on request. */
 const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => object>>> = {
   chat: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
   messages: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
@@ -70,17 +63,17 @@ const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => obje
 };
 const BY_DEFAULT = (Object.keys(BODIES) as JsonOperationName[]).filter((name) => name !== 'images.generate');
 
-/** Models that reason refuse `max_tokens`, and name this in the refusal. */
+/** Reasoning models refuse `max_tokens`, and name this field in the refusal. */
 const OTHER_LIMIT = 'max_completion_tokens';
 
 const LIMIT_MS = 60_000;
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * Calls a provider with each of its credentials, as small as can be, over the connections and with the time limits of calls.
- * Nobody is charged. No breaker and no credential's state hears of it: a test shows what is, and changes nothing for calls.
+ * Sends the smallest possible call with each credential of a provider, over the connections and with the time limits of calls. Nobody is
+ * charged. Breakers and credential states are not updated, so a test does not affect calls.
  *
- * @throws GatewayError `invalidRequest` if there is nothing that can be tested.
+ * @throws GatewayError `invalidRequest` if there is nothing to test.
  */
 export async function testProvider(
   asked: { readonly model: string | null; readonly operation: string | null },
@@ -91,7 +84,7 @@ export async function testProvider(
   const operation = findOperation(asked.operation, model, provider);
   const price = model === null ? null : priceInForce(model.price, clock.nowMs());
   const results: CredentialTest[] = [];
-  // One after the other: all at once could be what a limit of rate refuses.
+  // One after the other, because concurrent calls could reach a rate limit.
   for (const credential of credentials) {
     results.push(await testCredential({ ...parts, credential, operation, model, providerModel, price }));
   }
@@ -103,11 +96,14 @@ function findModel(name: string | null, provider: Provider, catalog: Catalog) {
   const protocol = provider.protocol.name as ProtocolName;
   const routeOf = (model: Model) => model.routes[protocol].find(({ providerId }) => providerId === provider.id);
   if (name === null) {
-    // One that can be tested by default goes first.
+    // A model that can be tested by default comes first.
     const served = catalog.models.filter((model) => routeOf(model) !== undefined);
     const model = served.find((each) => defaultOperation(each, provider) !== null) ?? served[0];
     if (model !== undefined) return { model, providerModel: routeOf(model)!.providerModel };
-    throw invalidRequest(`No model goes to the provider ${provider.id}: name one of its own models.`, 'model');
+    throw invalidRequest(
+      `No model has a route to the provider ${provider.id}. Name one of the provider's models.`,
+      'model',
+    );
   }
   const known = catalog.find(name);
   const route = known === null ? undefined : routeOf(known);
@@ -130,8 +126,8 @@ function findOperation(name: string | null, model: Model | null, provider: Provi
   if (chosen !== null && known.includes(chosen)) return jsonOperationOf(chosen);
   throw invalidRequest(
     chosen === null
-      ? `Nothing that this model does is tested by itself; name the operation: ${known.join(', ')}.`
-      : `This is no operation that can be tested at this provider. Known: ${known.join(', ')}.`,
+      ? `No operation of this model is tested by default; name the operation: ${known.join(', ')}.`
+      : `This operation cannot be tested at this provider. Known: ${known.join(', ')}.`,
     'operation',
   );
 }
@@ -208,7 +204,7 @@ async function send(parts: CredentialParts, body: object): Promise<CredentialTes
   };
 }
 
-/** It shares connections as an account does. */
+/** Shares connections like an account. */
 const TESTER = { accountId: 'provider-test', isOnlyAccount: false };
 
 type Result = Pick<CredentialTest, 'message' | 'usage' | 'chargeNano'>;
@@ -223,12 +219,12 @@ function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHe
     return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
   const { keep, keepMarked, count, holding } = input.response;
   const response = captureWhole(bytes, { keep, keepMarked, count, holding, keptBytesMax: BODY_BYTES_MAX });
-  if (response === null) return refused(new Error('The response is no JSON object.'));
+  if (response === null) return refused(new Error('The response is not a JSON object.'));
   const basis = price === null ? operation.charge[0].basis : chargeBasis(operation, price.prices);
   const observed = input.response.usage(response, basis);
   if (observed === null) {
     return refused(
-      new Error('The response lacks the usage by which a call is charged, or is no response of this kind.'),
+      new Error('The response lacks the usage that a charge needs, or is not a response of this operation.'),
     );
   }
   const usage: UsageFacts = { ...observed, source: 'observed' };
@@ -247,7 +243,7 @@ function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHe
   return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
 }
 
-/** What a failure says: the provider's own words where it refused, those of the connection if there was none. */
+/** The text of a failure: the provider's own words for a refusal, or the connection's error. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof UpstreamFailure)) return error instanceof Error ? error.message : String(error);
   const { cause, response } = error;

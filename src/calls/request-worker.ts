@@ -11,13 +11,10 @@ import type { Count } from '../protocols/token-estimate/budgets.ts';
 import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
 import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 
-/** A task for a thread of `request-workers.ts`. */
 export type RequestTask = ReadTask | EstimateTask | CountTask;
 
-/** Reads the body of a call. */
 interface ReadTask {
   readonly does: 'read';
-  /** The name of the operation. */
   readonly operation: string;
   readonly body: ArrayBuffer;
 }
@@ -29,7 +26,7 @@ interface EstimateTask {
   readonly body: ArrayBuffer;
 }
 
-/** Counts the tokens of a body that was read before: it is JSON within the limits of `scanJson`. */
+/** Counts the tokens of a body that was read before, and so is JSON within the limits of `scanJson`. */
 interface CountTask {
   readonly does: 'count';
   readonly kind: BodyKind;
@@ -42,23 +39,21 @@ export interface ReadBody {
   readonly body: ArrayBuffer;
 }
 
-/** The result of a token estimate. */
 export interface Estimated {
   readonly model: string | null;
   readonly count: Count;
 }
 
-/** The error that refuses a body, as plain values: errors themselves lose their class between threads. */
+/** The error that refuses a body as plain values, because errors lose their class between threads. */
 export interface Refusal {
   readonly refusal: { readonly kind: ErrorKind; readonly options: GatewayErrorOptions };
 }
 
 const estimates = { responses: inputTokens, messages: countTokens };
 
-/** Loaded with the first body: an error while this file is loaded would leave waiting bodies without a result. */
+/** Loaded with the first body, because an error while this file is loaded would leave waiting bodies without a result. */
 let tokenizer: Tokenizer | null = null;
 
-/** The function that a thread runs. */
 export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
   try {
     return perform(task);
@@ -66,7 +61,7 @@ export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
     if (!(error instanceof GatewayError)) throw error;
     return { refusal: refusalOf(error) };
   } finally {
-    // Frees the memory now, not at this thread's next garbage collection. The body of a read is moved back instead.
+    // Frees the memory now rather than at this thread's next garbage collection. The body of a read is moved back instead.
     if (task.does !== 'read') task.body.transfer(0);
   }
 }
@@ -104,7 +99,7 @@ function refusalOf(error: GatewayError): Refusal['refusal'] {
   return { kind, options: { ...options, ...(param !== null && { param }), ...(type !== undefined && { type }) } };
 }
 
-/** The value, with its buffer moved to the other thread and not copied. */
+/** Moves the value's buffer to the other thread instead of copying it. */
 function moving<Value extends object>(value: Value, buffer: ArrayBuffer): Value {
   return move({
     ...value,

@@ -14,12 +14,12 @@ import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 import { createRequestWorkers } from './request-workers.ts';
 
 const MIB = 2 ** 20;
-/** Of the largest body in production. The attacks of `npm run test:attacks` have the whole of it. */
+/** Fraction of the largest body in production; `npm run test:attacks` uses the full size. */
 const SHARE = 1 / 32;
 const BODY_BYTES_MAX = 64 * MIB * SHARE;
 /** Bodies for the event loop, and for the two kinds of threads. */
 const SIZES_BYTES = [10, 100_000, 300_000];
-/** The same share of the heap, and what a thread has loaded. */
+/** The same fraction of the heap, plus what a thread has loaded. */
 const HEAP_MIB_MAX = 1_024 * SHARE + 64;
 const alone = { accountId: 'a', isOnlyAccount: true };
 
@@ -74,8 +74,8 @@ describe('bodies of calls', () => {
     });
   }
 
-  it('of some hundred KB are read in this thread if they have few values, and by another one if they have many', async (test) => {
-    // A thread that cannot start leaves its task to its time.
+  it('of some hundred KB are read in this thread if they have few values, and in another one if they have many', async (test) => {
+    // The task of a thread that cannot start times out.
     const withoutThreads = createRequestWorkers({ file: '/nonexistent/worker.js', taskMsMax: 100 });
     test.after(() => withoutThreads.close());
     const content = 'The ferry leaves at 6:15. 早班的渡船六点一刻离岸。\n'.repeat(4_000);
@@ -90,7 +90,7 @@ describe('bodies of calls', () => {
     assert.deepEqual((await workers.read(messages, Buffer.from(values), alone)).facts, messages.read(values));
   });
 
-  it('of more than 64 KiB are read by another thread if what is in them takes long to read', async (test) => {
+  it('of more than 64 KiB are read in another thread if their content takes long to read', async (test) => {
     const withoutThreads = createRequestWorkers({ file: '/nonexistent/worker.js', taskMsMax: 100 });
     test.after(() => withoutThreads.close());
     const slow = {
@@ -106,7 +106,7 @@ describe('bodies of calls', () => {
     }
   });
 
-  it('keep only as much of a prompt as its refusal needs', async () => {
+  it('keep only the part of a prompt that its refusal needs', async () => {
     const body = Buffer.from(JSON.stringify({ prompt: 'p'.repeat(MIB) }));
     const { facts } = await workers.read(imageGeneration, body, alone);
     assert.ok(JSON.stringify(facts).length < 100_000);
@@ -115,27 +115,27 @@ describe('bodies of calls', () => {
   });
 });
 
-describe('bodies made to do harm', () => {
+describe('malicious bodies', () => {
   const valuesMax = defaultJsonScanLimits.valuesMax * SHARE;
   const someFields = valuesMax / 2 - 10;
   /** Texts with the most values, or the most bytes, in the forms that are most expensive to parse. */
   const harmful: Readonly<Record<string, () => string>> = {
-    'objects without end': () => filled('{"9":0}'),
-    'lists without end': () => filled('[]'),
-    'as many objects as may be': () => filled('{"4294967290":0}', someFields),
-    'as many forms of objects as may be': () =>
+    'endless objects': () => filled('{"9":0}'),
+    'endless lists': () => filled('[]'),
+    'the maximum number of objects': () => filled('{"4294967290":0}', someFields),
+    'the maximum number of object shapes': () =>
       `[${Array.from({ length: someFields }, (_, i) => `{"k${i}${'y'.repeat(100)}":[]}`).join(',')}]`,
-    'an object of as many members as may be': () =>
+    'an object with the maximum number of members': () =>
       `[{${Array.from({ length: valuesMax - 10 }, (_, i) => `"k${i}":0`).join(',')}}]`,
-    'equal contexts without end': () => filled('{"encrypted_content":"AAAA"}', someFields),
+    'endless equal contexts': () => filled('{"encrypted_content":"AAAA"}', someFields),
     'a text of escapes': () => `"${'\\u0000'.repeat(BODY_BYTES_MAX / 6 - 100)}"`,
-    'a text without a break': () => `"${'a'.repeat(BODY_BYTES_MAX - 100)}"`,
+    'a text without line breaks': () => `"${'a'.repeat(BODY_BYTES_MAX - 100)}"`,
     'a text in two-byte units': () => `"${'a'.repeat(BODY_BYTES_MAX - 100)}你"`,
     'a name of a member': () => `[{"${'\\"'.repeat(BODY_BYTES_MAX / 2 - 100)}":1}]`,
     'a number': () => `[${'1'.repeat(BODY_BYTES_MAX - 100)}]`,
   };
 
-  // If the heap of a thread overflowed inside `JSON.parse`, the process would end, and this run with it.
+  // If a thread's heap overflowed inside `JSON.parse`, the process and this test run would end.
   for (const [name, text] of Object.entries(harmful)) {
     it(`are read or refused with 400 in every thread: ${name}`, { timeout: 600_000 }, async () => {
       const value = text();
@@ -155,7 +155,7 @@ describe('bodies made to do harm', () => {
 describe('counted tokens', () => {
   const countIn = (body: Buffer, kind: BodyKind = 'messages') => workers.count(kind, body, alone);
 
-  it('are the same as in this thread, for small and large bodies', async () => {
+  it('equal those of this thread, for small and large bodies', async () => {
     for (const [kind, body] of [
       ['messages', messagesBody(10)],
       ['messages', messagesBody(MIB)],
@@ -168,7 +168,7 @@ describe('counted tokens', () => {
     }
   });
 
-  it('leave the body unchanged, also if it is a slice of a shared buffer', async () => {
+  it('leave the body unchanged, even if it is a view of a shared buffer', async () => {
     const shared = Buffer.from(`####${JSON.stringify({ input: 'abc' })}####`);
     const body = shared.subarray(4, shared.length - 4);
     const before = Buffer.from(shared);
@@ -200,7 +200,7 @@ describe('counted tokens', () => {
     ${end}`;
   for (const [how, end] of [
     ['after they are closed', 'await workers.close();'],
-    ['though they are not closed', ''],
+    ['even if they are not closed', ''],
   ] as const) {
     it(`let the process end ${how}`, { timeout: 60_000 }, async () => {
       const child = spawn(process.execPath, ['--input-type=module', '-e', script(end)], {
@@ -218,7 +218,6 @@ describe('counted tokens', () => {
   }
 });
 
-/** What work fails with, whether it throws or rejects. */
 async function thrownBy(work: () => Promise<unknown>): Promise<unknown> {
   return work().catch((thrown: unknown) => thrown);
 }

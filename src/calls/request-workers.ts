@@ -12,10 +12,9 @@ import type { Count } from '../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../protocols/token-estimate/count-body.ts';
 import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker.ts';
 
-/** The facts of a call's body, and the body. */
 export interface ReadRequest {
   readonly facts: RequestFacts;
-  /** The same bytes as before, in the same memory or in new memory. */
+  /** The same bytes, in the same or in new memory. */
   readonly body: Buffer;
 }
 
@@ -26,7 +25,6 @@ export interface PoolTasks {
 }
 
 export interface RequestWorkersOptions {
-  /** The file that the threads run instead of `request-worker.ts`. */
   readonly file?: string;
   readonly quickThreadsMax?: number;
   readonly placesMax?: number;
@@ -39,10 +37,9 @@ const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 /**
- * The largest body that is read in the thread that serves calls (`here`), and the largest that the quick threads read
- * (`quick`), by what reading does. Scanning the worst text takes 60 ns a byte, and 140 where every name is written with
- * escapes; parsing it and checking the values takes 250. So no body blocks calls for more than 4 to 9 ms, or the quick
- * threads for more than 60 to 150 ms. Common text takes 1 to 10 ns a byte.
+ * The largest body that is read in the thread that serves calls (`here`), and by the quick threads (`quick`), by what reading does.
+ * Scanning the worst text takes 60 ns per byte, or 140 if every name is escaped; parsing it and checking the values takes 250. So no body
+ * blocks calls for more than 4 to 9 ms, or the quick threads for more than 60 to 150 ms. Common text takes 1 to 10 ns per byte.
  */
 const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly here: number; readonly quick: number }>> =
   {
@@ -50,9 +47,9 @@ const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly he
     parses: { here: 16 * KIB, quick: 256 * KIB },
   };
 /**
- * A body that is only scanned is tried in the thread that serves calls up to this size, with so many steps at most; if it takes
- * more, another thread reads it from the start. Prompts of agents are texts of some hundred KB with few values, which are read in
- * less time than it takes to move them to another thread and back. The worst body takes as long here as one below `here`: 5 ms.
+ * A body that is only scanned is tried in the thread that serves calls up to this size, with a maximum of steps; if it takes more, another
+ * thread reads it from the start. Prompts of agents are some hundred KB of text with few values, which take less time to read than to move
+ * to another thread and back. The worst body takes as long here as one below `here`: 5 ms.
  */
 const TRIED_HERE = { sizeBytesMax: 512 * KIB, limits: { ...defaultJsonScanLimits, stepsMax: 32_768 } } as const;
 /** The largest body whose tokens the quick threads count; none are counted in the thread that serves calls. */
@@ -61,14 +58,14 @@ const QUICK_COUNT_BYTES_MAX = 256 * KIB;
 /** One core is left to the thread that serves calls. The one slow thread is mostly idle. */
 export const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
 const SLOW_THREADS_MAX = 1;
-/** For each of the two pools. The memory of bodies has a budget of its own. */
+/** For each of the two pools. The memory of bodies has its own budget. */
 export const PLACES_MAX = 256;
-/** Ten times what the worst body of 64 MiB takes on a busy machine. */
+/** Ten times the time of the worst body of 64 MiB on a busy machine. */
 const TASK_MS_MAX = 30_000;
-/** Twice what the worst body of 64 MiB takes, within the limits of `scanJson`. */
+/** Twice the heap of the worst body of 64 MiB within the limits of `scanJson`. */
 const HEAP_MIB_MAX = 1_024;
 const IDLE_MS = 300_000;
-/** Waiting tasks take seconds at most. */
+/** Waiting tasks take at most seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
 const WORKER_FILE = moduleFile('./request-worker', import.meta.url);
@@ -77,7 +74,11 @@ function tasksOf(pool: PoolTasks['pool'], { running, waiting }: WorkerPool): Poo
   return { pool, running, waiting };
 }
 
-/** The facts of a body that is soon read; `null`: it is not. @throws GatewayError as `JsonOperation.read`. */
+/**
+ * The facts of a body that is quick to read; otherwise `null`.
+ *
+ * @throws GatewayError as `JsonOperation.read`
+ */
 function tryHere(operation: JsonOperation, body: Buffer): RequestFacts | null {
   if (body.length > TRIED_HERE.sizeBytesMax) return null;
   try {
@@ -91,10 +92,10 @@ function tryHere(operation: JsonOperation, body: Buffer): RequestFacts | null {
 export type RequestWorkers = ReturnType<typeof createRequestWorkers>;
 
 /**
- * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: beyond a small size
- * another thread does the work (decision 16). A body that exceeds the limits of time or memory there fails alone.
+ * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: beyond a small size another thread does the
+ * work (decision 16). A body that exceeds the limits of time or memory there fails alone.
  *
- * All methods throw `GatewayError`, or reject with it: the refusal of the body, or `overloaded` where too many bodies of the account wait.
+ * All methods throw `GatewayError`, or reject with it: the refusal of the body, or `overloaded` if too many bodies of the account wait.
  */
 export function createRequestWorkers(options: RequestWorkersOptions = {}) {
   const pool = (name: string, threadsMax: number): WorkerPool =>
@@ -107,7 +108,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
       heapMiBMax: options.heapMiBMax ?? HEAP_MIB_MAX,
       idleMs: options.idleMs ?? IDLE_MS,
     });
-  // Two pools, so that a short task never waits behind a long one.
+  // Two pools, so that a short task never waits for a long one.
   const quick = pool('quick', options.quickThreadsMax ?? QUICK_THREADS_MAX);
   const slow = pool('slow', SLOW_THREADS_MAX);
 
@@ -174,11 +175,10 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         (buffer) => ({ does: 'count', kind, body: buffer }),
       );
     },
-    /** Waits for the tasks under way, then ends the threads. */
+    /** Waits for pending tasks, then ends the threads. */
     async close(): Promise<void> {
       await Promise.all([quick.close(), slow.close()]);
     },
-    /** The bodies that are read now and that wait, by the pool of threads. */
     get tasks(): readonly PoolTasks[] {
       return [tasksOf('quick', quick), tasksOf('slow', slow)];
     },

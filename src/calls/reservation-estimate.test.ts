@@ -41,7 +41,7 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
   };
 }
 
-/** A call with these members, whose input is estimated as that many tokens. */
+/** A call with these members and this input estimate in tokens. */
 const inputWith = (inputTokensEstimate: number, ...members: readonly string[]): CallInput => ({
   ...readInput(chat, `{${['"model":"m"', '"messages":[]', ...members].join(',')}}`),
   inputTokensEstimate,
@@ -71,8 +71,8 @@ describe('estimateReservation', () => {
       modelWith({ outputTokensMax: 500 }),
       1_000,
     ],
-    ['takes a limit of zero for none', ['"max_tokens":0'], modelWith({ outputTokensMax: 500 }), 500],
-    ['takes a limit of zero beside another for none', ['"max_tokens":0', '"max_completion_tokens":9'], modelWith(), 9],
+    ['treats a limit of zero as none', ['"max_tokens":0'], modelWith({ outputTokensMax: 500 }), 500],
+    ['treats a limit of zero next to another as none', ['"max_tokens":0', '"max_completion_tokens":9'], modelWith(), 9],
     [
       'goes by the greatest limit',
       ['"max_tokens":5', '"max_completion_tokens":9', '"max_new_tokens":7'],
@@ -113,14 +113,14 @@ describe('estimateReservation', () => {
     assert.deepEqual({ inputTokens, amountNano }, { inputTokens: 600, amountNano: 1_930n });
   });
 
-  it('reserves what the model can read for each input, if a request has several', () => {
+  it('reserves a full context for each of several inputs', () => {
     const model = modelWith({ contextTokensMax: 600 });
     const { demand } = inputWith(0, '"max_tokens":10');
     const input = { inputTokensEstimate: 5_000, choices: 1, demand: { ...demand, inputs: 3 } };
     assert.equal(estimateReservation(input, terms({ model })).inputTokens, 1_800);
   });
 
-  it('adds the size of what the call continues to the input, as far as the model can read it', () => {
+  it('adds the size of continued state to the input, up to the context of the model', () => {
     const input = inputWith(1_000, '"max_tokens":10');
     assert.equal(estimateReservation(input, terms({ continuedTokens: 5_000 })).inputTokens, 6_000);
     const model = modelWith({ contextTokensMax: 3_000 });
@@ -144,7 +144,7 @@ describe('estimateReservation', () => {
     assert.equal(estimateReservation(input, terms({ prices: dear })).amountNano, 11_130n);
   });
 
-  it('never reserves more than a fixed maximum, whatever a request asks for', () => {
+  it('never reserves more than a fixed maximum', () => {
     const whole = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
     const price = fc.bigInt({ min: 0n, max: 10n ** 24n });
     fc.assert(
@@ -162,7 +162,7 @@ describe('estimateReservation', () => {
     );
   });
 
-  it('reserves the requested images at the highest price, if images are charged', () => {
+  it('reserves the requested images at the highest price if images are charged', () => {
     const perImageNano = { low: 5n, high: { '1024x1024': 70n, default: 90n } };
     const input = inputWith(1_000, '"n":3');
     const { amountNano } = estimateReservation(input, terms({ prices: { ...prices, perImageNano }, basis: 'images' }));
@@ -185,14 +185,14 @@ describe('estimateReservation', () => {
     assert.deepEqual([reserved(1_000), reserved(1_001)], [3_130n, 6_266n]);
   });
 
-  it('uses the dearest step up to the estimated input, since each run of the model has its own', () => {
+  it('uses the most expensive step up to the estimated input, since each run of the model has its own step', () => {
     const cheaper = { ...prices, inputNanoPerMillion: 2_000_000n, outputNanoPerMillion: 1_000_000n };
     const stepped = terms({ prices: { ...prices, above: { '1000': cheaper } } });
     const { amountNano } = estimateReservation(inputWith(1_001, '"max_tokens":10'), stepped);
     assert.equal(amountNano, 1_001n * 3n + 10n * 13n);
   });
 
-  it('uses the dearest prices of reasoning, of a longer output, and of what is counted separately', () => {
+  it('uses the highest prices of reasoning, longer output and separately counted tokens', () => {
     const dearer = { ...prices, outputNanoPerMillion: 40_000_000n };
     const reserved = (more: Partial<UnitPrices>) =>
       estimateReservation(inputWith(100, '"max_tokens":10'), terms({ prices: { ...prices, ...more } })).amountNano;
@@ -204,14 +204,14 @@ describe('estimateReservation', () => {
     assert.equal(reserved({ citationsNanoPerMillion: 5_000_000n, reasoningNanoPerMillion: 40_000_000n }), 900n);
   });
 
-  it('uses the factor of the asked tier if that is dearer than the plain price', () => {
+  it('uses the factor of the requested tier if it exceeds the plain price', () => {
     const tiered = terms({ prices: { ...prices, serviceTiers: { flex: 500_000_000n, priority: 2_000_000_000n } } });
     const reserved = (tier: string) =>
       estimateReservation(inputWith(100, '"max_tokens":10', `"service_tier":"${tier}"`), tiered).amountNano;
     assert.deepEqual([reserved('default'), reserved('flex'), reserved('priority')], [430n, 430n, 860n]);
   });
 
-  it('uses the price of audio if the request sends or asks for some', () => {
+  it('uses the price of audio if the request contains or asks for audio', () => {
     const audible = terms({
       prices: { ...prices, audioInputNanoPerMillion: 30_000_000n, audioOutputNanoPerMillion: 90_000_000n },
     });
@@ -222,7 +222,7 @@ describe('estimateReservation', () => {
     assert.equal(reserved('"input":[{"content":[{"type":"input_audio"}]}]'), 3_000n + 130n);
   });
 
-  it('has two uses of each listed tool at the price of the dearest', () => {
+  it('reserves two uses of each listed tool at the highest tool price', () => {
     const priced = terms({ prices: { ...prices, perWebSearchNano: 1_000n, perContainerNano: 5_000n } });
     const plain = terms();
     const input = inputWith(0, '"max_tokens":10', '"tools":[{"type":"web_search"},{"type":"code_interpreter"}]');
@@ -230,7 +230,7 @@ describe('estimateReservation', () => {
     assert.equal(more, 4n * 5_000n);
   });
 
-  it('has as many uses of a tool as the request allows, and two if it does not say', () => {
+  it('reserves the tool uses that the request allows, two by default', () => {
     const priced = terms({ prices: { ...prices, perWebSearchNano: 1_000n } });
     const reserved = (...members: string[]) => estimateReservation(inputWith(0, '"max_tokens":10', ...members), priced);
     const uses = (...members: string[]) => {
@@ -245,13 +245,13 @@ describe('estimateReservation', () => {
       [1, 8, 2, 2, 1_000],
     );
     assert.equal(uses('"tools":[{"type":"web_search"},{"type":"web_fetch_20250910","max_uses":5}]'), 7);
-    // A limit of all tools together may be larger than what is expected, and is not believed to be smaller.
+    // A limit over all tools may exceed the expected uses, but is not trusted to be lower.
     assert.equal(uses('"tools":[{"type":"web_search"}]', '"max_tool_calls":30'), 30);
     assert.equal(uses('"tools":[{"type":"web_search"}]', '"max_tool_calls":1'), 2);
     assert.equal(uses('"max_tool_calls":30'), 0);
   });
 
-  it('has the summary of an input that may become long enough for one, and the call behind it', () => {
+  it('reserves a summary and the call after it if the input may become long enough', () => {
     const limited = terms({ model: modelWith({ outputTokensMax: 500 }) });
     const compact = (edit: string) => `"context_management":${edit}`;
     const reserved = (inputTokens: number, edit: string) => {
@@ -276,7 +276,7 @@ describe('estimateReservation', () => {
     assert.equal(reserved(1_000_000, '"compact"'), false);
   });
 
-  it('uses the price of a call, or of search units, if those are charged', () => {
+  it('uses the price of a call or of search units if those are charged', () => {
     const input = inputWith(1_000);
     const asCall = terms({ prices: { ...prices, perCallNano: 7n }, basis: 'calls' });
     assert.equal(estimateReservation(input, asCall).amountNano, 7n);

@@ -7,11 +7,10 @@ import { pricedUnits, type TokenPriceFields } from '../protocols/metering/usage-
 import type { CallInput, Demand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
 
-/** What is reserved for a call, by what its request says. */
 export interface ReservationEstimate {
-  /** The tokens that the model reads: the request, and what it continues. */
+  /** Tokens that the model reads: the request, and the state that it continues. */
   readonly inputTokens: number;
-  /** All tokens, with results of tools and the output. */
+  /** All tokens, including results of tools and the output. */
   readonly tokens: number;
   readonly amountNano: bigint;
   /** Whether neither the request nor the model limits the output, so that it was assumed. */
@@ -20,24 +19,22 @@ export interface ReservationEstimate {
 
 type EstimatedInput = Pick<CallInput, 'inputTokensEstimate' | 'choices' | 'demand'>;
 
-/** The price in force of a call, and what it depends on. */
 export interface EstimateTerms {
   readonly model: Model;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** The size of what the call continues, in tokens. */
   readonly continuedTokens: number;
 }
 
-/** The tokens that one use of a server tool adds to the context, such as the results of a search. */
+/** Tokens that one use of a server tool adds to the context, such as the results of a search. */
 export const TOOL_USE_TOKENS = 8_000;
 
 /** An input may be longer than its estimate by this factor. */
 const COMPACTION_MARGIN = 2;
 
 /**
- * Estimates what a call may cost at the list price: everything that multiplies it, at the price in force
- * (`docs/reservations.md`). The amount may exceed the balance: admission needs only that something remains.
+ * Estimates the maximum cost of a call at the list price: everything that multiplies it, at the price in force (`docs/reservations.md`).
+ * The amount may exceed the balance: admission only requires that something remains.
  */
 export function estimateReservation(input: EstimatedInput, terms: EstimateTerms): ReservationEstimate {
   const { demand, choices } = input;
@@ -47,7 +44,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   const inputTokens = Math.min(input.inputTokensEstimate + continuedTokens, contextTokens);
   const length = bounded(inputTokens + demand.serverToolUses * TOOL_USE_TOKENS);
   const compacts = demand.compactsAboveTokens !== null && length * COMPACTION_MARGIN > demand.compactsAboveTokens;
-  // The summary reads the whole input and is an output of its own; the call goes on with what it leaves of the input.
+  // The summary reads the whole input and has its own output; the call continues with what it leaves of the input.
   const readTokens = compacts ? bounded(2 * length) : length;
   const summaryTokens = compacts ? (model.outputTokensMax ?? demand.outputTokensDefault) : 0;
   const outputTokens = bounded(expectedOutput(input, model) + summaryTokens);
@@ -69,7 +66,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   };
 }
 
-/** The output tokens of all choices together: by the limits that the request states, or by the model's own. */
+/** Output tokens of all choices together, by the limits in the request, or by the model's own. */
 function expectedOutput({ choices, demand }: EstimatedInput, model: Model): number {
   const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
   if (outputTokensLimit === 0) return 0;
@@ -78,10 +75,7 @@ function expectedOutput({ choices, demand }: EstimatedInput, model: Model): numb
   return bounded(Math.min(expected + thinkingTokens + moreOutputTokens, most) * choices);
 }
 
-/**
- * The output tokens that a request asks for, all choices together, as a plan limits them: by the limits that it states,
- * or by the model's own where it asks for several choices and states none. `null`: the request leaves it to the model.
- */
+/** The requested output of all choices, which a plan limits. `null`: the request leaves it to the model. */
 export function requestedOutput(
   { choices, demand }: Pick<CallInput, 'choices' | 'demand'>,
   model: Model,
@@ -92,10 +86,7 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/**
- * The highest prices that may apply up to this length of the input: only the response says how many runs of the model share
- * it, whether and how long they wrote, whether output is text or images, what was cached, and which tools ran.
- */
+/** Only the response shows the runs of the model, their outputs, what was cached and which tools ran, so the highest prices apply. */
 function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;
   const steps = above === undefined ? [] : Object.keys(above).filter((step) => inputTokens > Number(step));
@@ -114,7 +105,7 @@ function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitP
   return found;
 }
 
-/** Price lists belong to the configuration, so this is made once for each, and for what calls ask for. */
+/** Cached for the lifetime of the price list, by what calls ask for. */
 const dearestOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
 
 function makeDearest({ above = {}, ...unstepped }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
@@ -149,7 +140,7 @@ const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
   price.basis === 'tokens' && price.per === 'one' ? [field] : [],
 );
 
-/** The terms that are asked for, without those that cost less: the provider may serve the call on the plain ones. */
+/** The requested terms, without cheaper ones: the provider may serve the call on the plain terms. */
 function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
   if (!hasTerms(asked)) return asked;
   return Object.fromEntries(
@@ -173,10 +164,10 @@ function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-/** The assumed size of a conversation whose size is unknown, if the model states no context. */
+/** Assumed size of a conversation of unknown size, if the model has no configured context. */
 const CONTEXT_TOKENS_DEFAULT = 128_000;
 
-/** The size, in tokens, of what a call continues, which its provider adds to the request. */
+/** The size in tokens of the continued state, which its provider adds to the request. */
 export function continuedTokens({ continues }: Demand, totalTokens: number | undefined, model: Model): number {
   if (continues === 'nothing') return 0;
   const unknown = model.contextTokensMax ?? CONTEXT_TOKENS_DEFAULT;

@@ -18,12 +18,12 @@ describe('retry-after', () => {
     }
   });
 
-  it('is left out beyond a minute, because agents would wait without a word', () => {
+  it('is omitted beyond a minute, because agents would wait silently', () => {
     for (const waitMs of [60_001, 5 * 3_600_000]) assert.deepEqual(retryAfter(NOW_MS + waitMs, NOW_MS), {});
   });
 });
 
-describe('the words of a wait', () => {
+describe('the text of a wait', () => {
   const localTime = createLocalTime('Asia/Shanghai');
   const MINUTE_MS = 60_000;
   for (const [waitMs, at, words] of [

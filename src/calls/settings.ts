@@ -5,27 +5,24 @@ import type { Config } from '../config/schema.ts';
 import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
 
-/**
- * What calls need of a configuration, compiled once. A call takes the settings in force when it begins and keeps them
- * until it ends, whatever is reloaded meanwhile.
- */
+/** Compiled once per configuration. A call keeps the settings in force at its start, even if the configuration is reloaded. */
 export interface Settings {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly providers: Providers;
-  /** The calendar of the billing time zone: the day of the spending cap. */
+  /** The calendar of the billing time zone, for days of spending caps. */
   readonly localTime: LocalTime;
-  /** The plans; the same array as long as these settings are in force. */
+  /** The plans; the same array while these settings are in force. */
   readonly plans: readonly PlanTerms[];
-  /** The limits by the minute of accounts that have none of their own; `null`: there are none. */
+  /** The limits per minute of accounts without their own; `null`: there are none. */
   readonly rateDefaults: RateDefaults | null;
-  /** The largest request that any plan takes: token counts at coding addresses need no subscription. */
+  /** The largest request that any plan accepts: token counts at coding addresses need no subscription. */
   readonly codingInputBytesMax: number;
-  /** The requests that use these settings; the connections to providers stay open until the last request has ended. */
+  /** Requests that use these settings; the connections to providers stay open until the last one has ended. */
   readonly inFlight: InFlight;
 }
 
-/** `own`: the same configuration with the limits that this process has of it, if it is one of several. */
+/** @param own the same configuration with this process's share of its limits, if several processes share them */
 export function createSettings(config: Config, previous?: Settings, own: Config = config): Settings {
   const plans = compilePlans(own);
   return {
@@ -46,7 +43,7 @@ function codingInputBytesMax(plans: readonly PlanTerms[]): number {
   return plans.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...plans.map((plan) => plan.inputBytesMax));
 }
 
-/** Counts work that is under way, so that a shutdown can wait for its end. */
+/** Counts pending work, so that a shutdown can wait for it. */
 class InFlight {
   #count = 0;
   #listeners: (() => void)[] = [];
@@ -55,7 +52,6 @@ class InFlight {
     return this.#count;
   }
 
-  /** Work begins; `leave` ends it. */
   enter(): void {
     this.#count++;
   }
@@ -68,7 +64,6 @@ class InFlight {
     for (const listener of listeners) listener();
   }
 
-  /** Resolves when no work is under way. */
   idle(): Promise<void> {
     if (this.#count === 0) return Promise.resolve();
     return new Promise((resolve) => this.#listeners.push(resolve));

@@ -55,7 +55,7 @@ async function readAll(g: TestGateway, path: string, limit: number): Promise<any
 
 const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
 
-/** Whether the gateway accepts a key: 200 or 401, without a call of a provider. */
+/** Whether the gateway accepts a key: 200 or 401, without calling a provider. */
 async function state(url: string, key: string): Promise<number> {
   const response = await fetch(`${url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
   await response.text();
@@ -103,7 +103,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
   });
 
   // Every address refuses whoever it is not for in `test/people/walk.test.ts`.
-  test('is closed to all but the operator', async () => {
+  test('refuses all but the operator', async () => {
     const account = await g.createAccount();
     const before = (await g.admin('GET', '/accounts')).body;
     for (const headers of [
@@ -146,7 +146,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
     assertError(await post(`{"name":"${'x'.repeat(2 ** 20)}"}`), 413, 'request_too_large');
   });
 
-  test('refuses a body that has a member twice, in whatever spelling, and moves no money', async () => {
+  test('refuses a body that has a field twice, in whatever spelling, and books nothing', async () => {
     const account = await g.createAccount({ balanceYuan: '0' });
     const send = async (method: string, path: string, body: string) => {
       const response = await fetch(`${g.url}/admin/v1${path}`, {
@@ -175,7 +175,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
     assert.equal((await g.admin('GET', '/accounts?search=x')).body.data.length, 0);
   });
 
-  test('refuses names and memos that contain what a terminal obeys, with the field', async () => {
+  test('refuses names and memos that contain control characters, with the field', async () => {
     const account = await g.createAccount();
     const bad = 'a\u001b[2Jb';
     for (const [method, path, body, param] of [
@@ -193,7 +193,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
     assert.equal((await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
   });
 
-  test('responds with 404 for what is not there, however its id is written', async () => {
+  test('responds with 404 for what does not exist, however its id is written', async () => {
     for (const id of [
       NOBODY,
       'x',
@@ -228,7 +228,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
     }
   });
 
-  test('proves the invariants of the ledger, and says which are broken', async () => {
+  test('checks the invariants of the ledger, and says which are broken', async () => {
     const account = await g.createAccount();
     const before = (await g.admin('POST', '/audit')).body;
     assert.deepEqual(Object.keys(before), ['isSound', 'invariants']);
@@ -262,7 +262,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
 describe(`accounts`, { timeout: 60_000 }, () => {
   setUp();
 
-  test('are created with what is given, and the rest as it should be', async () => {
+  test('are created with the given fields, and defaults for the rest', async () => {
     const plain = await g.admin('POST', '/accounts', { name: '  Ada  ' });
     assert.equal(plain.status, 201);
     assert.match(plain.body.id, /^acct_[0-9a-z]{26}$/);
@@ -300,7 +300,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
     assert.deepEqual((await g.admin('GET', `/accounts/${full.body.id}`)).body, full.body);
   });
 
-  test('are not created from bad fields, and the first bad one is named', async () => {
+  test('are not created from invalid fields, and the first invalid one is named', async () => {
     const before = (await readAll(g, '/accounts', 500)).length;
     for (const [fields, param] of [
       [{}, 'name'],
@@ -331,7 +331,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
     assert.equal((await readAll(g, '/accounts', 500)).length, before);
   });
 
-  test('are changed field by field, and keep what is not named', async () => {
+  test('are changed field by field, and keep the fields that are not given', async () => {
     const { body: created } = await g.admin('POST', '/accounts', { name: 'before', email: 'before@example.com' });
     let expected = created;
     for (const change of [
@@ -401,7 +401,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
     assert.deepEqual(await search("wool' or '1'='1"), []);
   });
 
-  test('are not listed for a bad query, and the bad field is named', async () => {
+  test('are not listed for an invalid query, and the invalid field is named', async () => {
     for (const [query, param] of [
       ['limit=0', 'limit'],
       ['limit=501', 'limit'],
@@ -426,7 +426,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
 describe(`keys`, { timeout: 60_000 }, () => {
   setUp();
 
-  test('are shown once, when they are created, and nowhere after that', async () => {
+  test('are shown once, when they are created, and never again', async () => {
     const account = await g.createAccount();
     const created = await g.admin('POST', `/accounts/${account.id}/keys`, {
       name: 'ci',
@@ -483,7 +483,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
     assert.ok(!JSON.stringify(stored).includes(secret));
   });
 
-  test('have a name of their own or the default one, and any number of them opens the account', async () => {
+  test('have a given name or the default one, and any number of them work for the account', async () => {
     const account = await g.createAccount();
     const unnamed = (await g.admin('POST', `/accounts/${account.id}/keys`, {})).body;
     assert.equal(unnamed.name, 'default');
@@ -494,7 +494,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
     assert.equal((await account.lastCall()).keyId, account.keyId);
   });
 
-  test('are not created from bad fields', async () => {
+  test('are not created from invalid fields', async () => {
     const account = await g.createAccount();
     for (const [fields, param] of [
       [{ name: '' }, 'name'],
@@ -512,7 +512,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
     assert.equal((await g.admin('GET', `/accounts/${account.id}/keys`)).body.data.length, 1);
   });
 
-  test('are listed newest first, page by page, each account’s by themselves', async () => {
+  test('are listed newest first, page by page, each account’s separately', async () => {
     const [account, other] = [await g.createAccount(), await g.createAccount()];
     const created = [account.keyId];
     for (let i = 0; i < 11; i++) {
@@ -525,7 +525,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
     assert.deepEqual(idsOf(await readAll(g, `/accounts/${other.id}/keys`, 5)), [other.keyId]);
   });
 
-  test('are refused at once when they are revoked, for good, and their account’s other keys are not', async () => {
+  test('are refused at once and for good when they are revoked, and their account’s other keys are not', async () => {
     const account = await g.createAccount();
     const spare = (await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'spare' })).body;
     assert.deepEqual([await state(g.url, account.key), await state(g.url, spare.key)], [200, 200]);
@@ -563,7 +563,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
     assert.match(refused.json.error.message, /expired/);
   });
 
-  test('follow their account at once: suspended, active again, not verified, verified again', async () => {
+  test('follow the state of their account at once: suspended, active again, not verified, verified again', async () => {
     const account = await g.createAccount();
     const change = async (fields: object) =>
       assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, fields)).status, 200);
@@ -578,7 +578,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
     assert.equal((await chat(account)).status, 200);
   });
 
-  test('let a call that has begun go on to its end when they are revoked', async () => {
+  test('let a call that has begun finish when they are revoked', async () => {
     const account = await g.createAccount();
     const respond = g.provider.respond;
     const gate = Promise.withResolvers<void>();
@@ -607,7 +607,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
     g.admin('POST', `/accounts/${id}/adjustments`, { amountYuan, memo }, headers);
   const entryId = (accountId: string, n: number) => `le_${accountId.slice('acct_'.length)}_${n}`;
 
-  test('has an entry for every change, newest first, with a number, the balance after it and why', async () => {
+  test('has an entry for every change, newest first, with a number, the balance after it and the reason', async () => {
     const account = await g.createAccount({ balanceYuan: '0' });
     assert.deepEqual(await topUp(account.id, '10.50', { memo: ' invoice 7 ' }), {
       status: 201,
@@ -670,7 +670,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
     ]);
   });
 
-  test('takes no amount that is not a decimal string in yuan within its limits', async () => {
+  test('accepts no amount but a decimal string in yuan within its limits', async () => {
     const account = await g.createAccount({ balanceYuan: '0' });
     for (const amount of [5, null, undefined, '1e3', '1.0000000001', '100000000.000000001']) {
       assertError(await topUp(account.id, amount), 400, 'invalid_request_error', 'amountYuan');
@@ -730,7 +730,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
     }
   });
 
-  test('gets one entry of one Idempotency-Key, and every repeat gets the first response', async () => {
+  test('gets one entry for one Idempotency-Key, and every repeat gets the first response', async () => {
     const account = await g.createAccount({ balanceYuan: '0' });
     const key = { 'idempotency-key': 'invoice-7' };
     const first = await topUp(account.id, '5', { memo: 'paid' }, key);
@@ -752,7 +752,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
     assert.equal((await readAll(g, `/accounts/${account.id}/ledger`, 10)).length, 2);
   });
 
-  test('comes once with an account of one Idempotency-Key, however often that is created', async () => {
+  test('has one top-up for an account of one Idempotency-Key, however often that is created', async () => {
     const create = (body: object, key?: string) =>
       g.admin('POST', '/accounts', body, key === undefined ? {} : { 'idempotency-key': key });
     const body = { name: 'order 8', balanceYuan: '5' };
@@ -771,7 +771,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
     assert.equal(new Set([id, ...free.map((response) => response.body.id)]).size, 3);
   });
 
-  test('gets one entry of one Idempotency-Key that comes many times at once', async () => {
+  test('gets one entry for one Idempotency-Key that is sent many times at once', async () => {
     const account = await g.createAccount({ balanceYuan: '0' });
     const key = { 'idempotency-key': 'at-once' };
     const responses = await Promise.all(Array.from({ length: 12 }, () => topUp(account.id, '5', {}, key)));
@@ -789,7 +789,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
     assert.equal((await readAll(g, `/accounts/${account.id}/ledger`, 10)).length, 2);
   });
 
-  test('takes visible ASCII for an Idempotency-Key, and nothing else', async () => {
+  test('accepts visible ASCII for an Idempotency-Key, and nothing else', async () => {
     const account = await g.createAccount({ balanceYuan: '0' });
     assert.equal((await topUp(account.id, '1', {}, { 'idempotency-key': '~"{}\\' })).status, 201);
     const refused = await topUp(account.id, '1', {}, { 'idempotency-key': 'a b' });
@@ -800,7 +800,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
 
 describe(`calls`, { timeout: 60_000 }, () => {
   setUp();
-  /** What was called, oldest first. */
+  /** The calls that were made, oldest first. */
   const made: { id: string; accountId: string; keyId: string; model: string; status: string; startedAt: string }[] = [];
   let accounts: TestAccount[];
 
@@ -902,7 +902,7 @@ describe(`calls`, { timeout: 60_000 }, () => {
     });
   });
 
-  test('that failed are recorded too, without usage and without a charge', async () => {
+  test('that failed are recorded too, without usage and charge', async () => {
     const expected = made.find(({ status }) => status === 'failed')!;
     const { body } = await g.admin('GET', `/calls/${expected.id}`);
     assert.deepEqual(
@@ -952,7 +952,7 @@ describe(`calls`, { timeout: 60_000 }, () => {
     }
   });
 
-  test('are not listed for a bad filter, and the bad one is named', async () => {
+  test('are not listed for an invalid filter, which is named', async () => {
     for (const [query, param] of [
       ['status=done', 'status'],
       ['from=yesterday', 'from'],
@@ -985,7 +985,7 @@ describe('a change on one node', { timeout: 60_000 }, () => {
     await first?.stop();
   });
 
-  /** Asks the other node until it responds so. Its clock stands still, so nothing it knows grows old by itself. */
+  /** Polls the other node until it responds like this. Its clock stands still, so nothing in its cache expires. */
   async function untilSecondResponses(key: string, status: number): Promise<void> {
     await until(async () => (await state(second.url, key)) === status);
   }
@@ -1008,8 +1008,8 @@ describe('a change on one node', { timeout: 60_000 }, () => {
     }
   });
 
-  // A node that trusted its cache without a connection that listens would serve a stolen key for as long as that lasts.
-  test('is noticed by one that was not notified, within a second of its clock', async () => {
+  // A node that relied on its cache without a listening connection would serve a stolen key for as long as that lasts.
+  test('is noticed by a node that was not notified, within a second of its clock', async () => {
     const account = await first.createAccount();
     assert.equal(await state(second.url, account.key), 200);
     await sql(
@@ -1024,7 +1024,7 @@ where datname = current_database() and query ilike 'listen %'`,
     assert.equal(await state(first.url, account.key), 401);
   });
 
-  test('is one with a change on the other: an Idempotency-Key sent to both makes one entry', async () => {
+  test('is not repeated on the other: an Idempotency-Key sent to both makes one entry', async () => {
     const account = await first.createAccount({ balanceYuan: '0' });
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>

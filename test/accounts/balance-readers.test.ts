@@ -7,9 +7,9 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { chatCompletion, json } from '../support/provider.ts';
 
 /**
- * Tools that show what is left of a provider read it with small scripts: a GET of `{{baseUrl}}/user/balance`
- * with the key as Bearer, and a function that makes of the response what the tool shows. They take numbers, booleans and
- * texts, nothing else: a number in quotes is an error to them, and any status but 2xx is shown as a failure.
+ * Tools that show the remaining funds at a provider read them with small scripts: a GET of `{{baseUrl}}/user/balance` with the key as
+ * Bearer, and a function that turns the response into what the tool shows. They accept numbers, booleans and strings, nothing else: a
+ * number in quotes is an error to them, and any status but 2xx is shown as a failure.
  */
 
 const NOW = '2026-11-20T04:00:00.000Z';
@@ -19,7 +19,7 @@ plans:
   tiny: { name: Tiny, fiveHourCalls: 3, weeklyCalls: 4, concurrency: 2, quotaTokens: 18, periodDays: 30, models: [test-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
 `;
 
-/** The base addresses that people enter, as they are entered: some with a slash at the end. */
+/** The base addresses as users enter them: some with a slash at the end. */
 const BALANCE_BASES = ['', '/', '/v1', '/v1/'];
 const PLAN_BASES = [
   '/v1/coding',
@@ -31,7 +31,7 @@ const PLAN_BASES = [
   '/v1/coding/altproto',
 ];
 
-/** The template that is offered for providers in general. */
+/** The template that such a tool offers for providers in general. */
 const GENERAL = `({
   request: {
     url: "{{baseUrl}}/user/balance",
@@ -43,7 +43,7 @@ const GENERAL = `({
   }
 })`;
 
-/** As its users change it: the validity that is reported, the unit, and what there is in all. */
+/** The same as users change it: the reported validity, the unit, and the total. */
 const DETAILED = GENERAL.replace(
   /return \{.*\};/,
   `return {
@@ -77,14 +77,14 @@ const RESULT_TYPES: Readonly<Record<keyof Reading, string>> = {
   planName: 'string',
 };
 
-/** Runs a script as such a tool does, and takes of its result what such a tool takes. */
+/** Runs a script like such a tool, and accepts of its result what such a tool accepts. */
 async function read(url: string, base: string, key: string, script: string): Promise<Reading> {
   const text = script.replaceAll('{{baseUrl}}', (url + base).replace(/\/+$/, '')).replaceAll('{{apiKey}}', key);
   const { request } = runInContext(text, createContext({}), { timeout: 5_000 });
   const response = await fetch(request.url, { method: request.method, headers: request.headers, redirect: 'error' });
   const body = await response.text();
   assert.equal(response.status, 200, `${base}: ${body}`);
-  // The script sees the response as JSON and gives JSON back.
+  // The script receives the response as JSON and returns JSON.
   const context = createContext({ body });
   const reading = JSON.parse(
     runInContext(`JSON.stringify((${text}).extractor(JSON.parse(body)))`, context, { timeout: 5_000 }),
@@ -111,7 +111,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     const response = await call(g.url + path, account.key, { model, messages: [] });
     return response.status;
   };
-  /** Reads at each of the base addresses, which must agree; returns what they say. */
+  /** Reads at each of the base addresses, which must agree; returns the result. */
   async function readAll(account: TestAccount, bases: readonly string[], script: string): Promise<Reading> {
     const readings = await Promise.all(bases.map((base) => read(g.url, base, account.key, script)));
     for (const [i, reading] of readings.entries()) assert.deepEqual(reading, readings[0], bases[i]);
@@ -137,7 +137,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       });
     });
 
-    it('is what is left after a call', async () => {
+    it('is what remains after a call', async () => {
       const account = await g.createAccount({ balanceYuan: '1' });
       const respond = g.provider.respond;
       // At ¥3 and ¥13 per million: ¥0.65.
@@ -153,7 +153,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       assert.deepEqual([overdrawn.isValid, overdrawn.remaining], [false, -0.3]);
     });
 
-    it('is 0 and not valid without any, and the response is no error all the same', async () => {
+    it('is 0 and not valid without any, and the response is still no error', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
       const { isValid, remaining } = await readAll(account, BALANCE_BASES, DETAILED);
       assert.deepEqual([isValid, remaining], [false, 0]);
@@ -209,7 +209,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       assert.deepEqual([isValid, remaining, used], [true, 1, 0]);
     });
 
-    it('is 0 and not valid when its tokens are used up, whatever calls are left', async () => {
+    it('is 0 and not valid when its tokens are used up, whatever calls remain', async () => {
       const account = await g.createAccount();
       await grant(account, 'tiny');
       assert.equal(await send(account, '/v1/coding/chat/completions'), 200);
@@ -245,7 +245,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       assert.equal((await readAll(account, PLAN_BASES, DETAILED)).isValid, false);
     });
 
-    it('has its fields at the top level, with the types that are promised, in every state', async () => {
+    it('has its fields at the top level, with the documented types, in every state', async () => {
       clock.set(NOW);
       const [active, exhausted, none] = [await g.createAccount(), await g.createAccount(), await g.createAccount()];
       await grant(active);
@@ -293,7 +293,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     }
   });
 
-  it('find every base address reachable with a plain GET of it: a response in JSON at once', async () => {
+  it('get a response in JSON to a plain GET of every base address', async () => {
     for (const base of [...BALANCE_BASES, ...PLAN_BASES]) {
       const response = await fetch(`${g.url}${base}`, { headers: { 'accept-encoding': 'identity' } });
       assert.ok(response.status < 500, base);

@@ -17,11 +17,11 @@ import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { assertSound } from '../support/sound.ts';
 
-/** An account, its balance and its first top-up are made by one transaction of the directory and a partition: all of it is there, or nothing. */
+/** An account, its balance and its first top-up are created by one transaction of the directory and a partition: all of it, or nothing. */
 
 const AT = new Date('2026-11-20T04:00:00Z');
 
-/** The statements of a creation, in their order, each before or after the database has carried it out. */
+/** The statements of a creation, in order, each before or after the database has carried it out. */
 const STATEMENTS = [
   'account-requests.insert',
   'accounts.insert-balance',
@@ -60,7 +60,7 @@ describe('creations in a further partition', { timeout: 120_000 }, () => {
     return [balance?.balanceNano, entries.map(({ amountNano }) => amountNano)];
   };
 
-  it('of an account with a balance are its first ledger entry too', async () => {
+  it('of an account with a balance write its first ledger entry too', async () => {
     await create(account('acct_funded', 5n));
     const [entry] = (await createLedgerStore(observed.database).listEntries('acct_funded', null, 10)).items;
     assert.deepEqual([entry?.entryNo, entry?.kind, entry?.amountNano, entry?.memo], [1n, 'top_up', 5n, null]);
@@ -92,7 +92,7 @@ describe('creations in a further partition', { timeout: 120_000 }, () => {
     }
 
   for (const isCommitted of [true, false]) {
-    it(`with one key wait for each other, and ${isCommitted ? 'the second has the account of the first' : 'take the place of one that fails'}`, async () => {
+    it(`with one key wait for each other, and ${isCommitted ? 'the second returns the account of the first' : 'succeeds if the first fails'}`, async () => {
       const keyed = { idempotencyKey: `at once ${isCommitted}`, request: 'x' };
       const [first, second] = [`acct_first_${isCommitted}`, `acct_second_${isCommitted}`];
       const insert = observed.statement('accounts.insert');
@@ -155,7 +155,7 @@ describe(`any order of creations, failures and repeats`, { timeout: 120_000 }, (
     { minLength: 1, maxLength: 6 },
   );
 
-  it('ends in each account once, with its top-up once', async () => {
+  it('creates each account once, with its top-up once', async () => {
     let runs = 0;
     await fc.assert(
       fc.asyncProperty(attempts, async (tried) => {
@@ -188,7 +188,7 @@ describe(`any order of creations, failures and repeats`, { timeout: 120_000 }, (
 });
 
 describe('an audit of accounts', { timeout: 60_000 }, () => {
-  it('tells an account without a balance, and a balance without an account', async () => {
+  it('reports an account without a balance, and a balance without an account', async () => {
     await using stored = await createTestDatabase();
     const { database } = stored;
     for (const id of ['acct_a', 'acct_b', 'acct_c']) await createAccountIn(database, account(id, 1n));

@@ -20,13 +20,13 @@ import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 import { insertLimitedKey } from '../support/keys.ts';
 import { sql } from '../support/sql.ts';
 
-/** Keys that have ended are forgotten, unless a call names them. */
+/** Keys that have ended are deleted, unless a call names them. */
 
 const DAY_MS = 86_400_000;
 const ACCOUNT = 'acct_a';
 const NEVER = new AbortController().signal;
 
-/** SQL: makes so many keys of an account at once that were revoked so long before an instant. */
+/** SQL: inserts so many keys of an account that were revoked so long before an instant. */
 const INSERT_KEYS = `insert into api_keys (account_id, id, name, key_hash, prefix, created_at, revoked_at)
 select $1, $2::text || lpad(n::text, 6, '0'), 'made', decode(md5($1 || $2 || n), 'hex'), 'fg_', $4::timestamptz - interval '30 days',
   $4::timestamptz - $5::interval
@@ -63,7 +63,7 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     const rollups = createRollupStore(database);
     while ((await rollups.sumSlice('Asia/Shanghai')) !== 'idle');
   }
-  /** A call of a key, up to its end, or only begun. */
+  /** A call of a key, ended or only begun. */
   async function call(callId: string, keyId: string, end: 'ended' | 'in_flight'): Promise<void> {
     const request = { ...requestOf(ACCOUNT, callId, 10n), keyId };
     assert.deepEqual(await verdictsOn(node.stores.reservations, [request]), ['admitted']);
@@ -71,7 +71,7 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     await endCalls(node.stores.settlement, [{ ...outcomeOf(ACCOUNT, callId, 10n), keyId }]);
   }
 
-  it('are gone some days later, also if they were used, with all that belongs to them', async () => {
+  it('are deleted some days later, even if they were used, with all that belongs to them', async () => {
     const keys = createApiKeyStore(database);
     await insertLimitedKey(
       database,
@@ -92,15 +92,15 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     assert.deepEqual(await keyIds('works_'), ['works_000001']);
   });
 
-  it('are as many as a page and more', async () => {
+  it('may be more than a page', async () => {
     await insert('many_', 450, '9 days');
-    // Before the ones that were looked at.
+    // These ended before the ones that were already checked.
     await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
     assert.equal(await forget(), true);
     assert.deepEqual(await keyIds('many_'), []);
   });
 
-  it('stay where a call names them: in the sums, on its way there, unresolved, in flight', async () => {
+  it('are kept where a call names them: in the sums, on its way there, unresolved, in flight', async () => {
     await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
     await insert('named_', 5, '10 days');
     await call('call_summed', 'named_000001', 'ended');
@@ -113,7 +113,7 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     assert.deepEqual(await keyIds('named_'), ['named_000001', 'named_000002', 'named_000003', 'named_000004']);
   });
 
-  it('stay while it is not known which of them calls name, and are gone when it is', async () => {
+  it('are kept while it is not known which of them calls name, and deleted once it is', async () => {
     await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
     await insert('unknown_', 1, '10 days');
     await rows('update usage_backfill set is_done = false');
@@ -124,7 +124,7 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     assert.deepEqual(await keyIds('unknown_'), []);
   });
 
-  it('are looked at once each, but for those that somebody has locked', async () => {
+  it('are checked once each, except for locked ones', async () => {
     await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
     await insert('locked_', 1, '10 days');
     const other = stored.openAnother();
@@ -144,7 +144,7 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     assert.notEqual(progress!.key_id, '');
   });
 
-  it('are found along an index, and what names them by its own', async () => {
+  it('are found by an index, and so are the rows that name them', async () => {
     const plansOf = async ({ text }: { readonly text: string }, parameters: readonly (string | Date)[]) =>
       (await rows<{ 'QUERY PLAN': string }>(`explain (costs off) ${text}`, parameters)).map((row) =>
         row['QUERY PLAN'].trim(),

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { sql } from '../support/sql.ts';
 
-/** SQL: makes so many keys of an account at once, made and ended so long ago. */
+/** SQL: inserts so many keys of an account, created and ended so long ago. */
 const INSERT_KEYS = `insert into api_keys (account_id, id, name, key_hash, prefix, created_at, revoked_at)
 select $1, 'key_' || $2::text || lpad(n::text, 6, '0'), 'made', decode(md5($1 || $2 || n), 'hex'), 'fg_', now() - $4::interval,
   case when $5::text is null then null else now() - $5::interval end
@@ -29,7 +29,7 @@ describe(`how many keys an account has`, () => {
   }
   const make = () => g.admin('POST', `/accounts/${account.id}/keys`, { name: 'one more' });
 
-  it('is at most 1,000 that can be used; who has more keeps them, and may replace them', async () => {
+  it('is at most 1,000 that are valid; an account that has more keeps them, and may replace them', async () => {
     account = await g.createAccount();
     await insert('a', 1_100, '2 days', null);
     const refused = await make();
@@ -43,7 +43,7 @@ describe(`how many keys an account has`, () => {
     assert.equal((await g.admin('POST', `/accounts/${other.id}/keys`, { name: 'of another' })).status, 201);
   });
 
-  it('is at most 1,000 that are made in a day, whatever became of them', async () => {
+  it('is at most 1,000 that are created in a day, whatever their state', async () => {
     account = await g.createAccount();
     await insert('b', 999, '2 hours', '1 minute');
     const refused = await make();

@@ -31,7 +31,7 @@ const LIMITED = { limits: { totalSpendCapNano: 50n, dailyCallsMax: 3 }, rates: {
 
 class StatementLostError extends Error {}
 
-/** A lane whose transactions over both homes fail at a statement. */
+/** A lane whose transactions over the directory and a partition fail at a statement. */
 const failingAt = (lane: PartitionLane, failing: number): PartitionLane => ({
   ...lane,
   transactionWithDirectory(work) {
@@ -89,7 +89,7 @@ describe(`keys with limits`, { timeout: 240_000 }, () => {
         return id;
       }
 
-      /** A key that ended so long ago that it is forgotten. */
+      /** A key that ended so long ago that it is due to be deleted. */
       async function endedKey(accountId: string): Promise<ApiKey> {
         const { key } = await make(accountId);
         await keys().revoke(key.id);
@@ -101,7 +101,7 @@ describe(`keys with limits`, { timeout: 240_000 }, () => {
       const listed = (accountId: string): Promise<ApiKey[]> =>
         createApiKeyStore(directory).listKeys(accountId, null, 100);
 
-      /** What a partition has of limits of the keys of an account. */
+      /** The limits that a partition has of the keys of an account. */
       const limitsOf = async (accountId: string) => ({
         limits: await sql<object>(
           partitions[number]!,
@@ -117,7 +117,7 @@ from key_limits where account_id = $1 order by key_id`,
       });
       const stateOf = async (accountId: string) => ({ keys: await listed(accountId), ...(await limitsOf(accountId)) });
 
-      /** Begins all in this order, each behind the one before it: they wait for the balance of the account. */
+      /** Starts all in this order, each waiting after the one before it: they wait for the balance of the account. */
       async function inOrder(accountId: string, begin: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
         const { begun } = await partitions[number]!.transaction(async (transaction) => {
           await sql(transaction, 'select from balances where account_id = $1 for update', [accountId]);
@@ -131,7 +131,7 @@ from key_limits where account_id = $1 order by key_id`,
         return begun;
       }
 
-      it('are made, changed, replaced and forgotten with their limits, or not at all', async () => {
+      it('are created, changed, replaced and deleted with their limits, or not at all', async () => {
         const work: Readonly<Record<string, (key: ApiKey, partition: PartitionLane) => Promise<unknown>>> = {
           make: ({ accountId }, partition) => make(accountId, LIMITED, keys(partition)),
           change: (key, partition) =>
@@ -166,7 +166,7 @@ from key_limits where account_id = $1 order by key_id`,
         }
       });
 
-      it('are replaced by one with their limits and what is used of them', async () => {
+      it('are replaced by one with their limits and usage', async () => {
         const accountId = await account();
         const { key } = await make(accountId);
         await sql(partitions[number]!, 'update key_limits set total_spent_nano = 20 where key_id = $1', [key.id]);
@@ -187,7 +187,7 @@ from key_limits where account_id = $1 order by key_id`,
         );
       });
 
-      it('are replaced by one with the limits that were set before, whoever waits for whom', async () => {
+      it('are replaced by one with the limits that were set before, in whichever order they wait', async () => {
         const accountId = await account();
         const { key } = await make(accountId);
         const change = () => keys().change(key, { limits: { totalSpendCapNano: 10n }, rates: { requestsMax: 2 } });
@@ -198,7 +198,7 @@ from key_limits where account_id = $1 order by key_id`,
         );
       });
 
-      it('have no limits any more if they are forgotten before these are set', async () => {
+      it('have no limits if they are deleted before these are set', async () => {
         const accountId = await account();
         const key = await endedKey(accountId);
         const change = () => keys().change(key, { limits: { dailyCallsMax: 9 }, rates: { requestsMax: 9 } });
@@ -207,7 +207,7 @@ from key_limits where account_id = $1 order by key_id`,
         assert.deepEqual(await stateOf(accountId), { keys: [], limits: [], rates: [] });
       });
 
-      it('leave no limits if they may not be made', async () => {
+      it('leave no limits if they may not be created', async () => {
         const accountId = await account();
         await sql(
           directory,
@@ -219,7 +219,7 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
         assert.deepEqual(await limitsOf(accountId), { limits: [], rates: [] });
       });
 
-      it('stay as they are, with their names, if limits are refused', async () => {
+      it('are unchanged, with their names, if limits are refused', async () => {
         const accountId = await account();
         const { key } = await make(accountId);
         const earlier = await stateOf(accountId);
@@ -231,7 +231,7 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
         assert.deepEqual(await stateOf(accountId), earlier);
       });
 
-      it('are locked behind the balance of their account, so that nobody waits for somebody who waits', async () => {
+      it('are locked after the balance of their account, so that no lock is held while waiting for it', async () => {
         const accountId = await account();
         const [{ key }, { key: other }] = [await make(accountId), await make(accountId)];
         await endedKey(accountId);
@@ -254,7 +254,7 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
         assert.equal((await listed(accountId)).length, 4);
       });
 
-      it('are dropped from the caches of every node when their limits change', async () => {
+      it('are removed from the caches of every node when their limits change', async () => {
         const accountId = await account();
         const principals = await createPrincipals({
           store: createKeyStatusStore(directory),

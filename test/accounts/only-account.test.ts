@@ -46,7 +46,7 @@ describe(`the only account of a gateway`, () => {
     await createAccountIn(stored.database, account);
   }
 
-  it('is known by its keys until another account has been seen, then no account is', async () => {
+  it('is known by its keys until another account has been seen, and then none is', async () => {
     await createAccount('one');
     const key = await createKey('one', 'one-1');
     const first = await principals.authenticate(key);
@@ -57,7 +57,7 @@ describe(`the only account of a gateway`, () => {
     await createAccount('two');
     const other = await principals.authenticate(await createKey('two', 'two-1'));
     assert.equal(other.isOnlyAccount, false);
-    // What was read before is no longer valid, not even for calls that are under way.
+    // What was read before is no longer valid, not even for pending calls.
     assert.equal(first.isOnlyAccount, false);
     assert.equal((await principals.authenticate(key)).isOnlyAccount, false);
   });

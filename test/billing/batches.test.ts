@@ -40,7 +40,7 @@ describe(`ends and admissions in one transaction`, () => {
     plans: new Map([[TERMS.id, TERMS]]),
   });
 
-  it('admit with what the ends gave back, and say what remains after all of them', async () => {
+  it('admit with what the ends released, and report what remains after all of them', async () => {
     await openAccount(stored.database, 'balance', 10n);
     const admitted = await batches.run(
       { ends: [], admissions: [requestOf('balance', 'call_1', 10n)] },
@@ -59,7 +59,7 @@ describe(`ends and admissions in one transaction`, () => {
     assert.deepEqual(await breaches(), []);
   });
 
-  it('give back a slot of a plan once, also where its five hours are over in that moment', async () => {
+  it('release a slot of a plan once, even if its five hours are over at that moment', async () => {
     await openAccount(stored.database, 'plan', 0n);
     await createSubscriptionStore(stored.database).grant({
       accountId: 'plan',
@@ -84,7 +84,7 @@ describe(`ends and admissions in one transaction`, () => {
       'admitted',
       'packageFiveHourQuotaExhausted',
     ]);
-    // One counts, the other one does not.
+    // One counts, the other does not.
     assert.deepEqual(
       await run(
         NOW_MS,
@@ -96,7 +96,7 @@ describe(`ends and admissions in one transaction`, () => {
       ),
       ['admitted', 'packageFiveHourQuotaExhausted'],
     );
-    // Both slots are over; the end of the call that does not count would give one back, too.
+    // Both slots have expired; the end of the call that does not count would release one, too.
     assert.deepEqual(await run(NOW_MS + 5 * HOUR_MS, [['four', false]], ['six', 'seven', 'eight']), [
       'admitted',
       'admitted',

@@ -32,13 +32,13 @@ import { compactionResult, responseObject, responsesStream, usageOf } from '../s
 import { byScope } from '../support/scope.ts';
 
 /**
- * Every address that charges: the ledger charges exactly what the facts in the provider's response cost, reckoned here a
- * second time from the parts that the facts were made of, and nothing where the provider failed or gave no facts.
+ * For every address that charges, the ledger charges exactly what the facts in the provider's response cost, calculated here independently
+ * from the parts that the facts were made of, and nothing where the provider failed or reported no facts.
  */
 
-/** One call: the request, what the provider responds, and what that costs. */
+/** One call: the request, the provider's response, and what that costs. */
 interface Scenario {
-  /** The request, with a mark in its text by which the provider knows what to respond. */
+  /** The request, with a mark in its text by which the provider knows how to respond. */
   readonly request: (mark: string) => TypedBody;
   readonly respond: Respond;
   readonly costNano: bigint;
@@ -58,9 +58,9 @@ interface Kind {
 const BELIEVED_MAX = 10_000_000;
 /** Up to six of them add up to a count that is still believed. */
 const tokens = fc.oneof({ weight: 3, arbitrary: fc.nat(2_000) }, fc.constant(0), fc.nat(Math.floor(BELIEVED_MAX / 6)));
-/** What no response is without that delivers something. */
+/** What every response has that delivers something. */
 const some = tokens.map((count) => Math.max(count, 1));
-/** Models without limits: what is reported of them is charged as far as it is believed. */
+/** Models without limits: the usage reported of them is charged as far as it is believed. */
 const CHAT_AND_MESSAGES = 'test-both';
 const RESPONSES = 'test-responses-unlimited';
 const MODELS = `
@@ -68,10 +68,10 @@ const MODELS = `
     operations: [responses, compact]
     price: ${PRICE}
     routes: [{ provider: chatty, model: upstream-responses }]`;
-/** What a reader must take for no count at all. */
+/** Values that a reader must not accept as a count. */
 const NO_COUNTS: readonly unknown[] = [null, undefined, 'seven', '1.5', -1, 1.5, 2 ** 31, [7], {}, true];
 
-/** The same where the contract declares the count (2.1, 2.2): text is none there, whatever it says. */
+/** The same where the contract declares the count (2.1, 2.2): a string is never accepted there. */
 const NO_DECLARED_COUNTS: readonly unknown[] = [...NO_COUNTS, '7'];
 
 const chatParts = fc.record({ plain: some, cached: tokens, written: tokens, output: some, reasoning: tokens });
@@ -91,7 +91,7 @@ const chatRequest =
     jsonBody({
       model: CHAT_AND_MESSAGES,
       messages: [{ role: 'user', content: mark }],
-      // The facts of a stream come to the gateway whether or not the client asks for them.
+      // The facts of a stream reach the gateway whether or not the client asks for them.
       ...(isStream ? { stream: true } : {}),
     });
 
@@ -147,7 +147,7 @@ const rerankRequest =
   (mark: string): TypedBody =>
     jsonBody({ model, query: mark, documents: Array.from({ length: documents }, (_, i) => `text ${i}`) });
 
-/** Every place where a vendor of rerank counts tokens, with counts that come to the same sum. */
+/** Every place where a provider of rerank reports tokens, with counts that have the same sum. */
 const rerankTokens = fc.tuple(some, tokens, fc.nat(4)).map(([input, output, shape]) => {
   const sum = input + output;
   const facts = [
@@ -183,7 +183,7 @@ interface ImageFields {
   readonly partial_images?: number | undefined;
 }
 
-/** Both addresses of images say the same in different ways. */
+/** The two addresses of images send the same request in different forms. */
 interface ImageAddress {
   readonly name: string;
   readonly path: string;
@@ -258,7 +258,7 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
     );
 
   const asked = fc.record({ model: maybe('gpt-image-2', 'gpt-image-1.5'), quality: anyQuality, size: anySize });
-  /** What the response says of an image, if it says anything. */
+  /** What the response reports of an image, if anything. */
   const delivered = fc.record({ quality: anyQuality, size: anySize });
 
   const wholeByCount = fc.tuple(asked, delivered, fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 10 })).map(
@@ -266,7 +266,7 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
       // Without a model the parameters decide (contract 4.5, 4.6); all defaults are names of the one model here.
       request: request({ model, ...wanted, n }),
       respond: json(200, imagesResult(count, given)),
-      // No more images are charged than were asked for.
+      // No more images are charged than were requested.
       costNano: BigInt(Math.min(count, n)) * imageNano(given.quality ?? wanted.quality, given.size ?? wanted.size),
     }),
   );
@@ -464,7 +464,7 @@ const kinds: readonly Kind[] = [
           200,
           rerankResult({ meta: { billed_units: { search_units: units } }, usage: { total_tokens: 7 } }),
         ),
-        // A unit for every hundred documents begun, and no more.
+        // One unit for every hundred documents begun, and no more.
         costNano: BigInt(Math.min(units, Math.ceil(documents / 100))) * 19_000n,
       })),
     withoutFacts: [
@@ -538,11 +538,11 @@ const kinds: readonly Kind[] = [
 const REFUSALS = [400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 502, 503, 504, 529];
 const ERROR_BODIES = [{ error: { message: 'No.', type: 'nope', code: 'nope' } }, 'busy', ''];
 
-/** Each status with one of the bodies; another kind has the next one, so that all kinds together have each with each. */
+/** Each status with one of the bodies; each kind of call starts with the next body, so that all kinds together have every combination. */
 const refusalsOf = (kind: number): Respond[] =>
   REFUSALS.map((status, at) => json(status, ERROR_BODIES[(at + kind) % ERROR_BODIES.length]));
 
-/** What else a provider does that is no success at any address. */
+/** Other provider behavior that is no success at any address. */
 const failures: readonly Respond[] = [
   json(302, {}, { location: '/elsewhere' }),
   json(201, '{}'),
@@ -563,8 +563,8 @@ const failures: readonly Respond[] = [
 const TOP_UP_YUAN = '100000000';
 const TOP_UP_NANO = 100_000_000_000_000_000n;
 
-/** A gateway whose provider responds to each call by its mark, and what the tests ask of it. */
-class Desk {
+/** A gateway whose provider responds to each call by its mark, and helpers of the tests. */
+class Harness {
   g!: TestGateway;
   readonly #responses = new Map<string, Respond>();
   #calls = 0;
@@ -608,7 +608,7 @@ class Desk {
 /** A request of a kind; which one does not matter if the provider fails. */
 const requestOf = (kind: Kind): Scenario['request'] => fc.sample(kind.scenario, { seed: 1, numRuns: 1 })[0]!.request;
 
-/** A failure is said with a status, or inside a stream where that had begun. */
+/** A failure has a status, or is an event of a stream that had begun. */
 function assertFailed(response: ClientResponse, what: string): void {
   const shown = `${what}: ${response.status} ${response.text.slice(0, 500)}`;
   if (response.status === 200) assert.match(response.text, /"?error"?/, shown);
@@ -616,17 +616,17 @@ function assertFailed(response: ClientResponse, what: string): void {
 }
 
 describe(`the ledger`, { timeout: 300_000 }, () => {
-  const desk = new Desk();
-  before(() => desk.open());
-  after(() => desk.g?.stop());
+  const harness = new Harness();
+  before(() => harness.open());
+  after(() => harness.g?.stop());
 
   for (const kind of kinds) {
     test(`has usage times price for every ${kind.name}`, async () => {
-      const account = await desk.richAccount();
+      const account = await harness.richAccount();
       let balanceNano = TOP_UP_NANO;
       await fc.assert(
         fc.asyncProperty(kind.scenario, async ({ request, respond, costNano }) => {
-          const response = await desk.send(account, kind.path, request, respond);
+          const response = await harness.send(account, kind.path, request, respond);
           assert.equal(response.status, 200, response.text.slice(0, 500));
           // The charge is in the database before the response has ended.
           balanceNano -= costNano;
@@ -637,7 +637,7 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
             [response.headers['x-request-id'], 'succeeded', 200, kind.isStream, 'observed'],
           );
           assert.equal(record.chargeYuan, formatYuan(costNano));
-          const [entry] = await desk.ledger(account, 1);
+          const [entry] = await harness.ledger(account, 1);
           assert.deepEqual(
             [entry.kind, entry.callId, entry.amountYuan, entry.balanceAfterYuan],
             ['charge', record.id, costNano === 0n ? '0' : formatYuan(-costNano), formatYuan(balanceNano)],
@@ -649,17 +649,17 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
   }
 
   for (const [number, kind] of kinds.entries()) {
-    test(`has nothing for a ${kind.name} that the provider fails, refuses or gives no facts of`, async () => {
-      const account = await desk.richAccount();
+    test(`has nothing for a ${kind.name} that the provider fails, refuses or reports no facts of`, async () => {
+      const account = await harness.richAccount();
       const request = requestOf(kind);
       const otherForm = kind.isStream ? json(200, imagesResult(1)) : sse(chatStream(['Hello']));
       const all = [...refusalsOf(number), ...failures, ...kind.withoutFacts, otherForm];
-      const responses = await Promise.all(all.map((respond) => desk.send(account, kind.path, request, respond)));
+      const responses = await Promise.all(all.map((respond) => harness.send(account, kind.path, request, respond)));
       for (const [index, response] of responses.entries()) assertFailed(response, `failure ${index}`);
 
       assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
-      assert.equal((await desk.ledger(account)).length, 1);
-      const records = await desk.calls(account);
+      assert.equal((await harness.ledger(account)).length, 1);
+      const records = await harness.calls(account);
       assert.equal(records.length, all.length);
       for (const { status, httpStatus, chargeYuan, usage, requestId } of records) {
         const response = responses.find(({ headers }) => headers['x-request-id'] === requestId);
@@ -673,14 +673,14 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
   }
 
   test('has the estimate of a responses stream that ends without facts, marked as one', async () => {
-    const account = await desk.richAccount();
+    const account = await harness.richAccount();
     let body = '';
     const request = (mark: string): TypedBody => {
       const typed = responsesRequest(true)(mark);
       body = typed.body.toString();
       return typed;
     };
-    await desk.send(
+    await harness.send(
       account,
       '/v1/responses',
       request,
@@ -695,7 +695,7 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
     assert.equal((await account.lastCall()).usage.source, 'estimated');
   });
 
-  test('is exact to the nano-yuan after any mixture of calls at once on one account', async () => {
+  test('is exact to the nano-yuan after any mixture of concurrent calls on one account', async () => {
     const success = fc.oneof(
       ...kinds.map(({ path, scenario }) => scenario.map((each) => ({ path, ...each, isFailure: false }))),
     );
@@ -711,22 +711,22 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
     const mixture = fc.array(fc.oneof({ weight: 3, arbitrary: success }, failure), { minLength: 60, maxLength: 90 });
     await fc.assert(
       fc.asyncProperty(mixture, async (calls) => {
-        const account = await desk.richAccount();
+        const account = await harness.richAccount();
         const responses = await Promise.all(
-          calls.map(({ path, request, respond }) => desk.send(account, path, request, respond)),
+          calls.map(({ path, request, respond }) => harness.send(account, path, request, respond)),
         );
         const charged = sum(calls.map(({ costNano }) => costNano));
         assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO - charged, heldNano: 0n });
 
         const records = new Map(
-          (await desk.calls(account)).map((record: { requestId: string }) => [record.requestId, record]),
+          (await harness.calls(account)).map((record: { requestId: string }) => [record.requestId, record]),
         );
         assert.equal(records.size, calls.length);
         for (const [index, { costNano, isFailure }] of calls.entries()) {
           const record = records.get(responses[index]!.headers['x-request-id']) as { chargeYuan: string | null };
           assert.equal(record.chargeYuan, isFailure ? null : formatYuan(costNano));
         }
-        const entries: { kind: string; callId: string }[] = await desk.ledger(account);
+        const entries: { kind: string; callId: string }[] = await harness.ledger(account);
         const charges = entries.filter(({ kind }) => kind === 'charge');
         assert.equal(charges.length, calls.filter(({ isFailure }) => !isFailure).length);
         assert.equal(new Set(charges.map(({ callId }) => callId)).size, charges.length);
@@ -736,10 +736,10 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
   });
 });
 
-describe(`the ledger, if the provider stands still,`, { timeout: 300_000 }, () => {
-  const desk = new Desk();
-  before(() => desk.open('timeouts: { firstByte: 200ms, idle: 200ms }'));
-  after(() => desk.g?.stop());
+describe(`the ledger, if the provider stalls,`, { timeout: 300_000 }, () => {
+  const harness = new Harness();
+  before(() => harness.open('timeouts: { firstByte: 200ms, idle: 200ms }'));
+  after(() => harness.g?.stop());
 
   const silences: readonly (readonly [what: string, of: (kind: Kind) => boolean, respond: Respond])[] = [
     ['before its response', () => true, () => undefined],
@@ -772,11 +772,11 @@ describe(`the ledger, if the provider stands still,`, { timeout: 300_000 }, () =
   ];
   for (const [what, isFor, respond] of silences) {
     test(`${what}, has nothing`, async () => {
-      const account = await desk.richAccount();
+      const account = await harness.richAccount();
       const affected = kinds.filter(isFor);
       assert.ok(affected.length > 0);
       const responses = await Promise.all(
-        affected.map((kind) => desk.send(account, kind.path, requestOf(kind), respond)),
+        affected.map((kind) => harness.send(account, kind.path, requestOf(kind), respond)),
       );
       for (const [index, response] of responses.entries()) {
         const { name } = affected[index]!;
@@ -784,9 +784,9 @@ describe(`the ledger, if the provider stands still,`, { timeout: 300_000 }, () =
         else assert.equal(response.status, 504, `${name}: ${response.text}`);
       }
       assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
-      assert.equal((await desk.ledger(account)).length, 1);
-      for (const { status, httpStatus, chargeYuan } of await desk.calls(account)) {
-        // What had begun was broken off.
+      assert.equal((await harness.ledger(account)).length, 1);
+      for (const { status, httpStatus, chargeYuan } of await harness.calls(account)) {
+        // A response that had begun was broken off.
         assert.deepEqual([status, chargeYuan], [httpStatus === 200 ? 'aborted' : 'failed', null]);
       }
     });

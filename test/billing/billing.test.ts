@@ -41,7 +41,7 @@ describe(`admissions and ends of calls`, () => {
     return id;
   };
 
-  it('makes one transaction of all admissions that come in while another is under way', async () => {
+  it('makes one transaction of all admissions that arrive while another is pending', async () => {
     const id = await account();
     const admissions = observed.statement('reservations.admit');
     const before = admissions.asked;
@@ -84,7 +84,7 @@ describe(`admissions and ends of calls`, () => {
       const id = await account();
       const admissions = observed.statement('reservations.admit');
       const releases = observed.statement('reservations.release');
-      // Those of the tests before.
+      // Those of earlier tests.
       await node.reservations.releaseUnknown();
       const released = releases.done;
       admissions.fail(when);
@@ -114,7 +114,7 @@ describe(`admissions and ends of calls`, () => {
     });
   }
 
-  it('keeps releasing the reservation of a failed admission until the database is back', async () => {
+  it('retries releasing the reservation of a failed admission until the database is back', async () => {
     const id = await account();
     const admissions = observed.statement('reservations.admit');
     const releases = observed.statement('reservations.release');
@@ -130,7 +130,7 @@ describe(`admissions and ends of calls`, () => {
     assert.equal((await readBalance(stored.database, id)).reservedNano, 0n);
   });
 
-  it('resolves a drain when everything that was submitted has been stored', async () => {
+  it('resolves a drain once everything that was submitted has been stored', async () => {
     const id = await account();
     await node.reservations.admit(requestOf(id, `${id}_call`, 50n));
     const end = node.end(outcomeOf(id, `${id}_call`, 7n));
@@ -139,7 +139,7 @@ describe(`admissions and ends of calls`, () => {
     await end;
   });
 
-  it('coalesces ends too, and fails only the one whose data the database refuses', async () => {
+  it('batches ends too, and fails only the one whose data the database refuses', async () => {
     const id = await account();
     const names = Array.from({ length: 20 }, (_, i) => `${id}_${i}`);
     await Promise.all(names.map((name) => node.reservations.admit(requestOf(id, name, 1n))));
@@ -151,7 +151,7 @@ describe(`admissions and ends of calls`, () => {
     const others = names.slice(1).map((name, i) => node.end(outcomeOf(id, name, i === 7 ? 2n ** 64n : 1n)));
     ends.release();
     const results = await Promise.allSettled([first, ...others]);
-    // One for the first, one for the other nineteen, and nineteen once more each by itself.
+    // One for the first, one for the other nineteen, and then one for each of the nineteen alone.
     assert.equal(ends.asked, asked + 21);
     assert.deepEqual(
       results.flatMap(({ status }, i) => (status === 'rejected' ? [i] : [])),
@@ -163,7 +163,7 @@ describe(`admissions and ends of calls`, () => {
 });
 
 describe('admissions that the database cannot keep up with', () => {
-  it('are refused at once when their queue is full, and leave nothing behind', async () => {
+  it('are refused at once when their queue is full, and leave nothing reserved', async () => {
     const stored = await createTestDatabase();
     try {
       const observed = observeDatabase(stored.database);
@@ -186,7 +186,7 @@ describe('admissions that the database cannot keep up with', () => {
     }
   });
 
-  it('are remembered only so many if the database may have them, and all of them are released', async () => {
+  it('are limited in number while the database may have them, and all of them are released', async () => {
     const stored = await createTestDatabase();
     try {
       const observed = observeDatabase(stored.database);

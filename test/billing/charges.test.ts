@@ -6,7 +6,7 @@ import { event, json, sse } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 import { bodies, CHAT, chargeOf, MESSAGES, RESPONSES } from './charged.ts';
 
-/** What vendors bill by beside plain tokens: tiers, speeds, the length of the input, audio, and tools that they run. */
+/** What providers bill besides plain tokens: tiers, speeds, the length of the input, audio, and tools that they run. */
 
 /** 3,000 nano-yuan for a token of input, 13,000 for one of output. */
 const MODELS = `
@@ -58,7 +58,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
   const send = (path: string, more: object = {}, model = 'priced'): Promise<ClientResponse> =>
     call(g.url + path, account.key, { model, ...bodies[path], ...more });
 
-  /** The charge of a call that the provider responds so, and its record. */
+  /** The charge and record of a call with this response of the provider. */
   async function charged(path: string, received: object, more: object = {}, model = 'priced') {
     g.provider.respond = json(200, received);
     return chargeOf(account, () => send(path, more, model));
@@ -133,7 +133,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       [CHAT, { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } }, 'modalities'],
     ];
     for (const [path, more, param] of refused) {
-      it(`is refused on the balance with its field: ${param} at ${path}`, async () => {
+      it(`is refused on the balance, naming its field: ${param} at ${path}`, async () => {
         const sent = g.provider.requests.length;
         const received = await send(path, more, 'bare');
         assert.equal(received.status, 400, received.text);
@@ -153,7 +153,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       assert.equal((await send(MESSAGES, plain, 'bare')).status, 200);
     });
 
-    it('is served on a plan, where nothing is marked either', async () => {
+    it('is served on a plan, where nothing is marked', async () => {
       const planned = await g.createAccount({ balanceYuan: '0' });
       const granted = await g.admin('POST', `/accounts/${planned.id}/subscriptions`, { planId: 'plan' });
       assert.equal(granted.status, 201);
@@ -167,7 +167,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
   });
 
   describe('the length of the input', () => {
-    it('chooses the prices of the whole call', async () => {
+    it('selects the prices of the whole call', async () => {
       const at = (tokens: number) =>
         charged(CHAT, { usage: chatUsage({ prompt_tokens: tokens, total_tokens: tokens + 10 }) });
       assert.equal((await at(1_000)).nano, 1_000n * 3_000n + 10n * 13_000n);
@@ -175,7 +175,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       assert.deepEqual([nano, record.pricedBy], [1_001n * 5_000n + 10n * 17_000n, { above: '1000' }]);
     });
 
-    it('is that of each run, if the provider lists them, also in streams', async () => {
+    it('selects those of each run, if the provider lists them, also in streams', async () => {
       const usage = messagesUsage({
         input_tokens: 600,
         speed: 'fast',
@@ -228,7 +228,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
       { type: 'code_interpreter_call', status: 'completed', container_id: 'cntr_1' },
     ];
-    it('are charged for each use at the price of the model', async () => {
+    it("are charged for each use at the model's price", async () => {
       const { nano, record } = await charged(RESPONSES, response({ output }), { tools });
       assert.equal(nano, PLAIN + SEARCH + 200_000_000n);
       assert.deepEqual([record.usage.webSearches, record.usage.containers], [1, 1]);

@@ -5,7 +5,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { json } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
 
-/** Models that are named inside a request: refused, or admitted and charged as the model that the configuration says. */
+/** Models that are named inside a request: refused, or admitted and charged as the model that the configuration has for the name. */
 
 const MODELS = `
   executor:
@@ -80,7 +80,7 @@ describe(`models named inside a request`, { timeout: 60_000 }, () => {
     });
   }
 
-  it('names the member in param on chat addresses', async () => {
+  it('names the field in param on chat addresses', async () => {
     const account = await g.createAccount();
     const response = await call(`${g.url}/v1/chat/completions`, account.key, {
       model: 'test-chat',
@@ -160,14 +160,14 @@ describe(`models named inside a request`, { timeout: 60_000 }, () => {
     const running = send(account, advisor('vendor-dear'));
     await g.provider.received(received);
     const { heldNano } = await account.money();
-    // 4,096 tokens of output of the dear one.
+    // 4,096 tokens of output of the expensive one.
     assert.ok(heldNano > 4_096n * 1_000_000n, String(heldNano));
     assert.equal((await send(account, {})).status, 402);
     released.resolve();
     assert.equal((await running).status, 200);
   });
 
-  it('lets a plan have them if they are all in it', async () => {
+  it('allows them on a plan if it includes all of them', async () => {
     g.provider.respond = json(200, { type: 'message', usage: { input_tokens: 1, output_tokens: 1 } });
     for (const [planId, status] of [
       ['narrow', 400],

@@ -11,7 +11,7 @@ const messages = [{ role: 'user', content: 'What is the weather in Rome?' }];
 const chat = { model: 'test-chat', max_tokens: 50, messages };
 const response = { id: 'resp_1', object: 'response', created_at: 1_790_000_000, status: 'completed' };
 
-/** A response without usage, and the output that its text comes to. */
+/** A response without usage, and the output that its text is estimated at. */
 interface Unreported {
   readonly path: string;
   readonly body: object;
@@ -77,7 +77,7 @@ const cases: Record<string, Unreported> = {
   },
 };
 
-/** What no provider setting lets pass without usage. */
+/** What no provider setting accepts without usage. */
 const neverEstimated: Record<string, Omit<Unreported, 'tokens'>> = {
   'a compaction': {
     path: '/v1/responses/compact',
@@ -208,7 +208,7 @@ describe('a provider that never reports usage', () => {
     assert.ok(usage.outputTokens <= 60, `${usage.outputTokens}`);
   });
 
-  test('usage that it reports all the same counts', async () => {
+  test('usage that it reports nevertheless counts', async () => {
     const { account } = await send(gateway, {
       path: '/v1/chat/completions',
       body: chat,

@@ -13,7 +13,7 @@ import {
   type ScriptedProvider,
 } from '../support/provider.ts';
 
-/** What a holder pays, to the nano-yuan, and when a call is refused for lack of money. */
+/** What an account pays, to the nano-yuan, and when a call is refused for lack of money. */
 
 const CHAT = { path: '/v1/chat/completions', model: 'test-chat' };
 
@@ -35,7 +35,7 @@ const responseAll: Respond = (request, response) =>
     response,
   );
 
-/** Delays the provider's responses until a test releases them. */
+/** Holds the provider's responses until a test releases them. */
 function holdResponses(provider: ScriptedProvider, respond: Respond = responseAll): () => void {
   const gate = Promise.withResolvers<void>();
   provider.respond = async (request, response) => {
@@ -71,7 +71,7 @@ let clock: TestClock;
 let g: TestGateway;
 
 const send = (account: TestAccount, { path, model }: { path: string; model: string }, more: object = {}) => {
-  // Ids sort by time, so calls that are listed newest first have times of their own.
+  // Ids sort by time, so calls that are listed newest first need different times.
   clock.advance(1);
   return call(g.url + path, account.key, bodyOf(model, more));
 };
@@ -86,13 +86,13 @@ async function ledger(account: TestAccount) {
   return body.data;
 }
 
-/** `isHeld`: only what calls in flight have reserved is in the way, so the client is asked to try again. */
+/** `isHeld`: the money is only reserved by calls in flight, so the client is asked to retry. */
 function assertMoneyRefusal(response: ClientResponse, status: number, code: string, isHeld = false): void {
   assert.equal(response.status, status, response.text);
   assert.equal(response.headers['x-should-retry'], String(isHeld));
   if (isHeld) {
     assert.equal(response.headers['retry-after'], '2');
-    assert.match(response.json.error.message, /held by calls in flight/);
+    assert.match(response.json.error.message, /held by calls in flight|Calls in flight hold part of it/);
   }
   assert.equal(response.headers['x-error-code'], code);
   const { error } = response.json;
@@ -127,7 +127,7 @@ describe(`money`, { timeout: 60_000 }, () => {
     }
   });
 
-  test('a charge of nothing is a ledger entry all the same', async () => {
+  test('a charge of nothing is still a ledger entry', async () => {
     const account = await g.createAccount({ balanceYuan: '1' });
     assert.equal((await send(account, { ...CHAT, model: 'test-free' })).status, 200);
     const record = await account.lastCall();
@@ -140,7 +140,7 @@ describe(`money`, { timeout: 60_000 }, () => {
     );
   });
 
-  test('a charge of an alias is the model’s, and so is the record', async () => {
+  test('a call of an alias is charged and recorded as one of the model', async () => {
     const account = await g.createAccount();
     assert.equal((await send(account, { ...CHAT, model: 'test-chat-latest' })).status, 200);
     const record = await account.lastCall();
@@ -150,7 +150,7 @@ describe(`money`, { timeout: 60_000 }, () => {
     assert.equal(JSON.parse(g.provider.requests.at(-1)!.body.toString()).model, 'upstream-chat');
   });
 
-  test('a charge keeps the price of the admission, for the reservation too, when the hours change while the call runs', async () => {
+  test('a charge has the price of the admission, like the reservation, when the hours change while the call runs', async () => {
     for (const path of [CHAT.path, '/v1/messages']) {
       for (const [at, rule, input, output, next] of [
         ['2026-11-20T12:59:59.900Z', 'peak', 7_000, 17_000, '2026-11-20T13:00:00.100Z'],
@@ -180,7 +180,7 @@ describe(`money`, { timeout: 60_000 }, () => {
     }
   });
 
-  test('a reservation is the cost that a call may come to: its input by size, its output by the greatest limit stated, within that of the model', async () => {
+  test('a reservation is the most that a call may cost: its input by size, its output by the largest stated limit, within that of the model', async () => {
     for (const [more, outputTokens] of [
       [{ max_tokens: 10 }, 10],
       [{ max_tokens: 5_000 }, 100],
@@ -207,7 +207,7 @@ describe(`money`, { timeout: 60_000 }, () => {
     }
   });
 
-  test('a balance that is empty refuses a call that costs nothing, too', async () => {
+  test('an empty balance refuses even a call that costs nothing', async () => {
     const before = g.provider.requests.length;
     const account = await g.createAccount({ balanceYuan: '0' });
     const free = await send(account, { ...CHAT, model: 'test-free' });
@@ -217,7 +217,7 @@ describe(`money`, { timeout: 60_000 }, () => {
     assert.deepEqual(await money(account), { balance: '0', held: '0', spentToday: '0' });
   });
 
-  test('a balance of ¥0.01 is never spent fifty times by fifty calls at once, one call overdraws by its own cost', async () => {
+  test('fifty concurrent calls never overdraw a balance of ¥0.01 by more than the cost of one call', async () => {
     const account = await g.createAccount({ balanceYuan: '0.01' });
     const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
     const cost = costNano({ input: 10, output: 100 });
@@ -248,7 +248,7 @@ describe(`money`, { timeout: 60_000 }, () => {
     assert.ok(balanceNano > -cost);
   });
 
-  test('a balance is reported as it is now: after a charge, and without what is reserved', async () => {
+  test('the reported balance is the current one: after a charge, and without what is reserved', async () => {
     const account = await g.createAccount({ balanceYuan: '1' });
     const read = async () => {
       const response = await fetch(`${g.url}/v1/user/balance`, {
@@ -268,12 +268,12 @@ describe(`money`, { timeout: 60_000 }, () => {
 });
 
 describe(`a daily cap`, { timeout: 60_000 }, () => {
-  // The configured cap pays for two calls and lets a third begin.
+  // The configured cap pays for two calls and admits a third.
   setUp({ billing: `dailySpendCapYuan: "${formatYuan(COST_NANO * 2n + 1n)}"` });
   beforeEach(() => clock.set('2026-11-20T15:30:00Z'));
   const OVER = 'balance_daily_limit_exceeded';
 
-  test('of an account replaces the configured one, higher or lower, and can be taken back', async () => {
+  test('of an account replaces the configured one, higher or lower, and can be removed', async () => {
     const account = await g.createAccount({ dailySpendCapYuan: formatYuan(COST_NANO) });
     const setCap = (dailySpendCapYuan: string | null) =>
       g.admin('PATCH', `/accounts/${account.id}`, { dailySpendCapYuan });
@@ -288,7 +288,7 @@ describe(`a daily cap`, { timeout: 60_000 }, () => {
     assertMoneyRefusal(await send(account, CHAT), 429, OVER);
   });
 
-  test('counts what is reserved as if it were spent, and forgets what is released', async () => {
+  test('counts what is reserved as spent until it is released', async () => {
     const account = await g.createAccount();
     const letGo = holdResponses(g.provider, json(500, { error: { message: 'No.' } }));
     const received = g.provider.requests.length + 1;
@@ -301,7 +301,7 @@ describe(`a daily cap`, { timeout: 60_000 }, () => {
     assert.equal((await send(account, CHAT)).status, 200);
   });
 
-  test('is not touched by what is charged on the other side of midnight', async () => {
+  test('is not affected by what is charged on the other side of midnight', async () => {
     const account = await g.createAccount();
     const letGo = holdResponses(g.provider);
     const received = g.provider.requests.length + 1;

@@ -20,8 +20,8 @@ import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 /**
- * Transactions that meet at an account's row while it is locked. Each waits in the server, and what it decides on must be
- * what is there after that: else a reservation or a charge gets lost.
+ * Transactions that contend for an account's row while it is locked. Each waits in the server, and has to decide on what is there
+ * afterwards: otherwise a reservation or a charge is lost.
  */
 
 describe('transactions that wait for each other at one account', { timeout: 300_000 }, () => {
@@ -50,7 +50,7 @@ describe('transactions that wait for each other at one account', { timeout: 300_
     }
   });
 
-  /** Resolves when the server has nothing more to do. */
+  /** Resolves once the server has nothing more to do. */
   async function idle(): Promise<void> {
     const statement = {
       name: 'test.active',
@@ -63,7 +63,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     }
   }
 
-  /** Keeps an account locked, as another node's batch does, while the work goes on. */
+  /** Keeps an account locked, like another node's batch, while the work goes on. */
   async function whileLocked(accountId: string, work: () => Promise<void>): Promise<void> {
     await stored.database.transaction(async (transaction) => {
       await transaction.query({ name: 'test.lock', text: 'select from balances where account_id = $1 for update' }, [
@@ -92,7 +92,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   });
 
-  it('charge once if the end of a call goes on in the server after its connection was lost, and comes again', async () => {
+  it('charge once if the end of a call goes on in the server after its connection was lost, and is repeated', async () => {
     await openAccount(stored.database, 'acct_end', 100n);
     const node = createTestNode(far);
     assert.equal((await node.reservations.admit(requestOf('acct_end', 'call_end', 5n))).isAdmitted, true);
@@ -113,7 +113,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   });
 
-  it('report the end of a call to both of two nodes that end it at once', async () => {
+  it('report the end of a call to both nodes if two end it at once', async () => {
     await openAccount(stored.database, 'acct_two', 100n);
     const nodes = [createTestNode(far), createTestNode(near)];
     await nodes[0]!.reservations.admit(requestOf('acct_two', 'call_two', 5n));
@@ -137,7 +137,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     [null, 7n, { balanceNano: 100n, reservedNano: 0n, spentNano: 0n }],
     [7n, null, { balanceNano: 93n, reservedNano: 0n, spentNano: 7n }],
   ] as const) {
-    it(`let the first of two ends of a call count that come at once: ${first} before ${second}`, async () => {
+    it(`count the first of two concurrent ends of a call: ${first} before ${second}`, async () => {
       const accountId = `acct_first_${first}`;
       await openAccount(stored.database, accountId, 100n);
       const nodes = [createTestNode(far), createTestNode(near)];
@@ -156,7 +156,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   }
 
-  it('admit the last call of a balance once, however many nodes saw the money', async () => {
+  it('admit the last call of a balance once, however many nodes read that balance', async () => {
     await openAccount(stored.database, 'acct_last', 5n);
     const stores = [far, far, near, near].map((database) => createTestNode(database).stores);
     let verdicts: Promise<string[][]> | undefined;
@@ -177,7 +177,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     let verdict: Promise<string[]> | undefined;
     let end: Promise<unknown> | undefined;
     await stored.database.transaction(async (transaction) => {
-      // As a top-up does it: the row is locked, then changed, then the entry is written.
+      // Like a top-up: the row is locked, then changed, then the entry is written.
       await transaction.query({
         name: 'test.move',
         text: `update balances set balance_nano = balance_nano + 50, last_entry_no = 2 where account_id = 'acct_view'`,

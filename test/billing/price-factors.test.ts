@@ -7,7 +7,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { json, liveResponse, sse } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
 
-/** What an account pays of the list price. */
+/** The share of the list price that an account pays. */
 
 const MODELS = `
   executor:
@@ -46,7 +46,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     await setFactor(account, basisPoints);
     return account;
   }
-  /** What an account that had ¥100 has paid, which its newest record has to say, and the record. */
+  /** Asserts that an account which had ¥100 was charged this amount at this factor; returns its newest record, which says the same. */
   async function assertCharged(account: TestAccount, nano: bigint, basisPoints: number) {
     assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - nano, heldNano: 0n });
     const record = await account.lastCall();
@@ -56,7 +56,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     return record;
   }
 
-  it('is 10000 if nobody has set another', async () => {
+  it('is 10000 by default', async () => {
     const account = await g.createAccount();
     const { body } = await g.admin('GET', `/accounts/${account.id}`);
     assert.equal(body.priceFactorBasisPoints, 10_000);
@@ -67,7 +67,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
 
   for (const family of families) {
     for (const { kind, isStream } of modesOf(family)) {
-      it(`is in the charge of a ${kind} response of ${family.name}, in its header and on its record`, async () => {
+      it(`applies to the charge of a ${kind} response of ${family.name}, in its header and record`, async () => {
         for (const basisPoints of [8_000, 12_345]) {
           const account = await accountAt(basisPoints);
           g.provider.respond = isStream ? sse(family.stream(['Hello'])) : json(200, family.whole());
@@ -81,7 +81,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     }
   }
 
-  it('is in the charge of images and of ranked documents', async () => {
+  it('applies to the charge of images and of ranked documents', async () => {
     for (const [path, body, response, listNano] of [
       [
         '/v1/images/generations',
@@ -103,7 +103,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     }
   });
 
-  it('is in the charge of a model inside a call, which is rounded for itself', async () => {
+  it('applies to the charge of a model inside a call, which is rounded separately', async () => {
     const account = await accountAt(9_999);
     g.provider.respond = json(200, {
       type: 'message',
@@ -124,7 +124,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     assert.equal(parseYuan(record.innerModels[0].chargeYuan), dearNano);
   });
 
-  it('is in the reservation, and a change while a call runs is for those after it', async () => {
+  it('applies to the reservation, and a change while a call runs to later calls', async () => {
     const running = async (account: TestAccount) => {
       const live = liveResponse();
       g.provider.respond = live.respond;
@@ -158,7 +158,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     assert.equal(balanceNano, 100_000_000_000n - 2n * families[0]!.cost - atFactor(families[0]!.cost, 5_000));
   });
 
-  it('is in what the daily cap and the limits of the key count', async () => {
+  it('applies to what the daily cap and the limits of the key count', async () => {
     const account = await accountAt(5_000, { dailySpendCapYuan: '1' });
     const key = await g.admin('POST', `/accounts/${account.id}/keys`, { dailySpendCapYuan: '0.000000001' });
     g.provider.respond = json(200, families[0]!.whole());
@@ -173,7 +173,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     assert.equal(row!.spent_nano, nano);
   });
 
-  it('of 0 makes calls free, and does not let an account call that has no balance', async () => {
+  it('of 0 makes calls free, but an account without balance is still refused', async () => {
     const account = await accountAt(0);
     g.provider.respond = json(200, families[0]!.whole());
     const response = await call(g.url + CHAT, account.key, requestOf(false));
@@ -186,7 +186,7 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     assert.deepEqual([refused.status, refused.json.error.code], [402, 'insufficient_balance']);
   });
 
-  it('says nothing of calls on a plan', async () => {
+  it('does not apply to calls on a plan', async () => {
     const account = await accountAt(8_000);
     await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'plan' });
     g.provider.respond = json(200, families[0]!.whole());
@@ -219,7 +219,7 @@ describe('the price factor of an account, on two nodes', { timeout: 60_000 }, ()
     await first?.stop();
   });
 
-  it('is in force on each of them for the very next call, whichever of them was told', async () => {
+  it('applies on each of them to the very next call, whichever of them changed it', async () => {
     const account = await first.createAccount();
     for (const [teller, basisPoints] of [
       [first, 8_000],

@@ -8,7 +8,7 @@ import { createTestSettlementStore, type TestSettlementStore } from '../support/
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
-/** The prices in force of a call, on record. */
+/** The prices that applied to a call, as recorded. */
 describe(`price lists on record`, () => {
   let stored: TestDatabase;
   let observed: ObservedDatabase;
@@ -26,7 +26,7 @@ describe(`price lists on record`, () => {
     endCalls(store, [{ ...outcomeOf('acct_prices', callId, 1n), price: { rule: 'base', prices } }]);
   const pricesOf = async (callId: string) => (await createCallsStore(stored.database).find(callId))!.prices;
 
-  it('are stored once for all calls and nodes, whichever object they are, and come back with every record', async () => {
+  it('are stored once for all calls and nodes, whichever object they are, and read with every record', async () => {
     const before = await countLists(stored.database);
     const tables = { low: { '1024x1024': 5n, default: 6n }, default: 7n };
     const prices: UnitPrices = { ...PRICES, perCallNano: 3n, perImageNano: tables as never };
@@ -55,7 +55,7 @@ describe(`price lists on record`, () => {
     assert.equal((await pricesOf('call_lost'))?.perCallNano, '5');
   });
 
-  it('that are in the record itself, because it is older than the lists, are read', async () => {
+  it('that are in the record itself, because it is older than price lists, are read', async () => {
     await end(settlement, 'call_old', { ...PRICES, perCallNano: 6n });
     await stored.database.script(`update calls c set prices = l.prices, price_list = null
 from price_lists l where l.id = c.price_list and c.id = 'call_old'`);

@@ -5,7 +5,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { event, json, type Respond, sse } from '../support/provider.ts';
 import { bodies, CHAT, chargeOf, MESSAGES, RESPONSES } from './charged.ts';
 
-/** Prices by what a run did, and figures of providers that have to be understood otherwise than a protocol has them. */
+/** Prices that depend on what a run did, and usage of providers that differs from the protocol's definition. */
 
 const MODELS = `
   priced:
@@ -29,7 +29,7 @@ const PATHS = Object.keys(bodies);
 
 const data = (chunk: object): string => `data: ${JSON.stringify(chunk)}\n\n`;
 
-/** A provider that reports this usage, in a whole response or in a stream. */
+/** A provider that reports this usage, in a non-streaming response or in a stream. */
 function reporting(path: string, usage: object, isStream: boolean): Respond {
   if (!isStream) {
     const around = path === CHAT ? { choices: [] } : path === RESPONSES ? { object: 'response', output: [] } : {};
@@ -51,7 +51,7 @@ function reporting(path: string, usage: object, isStream: boolean): Respond {
   ]);
 }
 
-describe('prices by what a run did', { timeout: 60_000 }, () => {
+describe('prices that depend on what a run did', { timeout: 60_000 }, () => {
   let g: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -96,14 +96,14 @@ describe('prices by what a run did', { timeout: 60_000 }, () => {
         assert.deepEqual([nano, record.pricedBy], [17_057_000n, { above: '1000', outputAbove: '200' }]);
       });
 
-      it(`count digits in text as the number that they are: ${where}`, async () => {
+      it(`accept counts in strings of digits: ${where}`, async () => {
         assert.equal((await charged(path, usageOf(path, '100', '10'), isStream)).nano, 430_000n);
       });
 
-      it(`take other text for no usage: ${where}`, async () => {
+      it(`accept no other strings as counts: ${where}`, async () => {
         for (const text of ['1e2', '100.0', ' 100', '-1', '']) {
           const result = await send(path, usageOf(path, text, 10), isStream);
-          // A stream is estimated, as without usage; a whole response is refused.
+          // A stream is estimated, like one without usage; a non-streaming response is refused.
           assert.equal(result.status, isStream ? 200 : 502, `${text}: ${result.text}`);
           if (isStream) assert.equal((await account.lastCall()).usage.source, 'estimated', text);
         }
@@ -113,7 +113,7 @@ describe('prices by what a run did', { timeout: 60_000 }, () => {
 
   for (const path of [CHAT, RESPONSES]) {
     for (const isStream of [false, true]) {
-      it(`have the cache outside of the input if the provider says so: ${path}${isStream ? ', streamed' : ''}`, async () => {
+      it(`count the cache outside of the input if the provider is set so: ${path}${isStream ? ', streamed' : ''}`, async () => {
         const details = { [path === CHAT ? 'prompt_tokens_details' : 'input_tokens_details']: { cached_tokens: 300 } };
         const { nano, record } = await charged(path, usageOf(path, 500, 10, details), isStream);
         assert.deepEqual([record.usage.inputTokens, record.usage.cachedInputTokens], [500, 300]);
@@ -123,7 +123,7 @@ describe('prices by what a run did', { timeout: 60_000 }, () => {
   }
 
   for (const isStream of [false, true]) {
-    it(`are their own for citations and reasoning outside of the totals${isStream ? ', streamed' : ''}`, async () => {
+    it(`apply to citations and reasoning outside of the totals${isStream ? ', streamed' : ''}`, async () => {
       const usage = {
         ...{ prompt_tokens: 33, completion_tokens: 110, total_tokens: 143 },
         ...{ citation_tokens: 190, reasoning_tokens: 1_900, num_search_queries: 2 },

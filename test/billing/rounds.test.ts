@@ -6,8 +6,9 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, chatStream, event, json, message, type Respond, sse } from '../support/provider.ts';
 
 /**
- * Bounds of models whose limits are configured, as every imported model has them: a loop at the provider reads and writes in each
- * of its rounds, which is charged in full, by whatever shows the rounds. What nothing explains is not charged, but it is a cost.
+ * Bounds of models whose limits are configured, as every imported model has them: a loop at the provider reads and writes in each of its
+ * rounds, which is charged in full if anything in the response shows the rounds. What nothing explains is not charged, but recorded as
+ * cost.
  */
 
 const CONTEXT = 1_000;
@@ -43,7 +44,7 @@ const chatUsage = { prompt_tokens: INPUT, completion_tokens: WRITTEN, total_toke
 const usage = { input_tokens: INPUT, output_tokens: WRITTEN };
 const responsesUsage = { ...usage, total_tokens: INPUT + WRITTEN };
 
-/** Chat, whole and as a stream. */
+/** Chat, non-streaming and streamed. */
 function ofChat(what: string, shown: { usage?: object; beside?: object; message?: object; request?: object }): Case[] {
   const used = { ...chatUsage, ...shown.usage };
   const { choices, ...rest } = chatCompletion(used);
@@ -183,7 +184,7 @@ describe(`rounds at the provider`, { timeout: 60_000 }, () => {
     });
   }
 
-  it('are not charged if nothing shows them, and are a cost all the same', async () => {
+  it('are not charged if nothing shows them, but recorded as cost', async () => {
     for (const each of [...ofChat('', {}), ...ofResponses('', {}), ...ofMessages('', {})]) {
       const { chargeNano, costNano, excessUsage } = await charged(each);
       assert.deepEqual(excessUsage, { inputTokens: 3 * CONTEXT, outputTokens: 3 * OUTPUT });
@@ -203,7 +204,7 @@ describe(`rounds at the provider`, { timeout: 60_000 }, () => {
     }
   });
 
-  it('are one for totals by their names in responses', async () => {
+  it('are one if the totals have their names of the responses API', async () => {
     const named = {
       prompt_tokens: undefined,
       completion_tokens: undefined,
@@ -217,7 +218,7 @@ describe(`rounds at the provider`, { timeout: 60_000 }, () => {
     }
   });
 
-  it('are none of a rerank, whose search units may stand in its usage', async () => {
+  it('do not exist for a rerank, whose usage may contain search units', async () => {
     const account = await g.createAccount();
     g.provider.respond = json(200, { results: [], usage: { search_units: 1, total_tokens: 150, cost: 0.001 } });
     await call(`${g.url}/v1/rerank`, account.key, { model: 'units', query: 'x', documents: ['y'] });

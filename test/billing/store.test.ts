@@ -24,7 +24,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 
-/** Where only what is reserved is in the way, the end of a call may give room. */
+/** If only reservations use up the balance, the end of a call may allow further ones. */
 const noMoney = (isOnlyReserved: boolean): Admission => ({
   isAdmitted: false,
   refusal: { kind: 'insufficientBalance', retryAt: isOnlyReserved ? 'soon' : null, isPaymentRequired: true },
@@ -154,7 +154,7 @@ describe(`admissions and ends in the database`, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
   });
 
-  it('end a call once that a batch has twice, and response for each', async () => {
+  it('end a call once that a batch has twice, and report both', async () => {
     const [id, other] = [await account(100n), await account(100n)];
     for (const [name, first, second] of [
       ['charged', 20n, 20n],
@@ -185,7 +185,7 @@ describe(`admissions and ends in the database`, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
   });
 
-  it('release reservations once, and none that is not there', async () => {
+  it('release reservations once, and none that does not exist', async () => {
     const id = await account(100n);
     const request = requestOf(id, `call_release`, 30n);
     await verdictsOn(reservations, [request]);
@@ -194,7 +194,7 @@ describe(`admissions and ends in the database`, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('number the entries of a batch in order, carry the balance through them, and know an end in it that has come before', async () => {
+  it('number the entries of a batch in order, carry the balance through them, and recognize a repeated end', async () => {
     const id = await account(100n);
     const calls = [1, 2, 3].map((n) => `call_chain${n}`);
     await verdictsOn(
@@ -221,7 +221,7 @@ describe(`admissions and ends in the database`, () => {
     );
   });
 
-  it('take an empty batch for nothing to do', async () => {
+  it('do nothing for an empty batch', async () => {
     assert.deepEqual(await reservations.admit([], termsOf(CONTEXT)), []);
     assert.deepEqual(await settlement.end([], TIME), []);
     await reservations.release([], TIME);
@@ -331,7 +331,7 @@ describe('two nodes on one PostgreSQL', () => {
     await stored.remove();
   });
 
-  it('admit and end racing batches over the same accounts without deadlock and to the nano-yuan', async () => {
+  it('admit and end racing batches of the same accounts without deadlock and to the nano-yuan', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_race_${String(i).padStart(2, '0')}`);
     for (const id of ids) await openAccount(stored.database, id, 1_000n);
     const admitted = new Map(ids.map((id) => [id, 0n]));
@@ -339,7 +339,7 @@ describe('two nodes on one PostgreSQL', () => {
       nodes.map(async (database, node) => {
         const { reservations, settlement } = createTestNode(database).stores;
         for (let round = 0; round < 40; round++) {
-          // The second node takes the accounts in the other order, which deadlocks without the ordered lock.
+          // The second node takes the accounts in the other order, which would deadlock without ordered locks.
           const order = node === 0 ? ids : ids.toReversed();
           const requests = order.flatMap((id, i) =>
             [0, 1].map((n) => requestOf(id, `call_${node}_${round}_${i}_${n}`, 10n)),
@@ -358,7 +358,7 @@ describe('two nodes on one PostgreSQL', () => {
       const { balanceNano, reservedNano } = await readBalance(stored.database, id);
       assert.equal(reservedNano, 0n);
       assert.equal(balanceNano, 1_000n - admitted.get(id)! * 10n);
-      // 160 calls of 10 were asked for on 1,000, so a hundred fit, and never one more.
+      // 160 calls of 10 were requested on 1,000, so a hundred fit, and never one more.
       assert.equal(admitted.get(id), 100n);
     }
     assert.deepEqual(await breaches(stored.database), []);

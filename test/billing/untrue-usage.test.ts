@@ -5,7 +5,7 @@ import { estimatedInput } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, event, json, message, type Respond, sse } from '../support/provider.ts';
 
-/** Usage that cannot be that of what was delivered: what the client gets, and what the account pays. */
+/** Usage that cannot be true of what was delivered: what the client gets, and what the account pays. */
 
 const TEXT = 'four'.repeat(80);
 const TOKENS = 80;
@@ -16,9 +16,9 @@ interface Protocol {
   readonly path: string;
   readonly body: object;
   readonly input: number;
-  /** A response with this text and these figures. */
+  /** A response with this text and usage. */
   whole(text: string, used: readonly [input: number, output: number]): object;
-  /** The events of one, without their end. */
+  /** The events of such a response, without their end. */
   events(text: string, used: readonly [input: number, output: number]): string[];
 }
 
@@ -111,7 +111,7 @@ describe(`usage that cannot be true`, () => {
     const stream = { ...body, stream: true };
     const streamInput = name === 'responses' ? estimatedInput('responses', stream) : input;
 
-    test(`zeros of a text are none: a whole response of ${name} is refused, or estimated`, async () => {
+    test(`zeros for a text are no usage: a non-streaming response of ${name} is refused, or estimated`, async () => {
       const refused = await send(refusing, path, body, json(200, whole(TEXT, [0, 0])));
       assert.equal(refused.responded.status, 502, refused.responded.text);
       assert.match(refused.responded.json.error.message, /usage that cannot be true.*Nothing is charged\.$/);
@@ -121,7 +121,7 @@ describe(`usage that cannot be true`, () => {
       await assertCharged(estimated.account, input, TOKENS, ['input', 'output']);
     });
 
-    test(`an input of nothing alone is estimated, and the output of ${name} charged as it is reported`, async () => {
+    test(`a zero input alone is estimated, and the output of ${name} charged as reported`, async () => {
       const refused = await send(refusing, path, body, json(200, whole(TEXT, [0, 70])));
       assert.equal(refused.responded.status, 502, refused.responded.text);
       const estimated = await send(estimating, path, body, json(200, whole(TEXT, [0, 70])));
@@ -130,20 +130,20 @@ describe(`usage that cannot be true`, () => {
       await assertCharged(streamed.account, streamInput, 70, ['input']);
     });
 
-    test(`an output of nothing alone is estimated, and the input of ${name} charged as it is reported`, async () => {
+    test(`a zero output alone is estimated, and the input of ${name} charged as reported`, async () => {
       const estimated = await send(estimating, path, body, json(200, whole(TEXT, [7, 0])));
       await assertCharged(estimated.account, 7, TOKENS, ['output']);
       const streamed = await send(refusing, path, stream, sse(events(TEXT, [7, 0])));
       await assertCharged(streamed.account, 7, TOKENS, ['output']);
     });
 
-    test(`zeros of a text are none: a stream of ${name} is estimated`, async () => {
+    test(`zeros for a text are no usage: a stream of ${name} is estimated`, async () => {
       const { account, responded } = await send(refusing, path, stream, sse(events(TEXT, [0, 0])));
       assert.equal(responded.status, 200);
       await assertCharged(account, streamInput, TOKENS, ['input', 'output']);
     });
 
-    test(`zeros of nothing are believed, whole and streamed, of ${name}`, async () => {
+    test(`zeros for an empty response are believed, non-streaming and streamed, of ${name}`, async () => {
       for (const [to, sent, respond] of [
         [refusing, body, json(200, whole('', [0, 0]))],
         [refusing, stream, sse(events('', [0, 0]))],
@@ -154,7 +154,7 @@ describe(`usage that cannot be true`, () => {
       }
     });
 
-    test(`an end alone is an empty stream of ${name}: 502, and free`, async () => {
+    test(`a terminal event alone is an empty stream of ${name}: 502, and free`, async () => {
       for (const end of name === 'messages' ? [DONE, event('message_stop')] : [DONE]) {
         const { account, responded } = await send(refusing, path, stream, sse([end, say('late')]));
         assert.equal(responded.status, 502, responded.text);
@@ -164,7 +164,7 @@ describe(`usage that cannot be true`, () => {
     });
   }
 
-  test('usage in the first chunk is not that of the text behind it', async () => {
+  test('usage in the first chunk does not cover the text after it', async () => {
     const first = chunk({ choices: [{ index: 0, delta: { role: 'assistant' } }], usage: chatUsage([12, 1]) });
     const { account } = await send(
       refusing,
@@ -175,7 +175,7 @@ describe(`usage that cannot be true`, () => {
     await assertCharged(account, 12, TOKENS, ['output']);
   });
 
-  test('usage in the middle is that of the text until then', async () => {
+  test('usage in the middle covers the text until then', async () => {
     const middle = chunk({
       choices: [{ index: 0, delta: { content: TEXT.slice(0, 160) } }],
       usage: chatUsage([12, 30]),
@@ -189,7 +189,7 @@ describe(`usage that cannot be true`, () => {
     await assertCharged(account, 12, 70, ['output']);
   });
 
-  test('usage that comes with every chunk is that of all', async () => {
+  test('usage that comes with every chunk covers everything', async () => {
     const chunks = [10, 20, 30].map((tokens) =>
       chunk({ choices: [{ index: 0, delta: { content: TEXT } }], usage: chatUsage([12, tokens]) }),
     );
@@ -228,7 +228,7 @@ describe(`usage that cannot be true`, () => {
     ],
   ];
   for (const [what, path, body, response, empty] of others) {
-    test(`zeros of ${what} are none, but of nothing`, async () => {
+    test(`zeros for ${what} are no usage, but zeros for an empty response are`, async () => {
       const refused = await send(refusing, path, body, json(200, response));
       assert.equal(refused.responded.status, 502, refused.responded.text);
       await assertSpent(refused.account, 0n);
@@ -244,7 +244,7 @@ describe(`usage that cannot be true`, () => {
     });
   }
 
-  test('zeros of a compaction are none, and it is refused whatever the provider is set to', async () => {
+  test('zeros for a compaction are no usage, and it is refused whatever the provider is set to', async () => {
     const compaction = {
       id: 'resp_2',
       object: 'response.compaction',

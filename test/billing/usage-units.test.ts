@@ -26,7 +26,7 @@ describe(`usage units on record`, () => {
     return { units, images, otherUnits: row!.other_units };
   }
 
-  it('come back as they were, whether they have a column or not', async () => {
+  it('are read as they were stored, whether they have a column or not', async () => {
     const counts = byUnit((name) => 1_000 + unitNames.indexOf(name));
     const image = { quality: null, size: null, count: 3 };
     const record = await recorded('call_all', { ...counts, images: [image, image], source: 'observed' });
@@ -45,7 +45,7 @@ describe(`usage units on record`, () => {
     });
   });
 
-  it('count nothing if the end was journaled by a version that did not know them', async () => {
+  it('are zero if the end was journaled by a version that did not know them', async () => {
     const { serverToolUses: _, ...known } = noUsage;
     const usage = { ...known, compactions: 2, source: 'observed' } as UsageFacts;
     const record = await recorded('call_journaled', usage);

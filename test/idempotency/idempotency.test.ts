@@ -48,7 +48,7 @@ const AWAY_MODEL =
 interface Kind {
   readonly name: string;
   readonly path: string;
-  /** A request, with a text in it that makes it another one. */
+  /** A request; the text makes it a different one. */
   readonly request: (text: string) => TypedBody;
   readonly response: object;
   /** What it costs on the balance; 0 on a plan. */
@@ -68,7 +68,7 @@ const edit = (text: string): TypedBody =>
       ['prompt', text],
       ['image', png(8, 8), 'in.png'],
     ],
-    // As SDKs do, another one for each try.
+    // Like SDKs, which use another one for each attempt.
     `boundary-${++boundaries}`,
   );
 
@@ -133,7 +133,7 @@ const kinds: readonly Kind[] = [
   { name: 'coding messages', path: '/altproto/coding/v1/messages', request: chatBody, response: message(), cost: 0n },
 ];
 
-/** Headers that say something of the moment, or of the connection. */
+/** Headers that depend on the time or the connection. */
 const OF_THE_MOMENT = [
   'date',
   'connection',
@@ -143,7 +143,7 @@ const OF_THE_MOMENT = [
   'x-faregate-repeated',
 ];
 
-/** What remains of the plan after the first call; a repeat says nothing of it. */
+/** What remains of the plan after the first call; a repeat does not report it. */
 const PLAN_WINDOWS = /^(anthropic-ratelimit-unified|x-codex)-/;
 
 function lasting(response: ClientResponse): object {
@@ -153,7 +153,7 @@ function lasting(response: ClientResponse): object {
   return { status: response.status, body: response.text, headers: Object.fromEntries(headers) };
 }
 
-/** Asserts a repeat of an earlier response. */
+/** Asserts that a response repeats an earlier one. */
 function assertRepeated(repeat: ClientResponse, first: ClientResponse): void {
   assert.deepEqual(lasting(repeat), lasting(first));
   assert.equal(first.headers['x-faregate-repeated'], undefined);
@@ -172,7 +172,7 @@ function assertConflict(response: ClientResponse, message = /used for another re
 let keys = 0;
 const newKey = (): string => `key-${++keys}`;
 
-/** What a test file needs of one gateway. */
+/** One gateway with what a test file needs of it. */
 function use(options: TestGatewayOptions = {}) {
   const used = {} as { g: TestGateway; clock: TestClock; account: TestAccount };
   before(async () => {
@@ -182,12 +182,12 @@ function use(options: TestGatewayOptions = {}) {
   after(() => used.g?.stop());
   return {
     used,
-    /** With these settings, or by default those of the start, from now on. */
+    /** Uses these settings from now on, by default those of the start. */
     reload(settings: TestGatewayOptions = {}): void {
       const text = testConfigText(used.g.provider.url, { plans: PLANS, ...settings });
       used.g.gateway.reload(parseConfig(text, 'test.yaml', {}));
     },
-    /** With ¥100, and with an active plan if the test needs one. */
+    /** Has ¥100, and an active plan if the test needs one. */
     async newAccount(hasPlan = false): Promise<TestAccount> {
       const account = await used.g.createAccount();
       if (!hasPlan) return account;
@@ -215,7 +215,7 @@ function use(options: TestGatewayOptions = {}) {
       const headers = { 'content-type': contentType, 'idempotency-key': key, ...more.headers };
       return call(used.g.url + path, account.key, body, { ...more, headers });
     },
-    /** The provider takes calls from now on and responds when the test says so. */
+    /** From now on the provider takes calls and responds when the test says so. */
     holdResponses(respond: Respond): () => void {
       const held = Promise.withResolvers<void>();
       used.g.provider.respond = async (request, response) => {
@@ -232,7 +232,7 @@ async function countRecords(g: TestGateway, account: TestAccount): Promise<numbe
   return body.data.length;
 }
 
-/** What the account's plan says of its windows and tokens. */
+/** The windows and tokens of the account's plan. */
 async function planOf(g: TestGateway, account: TestAccount): Promise<unknown> {
   const response = await fetch(`${g.url}/v1/coding/user/balance`, {
     headers: { authorization: `Bearer ${account.key}` },
@@ -276,7 +276,7 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
       await assertSpent(account, cost);
     });
 
-    it(`${name}: a client that leaves stops nothing; a repeat while the call runs waits for its response`, async () => {
+    it(`${name}: a client that leaves does not end the call; a repeat while it runs waits for its response`, async () => {
       const { g } = used;
       const account = await newAccount(path.includes('coding'));
       const { length } = g.provider.requests;
@@ -346,10 +346,10 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
       });
     }
 
-    it(`${family.name}: the same is said again whatever characters the provider's words have`, async () => {
+    it(`${family.name}: the same error is repeated whatever characters the provider's message has`, async () => {
       const { g } = used;
       const account = await newAccount();
-      // One half of a pair, which no database stores.
+      // One half of a surrogate pair, which no database stores.
       const odd = 'Lost sight \\ud800 of it.';
       g.provider.respond = json(504, `{"error":{"message":"${odd}","param":"${odd}"}}`);
       const { length } = g.provider.requests;
@@ -365,7 +365,7 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
       await assertSpent(account, 0n);
     });
 
-    it(`${family.name}: a refusal of the operator's account is not stored, for the call did not run`, async () => {
+    it(`${family.name}: a refusal of the operator's account is not stored, because the call did not run`, async () => {
       const { g } = used;
       const account = await newAccount();
       for (const status of [401, 402]) {
@@ -409,7 +409,7 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
     assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
   });
 
-  it('a provider that was not reached was not called: the repeat tries it again', async () => {
+  it('a call whose provider was not reached is not stored: the repeat runs', async () => {
     const account = await newAccount();
     const key = newKey();
     const body = jsonBody({ model: 'test-away', messages: [] });
@@ -421,7 +421,7 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
     assert.equal(await countRecords(used.g, account), 2);
   });
 
-  it('the same key of another API key, of another account and at another address is another matter', async () => {
+  it('the same key with another API key, account or address is another key', async () => {
     const { g } = used;
     const account = await newAccount();
     const other = await newAccount();
@@ -438,7 +438,7 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
     await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
   });
 
-  it('a body is the same however it is encoded on the way', async () => {
+  it('a body is the same whatever its content encoding', async () => {
     const { g } = used;
     const account = await newAccount();
     g.provider.respond = json(200, chatCompletion());
@@ -452,7 +452,7 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
     assertRepeated(repeat, first);
   });
 
-  it('a stored response is given for a day, and then the call runs anew', async () => {
+  it('a stored response is returned for a day, and then the call runs again', async () => {
     const { g, clock } = used;
     const account = await newAccount();
     g.provider.respond = json(200, chatCompletion());
@@ -496,7 +496,7 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
     });
 
     for (const name of ['idempotency.keep-response', 'settlement.end']) {
-      it(`at ${name}: the response leaves, and its repeat gets it and is not charged again`, async () => {
+      it(`at ${name}: the response is delivered, and its repeat gets it and is not charged again`, async () => {
         const { g } = used;
         const account = await newAccount();
         const statement = g.observed.statement(name);
@@ -558,7 +558,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
     assert.equal(headers['idempotency-key'], undefined);
   });
 
-  it('lets a hundred repeats wait; one more may come again, and none is charged', async () => {
+  it('lets a hundred repeats wait; one more is refused and may be retried, and none is charged', async () => {
     const account = await newAccount();
     const letGo = holdResponses(json(200, chatCompletion()));
     const key = newKey();
@@ -572,15 +572,15 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
       }
       return [status, headers['x-should-retry']];
     };
-    const told = await Promise.all(Array.from({ length: 102 }, ask));
+    const responses = await Promise.all(Array.from({ length: 102 }, ask));
     assert.deepEqual(
-      told.filter(([status]) => status !== 200),
+      responses.filter(([status]) => status !== 200),
       [[409, 'true']],
     );
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('takes nothing of the limits of an API key for repeats, and these do not stand in their way', async () => {
+  it('repeats neither count against the limits of an API key nor are refused by them', async () => {
     const { g } = used;
     const account = await newAccount();
     const limited = await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 });
@@ -595,9 +595,9 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
 
   const large = chatCompletion(undefined, 'x'.repeat(1_025));
   const SMALL_ANSWERS = `${PLANS}\nidempotency: { answerLimit: 1KiB }`;
-  const TOO_LARGE = /carried out and charged, but its response is larger/;
+  const TOO_LARGE = /carried out and charged, but its response is too large/;
 
-  it('gives an error that says so to repeats of a response larger than what is stored, which comes through', async () => {
+  it('repeats of a response that is too large to be stored get an error that says so; the response itself is delivered', async () => {
     reload({ plans: SMALL_ANSWERS });
     const account = await newAccount();
     used.g.provider.respond = json(200, large);
@@ -613,7 +613,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('charges a response larger than what is stored if its client has left, too', async () => {
+  it('charges a response that is too large to be stored even if its client has left', async () => {
     reload({ plans: SMALL_ANSWERS });
     const account = await newAccount();
     const { length } = used.g.provider.requests;
@@ -628,7 +628,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('gives that error as well for a response of more than 32 MiB, of which most has left before it is charged', async () => {
+  it('repeats get that error for a response of more than 32 MiB too, most of which is delivered before it is charged', async () => {
     reload({ plans: SMALL_ANSWERS });
     const account = await newAccount();
     used.g.provider.respond = json(200, chatCompletion(undefined, 'x'.repeat(33 * 2 ** 20)));
@@ -639,7 +639,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('gives an error that says so to repeats of responses beyond what is stored for an account; those of another one are stored', async () => {
+  it('repeats of responses beyond what is stored for an account get an error that says so; those of another account are stored', async () => {
     const response = JSON.stringify(chatCompletion());
     reload({ plans: `${PLANS}\nidempotency: { accountLimit: ${2 * (response.length + ROW_BYTES)} }` });
     const [account, other] = [await newAccount(), await newAccount()];
@@ -650,17 +650,14 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
     const repeats = keys.map((key) => send(account, '/v1/chat/completions', chatBody('Hello'), key));
     assertRepeated(await repeats[0]!, first[0]!);
     assertRepeated(await repeats[1]!, first[1]!);
-    assertConflict(
-      await repeats[2]!,
-      /carried out and charged, but the responses .* of this account take all of their room/,
-    );
+    assertConflict(await repeats[2]!, /carried out and charged, but there was no capacity left to store its response/);
     await assertSpent(account, 3n * costNano({ input: 11, output: 7 }));
     const key = newKey();
     const fresh = await send(other, '/v1/chat/completions', chatBody('Hello'), key);
     assertRepeated(await send(other, '/v1/chat/completions', chatBody('Hello'), key), fresh);
   });
 
-  it('stores responses that are exactly as large as what is stored', async () => {
+  it('stores responses of exactly the maximum size', async () => {
     const response = JSON.stringify(chatCompletion());
     reload({ plans: `${PLANS}\nidempotency: { answerLimit: ${response.length} }` });
     const account = await newAccount();
@@ -684,7 +681,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
     assert.equal(used.g.observed.statement('idempotency.claim-keys').asked, asked);
   });
 
-  it('stores the 504 of a provider that is late, since the call may have run', async () => {
+  it('stores the 504 of a provider that times out, since the call may have run', async () => {
     reload({ providerFields: 'timeouts: { firstByte: 50ms }' });
     const account = await newAccount();
     const { length } = used.g.provider.requests;
@@ -722,7 +719,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
     }
   }
 
-  it('lets the SDK of OpenAI retry after a lost connection: chat, embeddings, images and edits are paid once', async () => {
+  it('lets the SDK of OpenAI retry after a lost connection: chat, embeddings, images and edits are charged once', async () => {
     const account = await newAccount();
     const options = () => ({ headers: { 'Idempotency-Key': newKey() }, maxRetries: 2 });
     const client = (baseURL: string) => new OpenAI({ apiKey: account.key, baseURL: `${baseURL}/v1` });
@@ -750,7 +747,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
     assert.equal(await countRecords(used.g, account), 4);
   });
 
-  it('lets the SDK of Anthropic do the same: messages on the balance and on the Coding Plan are counted once', async () => {
+  it('lets the SDK of Anthropic do the same: messages on the balance and on the Coding Plan count once', async () => {
     const account = await newAccount(true);
     const question = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (const base of ['', '/altproto/coding']) {
@@ -781,7 +778,7 @@ describe('the Idempotency-Key header', { timeout: 300_000 }, () => {
   });
 });
 
-describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
+describe('a gateway that stops and starts again', { timeout: 120_000 }, () => {
   it('repeats that wait at its end get the response of the call that runs; after the start it is still stored', async () => {
     const stored = await createTestDatabase();
     const clock = createTestClock(NOON);
@@ -800,7 +797,7 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
     const arrived = new Promise((resolve) => first.gateway.app.server.once('request', resolve));
     both.push(call(first.url + path, account.key, body, { headers }));
     await arrived;
-    // The shutdown waits for calls that are counted as in flight by now.
+    // The shutdown waits for calls that count as in flight by now.
     const closing = first.gateway.close();
     held.resolve();
     const responses = await Promise.all(both);
@@ -823,7 +820,7 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a node that dies, or is taken for dead', { timeout: 120_000 }, () => {
+describe('a node that dies, or is considered dead', { timeout: 120_000 }, () => {
   const path = '/v1/chat/completions';
   const { body } = chatBody('Hello');
   let nodes: { g: TestGateway; clock: TestClock }[];
@@ -868,7 +865,7 @@ describe('a node that dies, or is taken for dead', { timeout: 120_000 }, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('one that is taken for dead and responses late is not charged; the one that took over is', async () => {
+  it('the call of a node that is considered dead and responds late is not charged; the call that took over is', async () => {
     const [{ g: one }, { g: two, clock: later }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const account = await one.createAccount();
     const received = one.provider.requests.length;
@@ -893,7 +890,7 @@ describe('a node that dies, or is taken for dead', { timeout: 120_000 }, () => {
     later.advance(-120_000);
   });
 
-  it('an end that waits longer than its claim is not charged if a repeat ran meanwhile', async () => {
+  it('an end that waits longer than its claim is valid is not charged if a repeat ran meanwhile', async () => {
     const [{ g: one }, { g: two, clock: later }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const account = await one.createAccount();
     one.provider.respond = json(200, chatCompletion(undefined, 'too late'));
@@ -913,7 +910,7 @@ describe('a node that dies, or is taken for dead', { timeout: 120_000 }, () => {
     later.advance(-120_000);
   });
 
-  it('one that stops lets no repeat wait for another node: it may try again elsewhere', async () => {
+  it('on a node that stops, no repeat waits for another node: it may be retried elsewhere', async () => {
     const [{ g: one }, { g: two }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const account = await one.createAccount();
     const received = one.provider.requests.length;

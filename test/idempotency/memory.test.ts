@@ -14,9 +14,9 @@ import {
 import { chatCompletion, json } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
-/** Stored responses take their memory of that of bodies. */
+/** Stored responses share the memory limit of bodies. */
 describe('the memory for stored responses', { timeout: 60_000 }, () => {
-  /** Room for a response of some 190 KiB that is stored, at four times its size, or of some 10 KiB. */
+  /** Memory for a stored response of some 190 KiB, at four times its size, or of some 10 KiB. */
   const ampleKiB = 1024;
   const scarceKiB = 64;
   const serverWith = (memoryKiB: number): string => `bodyLimit: 16KiB, bodyMemory: ${memoryKiB}KiB`;
@@ -29,7 +29,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
   });
   after(() => node.stop());
 
-  /** What there is of memory and disk is looked up before the new limit holds. */
+  /** The limits of memory and disk are read before the new setting takes effect. */
   async function reload(memoryKiB: number): Promise<void> {
     const text = testConfigText(node.provider.url, { server: serverWith(memoryKiB) });
     node.gateway.reload(parseConfig(text, 'test.yaml', {}));
@@ -43,7 +43,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
   const send = (key: string, idempotencyKey: string) =>
     call(`${node.url}/v1/chat/completions`, key, requestOf(false), { headers: { 'idempotency-key': idempotencyKey } });
 
-  it('if it is used up, a response comes through and is charged once; its repeats are refused and charge nothing', async () => {
+  it('if it is used up, a response is delivered and charged once; its repeats are refused and charge nothing', async () => {
     await reload(scarceKiB);
     const account = await node.createAccount();
     const first = await send(account.key, 'unstored');
@@ -51,7 +51,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     assert.equal(first.text, response);
     const repeat = await send(account.key, 'unstored');
     assert.equal(repeat.status, 409);
-    assert.match(repeat.text, /carried out and charged, but the responses .* take all of their room/);
+    assert.match(repeat.text, /carried out and charged, but there was no capacity left to store its response/);
     await assertSpent(account, costOfOne);
     await reload(ampleKiB);
     // There is memory again, and the call still ran once.
@@ -76,7 +76,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     await assertSpent(account, costOfOne);
   });
 
-  it('is given back at the end of every call and repeat', async () => {
+  it('is released at the end of every call and repeat', async () => {
     const account = await node.createAccount();
     // Together they take more than there is.
     for (let i = 0; i < 5; i++) {

@@ -24,22 +24,25 @@ import { patientQuestions } from '../support/questions.ts';
 export const ACCOUNT = 'acct_kept';
 export const KEPT_FOR_MS = 3_600_000;
 
-/** One of the nodes of a gateway, as far as stored responses go: its own map, the database of all. */
+/** One node as far as stored responses go: it has its own map, and the database that all nodes share. */
 export interface Node {
   readonly storedResponses: StoredResponses;
   readonly clock: TestClock;
   /** The keys of each statement that claimed some. */
   readonly batches: string[][];
   claim(key: string, fingerprint?: string, waiter?: Waiter): Promise<ClaimResult>;
-  /** What the life of a call does around its claim. */
-  run(key: string, work: () => Promise<Fate>): Promise<Told>;
+  /** What happens to a call around its claim. */
+  run(key: string, work: () => Promise<Fate>): Promise<Result>;
 }
 
-/** What a call comes to at its provider, and in the database. */
+/** The outcome of a call at its provider and in the database. */
 export type Fate = 'succeeded' | 'outcome unknown' | 'refused' | 'not settled';
 
-/** What a client gets: the body of a response, or why there is none. */
-export type Told = { readonly run: number; readonly fate: Fate } | { readonly kept: string } | { readonly not: string };
+/** The body of a response, or why the client gets none. */
+export type Result =
+  | { readonly run: number; readonly fate: Fate }
+  | { readonly kept: string }
+  | { readonly not: string };
 
 /** A request that waits until the end. */
 export function patient(): Waiter {

@@ -7,9 +7,9 @@ import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { partitionsOfFile, propertyRuns } from '../support/scope.ts';
-import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
+import { ACCOUNT, createNode, type Fate, type Result } from './node.ts';
 
-/** Repeats that race over two nodes: one call, one charge, one response. */
+/** Repeats that race on two nodes: one call, one charge, one response. */
 
 describe('claims of two nodes', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
@@ -45,13 +45,13 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
     { name: 'free', fingerprint: null },
     { name: 'left by a dead node, for another request', fingerprint: 'old' },
   ]) {
-    it(`a key that was ${name} and is claimed twice at once belongs to one; the other is not told that it was misused`, async () => {
+    it(`a key that was ${name} and is claimed twice at once goes to one; the other is not refused as another request`, async () => {
       const key = `twice-${fingerprint}`;
       const stores = [createStoredResponseStore(stored.database), createStoredResponseStore(far)];
       if (fingerprint !== null) await stores[0]!.claim([request(`${key}-0`, key, fingerprint)], termsAt(NOW_MS));
       const nowMs = NOW_MS + 60_000;
       let verdicts: Promise<ClaimVerdict[][]> | undefined;
-      // Both have taken their view of the table by the time that the first of them may write.
+      // Both have taken their snapshot of the table before the first of them may write.
       await stored.database.transaction(async (transaction) => {
         await transaction.query({ name: 'test.lock-kept', text: 'lock table stored_responses in share mode' });
         verdicts = Promise.all(
@@ -59,9 +59,9 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
         );
         await locksAwaited(stored.database, 2);
       });
-      const told = (await verdicts!).flat().sort();
-      assert.equal(told[0], 'claimed');
-      assert.ok(told[1] === 'contended' || told[1] === 'running', told[1]);
+      const states = (await verdicts!).flat().sort();
+      assert.equal(states[0], 'claimed');
+      assert.ok(states[1] === 'contended' || states[1] === 'running', states[1]);
       assert.deepEqual(await stores[0]!.claim([request(`${key}-other`, key, 'other')], termsAt(nowMs)), [
         'other_request',
       ]);
@@ -78,7 +78,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
   });
 
   for (const name of ['renew', 'free', 'forgetExpired'] as const) {
-    it(`${name} and a claim of the same keys do not wait for each other in a ring`, async () => {
+    it(`${name} and a claim of the same keys do not deadlock`, async () => {
       const [one, two] = [createStoredResponseStore(stored.database), createStoredResponseStore(far)];
       const [first, second, third] = ['a', 'b', 'c'].map((key) => request(`${name}-${key}`, `${name}-${key}`, 'same'));
       // They expire in this order, too.
@@ -91,7 +91,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
         forgetExpired: () => one.forgetExpired(NOW_MS + 40 * 86_400_000),
       };
       let both: Promise<unknown> | undefined;
-      // A transaction that uses its own order has locked the second row by now, waits for the third and then needs the first.
+      // A transaction in its own order has locked the second row by now, waits for the third and then needs the first.
       await stored.database.transaction(async (transaction) => {
         await transaction.query(
           { name: 'test.lock-key', text: 'select from stored_responses where idempotency_key = $1 for update' },
@@ -107,7 +107,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
     });
   }
 
-  it('however many repeats race, and whatever becomes of each, at most one is charged and all others get its bytes', async () => {
+  it('of any number of racing repeats with any outcomes, at most one is charged and all others get its response', async () => {
     const nodes = [createNode(stored.database), createNode(far)];
     const fates = fc.constantFrom<Fate>('succeeded', 'outcome unknown', 'refused', 'not settled');
     const repeats = fc.array(fc.record({ node: fc.nat(1), key: fc.nat(1), turns: fc.nat(3) }), {
@@ -119,18 +119,18 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
       fc.asyncProperty(repeats, fc.array(fates, { maxLength: 5 }), async (sent, fatesInOrder) => {
         scene++;
         const before = await countCharges();
-        /** By key: what the runs of it come to, in order; the last one that is needed succeeds. */
-        const runs: { fate: Fate; isUnderWay: boolean }[][] = [[], []];
-        const told: (Told & { key: number })[] = await Promise.all(
+        /** By key: the outcomes of its runs, in order; the last one that is needed succeeds. */
+        const runs: { fate: Fate; isPending: boolean }[][] = [[], []];
+        const results: (Result & { key: number })[] = await Promise.all(
           sent.map(async ({ node, key, turns }) => {
             for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
             const result = await nodes[node]!.run(`race-${scene}-${key}`, async () => {
               const ofKey = runs[key]!;
-              assert.ok(!ofKey.some(({ isUnderWay }) => isUnderWay), 'two calls of one key were under way');
-              const run = { fate: fatesInOrder[ofKey.length] ?? 'succeeded', isUnderWay: true };
+              assert.ok(!ofKey.some(({ isPending }) => isPending), 'two calls of one key were pending');
+              const run = { fate: fatesInOrder[ofKey.length] ?? 'succeeded', isPending: true };
               ofKey.push(run);
               for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
-              run.isUnderWay = false;
+              run.isPending = false;
               return run.fate;
             });
             return { ...result, key };
@@ -142,7 +142,7 @@ describe('claims of two nodes', { timeout: 120_000 }, () => {
           // After an outcome that is stored, nothing runs.
           if (keptAt !== -1) assert.equal(keptAt, runs[key]!.length - 1);
           if (keptAt !== -1 && runs[key]![keptAt]!.fate === 'succeeded') charges++;
-          const ofKey = told.filter((one) => one.key === key);
+          const ofKey = results.filter((one) => one.key === key);
           const ran = ofKey.flatMap((one) => ('run' in one ? [one] : []));
           assert.equal(ran.length, runs[key]!.length);
           const kept = ran.filter(({ fate }) => fate === 'succeeded' || fate === 'outcome unknown');

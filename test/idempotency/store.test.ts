@@ -24,12 +24,12 @@ import {
 import { createTestReservationStore, createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/** The SQL of stored responses, which request may run a call, and from when on its response is valid. */
+/** The SQL of stored responses: which request may run a call, and from when on its response is valid. */
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** As a node has them that claims for a minute and keeps for a day. */
+/** The settings of a node that claims for a minute and keeps responses for a day. */
 function termsAt(nowMs: number): ClaimTerms {
   return { nowMs, claimedForMs: MINUTE_MS, keptForMs: DAY_MS };
 }
@@ -76,7 +76,7 @@ describe(`stored responses`, () => {
     return store.keep(responseTo(request, body), termsAt(nowMs));
   }
 
-  /** Ends calls in one batch; with what is stored for the repeats of a call, or without it. */
+  /** Ends calls in one batch; with or without a response stored for the repeats of a call. */
   function end(...requests: { request: ClaimRequest; hasKept: boolean }[]): Promise<readonly EndResult[]> {
     const records = requests.map(({ request, hasKept }) => {
       const outcome = outcomeOf(request.accountId, `call_of_${request.callId}`, 1n);
@@ -85,7 +85,7 @@ describe(`stored responses`, () => {
     return createTestSettlementStore(stored.database).end(records, TIME);
   }
 
-  /** Ends the call as its settlement does. */
+  /** Ends the call like its settlement does. */
   async function settle(request: ClaimRequest): Promise<void> {
     const [result] = await end({ request, hasKept: true });
     assert.notEqual(result, 'claim_lost');
@@ -107,7 +107,7 @@ describe(`stored responses`, () => {
     return row!.n;
   }
 
-  it('a key is claimed once; the same request finds it running, another request finds that it is not its own', async () => {
+  it('a key is claimed once; the same request learns that the call runs, another one that the key is not its own', async () => {
     assert.equal(await claim(requestOf('acct', 'k1')), 'claimed');
     assert.equal(await claim(requestOf('acct', 'k1')), 'running');
     assert.equal(await claim(requestOf('acct', 'k1', 'other')), 'other_request');
@@ -120,7 +120,7 @@ describe(`stored responses`, () => {
     assert.equal(await claim({ ...request, keyId: 'key_2', callId: 'claim_b' }), 'claimed');
   });
 
-  it('a batch has its verdicts in its own order', async () => {
+  it('a batch returns its verdicts in its own order', async () => {
     const old = await responded('batch-c');
     await claim(requestOf('acct', 'batch-a'));
     const batch = [
@@ -135,7 +135,7 @@ describe(`stored responses`, () => {
     assert.deepEqual(await store.find(old), { head: HEAD, body: EVERY_BYTE });
   });
 
-  it('a stored response is valid from the end of its call on, not before', async () => {
+  it('a stored response is valid from the end of its call on', async () => {
     const request = requestOf('acct', 'k3');
     await claim(request);
     assert.equal(await store.find(request), null);
@@ -149,7 +149,7 @@ describe(`stored responses`, () => {
     assert.equal(await store.find({ ...request, fingerprint: 'other' }), null);
   });
 
-  it('a stored response may be without a body, and may be stored twice', async () => {
+  it('a response may be stored without a body, and may be stored twice', async () => {
     const request = requestOf('acct', 'k4');
     await claim(request);
     assert.equal(await keep(request), true);
@@ -158,7 +158,7 @@ describe(`stored responses`, () => {
     assert.deepEqual(await store.find(request), { head: HEAD, body: null });
   });
 
-  it('what the responses of an account take is the sum of their bodies and rows, of this account alone', async () => {
+  it("the size of an account's stored responses is the sum of their bodies and rows, of this account alone", async () => {
     await openAccount(stored.database, 'acct_sized', 1n);
     assert.equal(await store.storedBytes('acct_sized'), 0);
     for (const [key, body] of [
@@ -187,7 +187,7 @@ describe(`stored responses`, () => {
     assert.equal(body.compare((await store.readBody(request))!), 0);
   });
 
-  it('the call of a dead node is taken over when its claim has run out, by another request too, and is lost to it', async () => {
+  it('the call of a dead node is taken over once its claim has expired, by another request too, and the dead node loses it', async () => {
     const dead = requestOf('acct', 'k6');
     await claim(dead);
     const last = NOW_MS + MINUTE_MS;
@@ -201,7 +201,7 @@ describe(`stored responses`, () => {
     assert.equal(await claim(requestOf('acct', 'k6', 'other'), last + MINUTE_MS), 'claimed');
   });
 
-  it('what a dead node stored and did not settle does not count, what it settled does', async () => {
+  it('a response that a dead node stored and did not settle is not valid, one that it settled is', async () => {
     const unsettled = requestOf('acct', 'k7');
     await claim(unsettled);
     await keep(unsettled);
@@ -237,7 +237,7 @@ describe(`stored responses`, () => {
     assert.equal(await claim(requestOf('acct', 'k16')), 'claimed');
   });
 
-  it('a call whose claim was taken over after its response was stored does not end; others of its batch do', async () => {
+  it('a call whose claim was taken over after its response was stored is not ended; others of its batch are', async () => {
     const dead = requestOf('acct', 'k17');
     await claim(dead);
     await keep(dead);
@@ -260,7 +260,7 @@ describe(`stored responses`, () => {
     assert.equal(n, 0);
   });
 
-  it('a claim that is renewed does not run out', async () => {
+  it('a claim that is renewed does not expire', async () => {
     const request = requestOf('acct', 'k10');
     await claim(request);
     await store.renew([request], termsAt(NOW_MS + 4 * MINUTE_MS));
@@ -268,7 +268,7 @@ describe(`stored responses`, () => {
     assert.equal(await keep(request, NOW_MS + 4 * MINUTE_MS), true);
   });
 
-  it('a key is freed if its call did not end, and stays if it did', async () => {
+  it('a key is freed if its call did not end, and kept if it did', async () => {
     const refused = requestOf('acct', 'k11');
     await claim(refused);
     const unsettled = requestOf('acct', 'k12');
@@ -281,7 +281,7 @@ describe(`stored responses`, () => {
     assert.equal(await claim(requestOf('acct', 'k13')), 'answered');
   });
 
-  it('a stored response is given until it expires; then its key is free, also for another request', async () => {
+  it('a stored response is returned until it expires; then its key is free, also for another request', async () => {
     const request = await responded('k14');
     const expiry = NOW_MS + DAY_MS;
     assert.equal(await claim(requestOf('acct', 'k14'), expiry - 1), 'answered');
@@ -289,7 +289,7 @@ describe(`stored responses`, () => {
     assert.equal(await store.find(request), null);
   });
 
-  it('a response is stored from the end of its call on, however long that end waited for its turn', async () => {
+  it('a response is kept from the end of its call on, however long that end was queued', async () => {
     const request = requestOf('acct', 'k18');
     assert.equal(await claim(request), 'claimed');
     await keep(request);
@@ -311,7 +311,7 @@ describe(`stored responses`, () => {
     assert.equal(await keep(request, later), true);
   });
 
-  it('a claim stays while the end of its call may wait in a journal, so that the call is charged and not taken for replaced', async () => {
+  it('a claim is kept while the end of its call may wait in a journal, so that the call is charged and not considered replaced', async () => {
     const request = requestOf('acct', 'k19');
     assert.equal(await claim(request), 'claimed');
     const replayed = NOW_MS + 20 * DAY_MS;
@@ -321,14 +321,14 @@ describe(`stored responses`, () => {
     const record = recordOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
     const [end] = await createTestSettlementStore(stored.database).end([record], { ...TIME, nowMs: replayed });
     assert.notEqual(end, 'claim_lost');
-    // If another call has claimed the key meanwhile, that one is charged alone.
+    // If another call has claimed the key meanwhile, that one alone is charged.
     const lost = requestOf('acct', 'k20');
     assert.equal(await claim(lost), 'claimed');
     assert.equal(await claim(requestOf('acct', 'k20'), replayed), 'claimed');
     assert.equal(await keep(lost, replayed), false);
   });
 
-  it('claims that an earlier process left are freed, stored responses stay', async () => {
+  it('claims of an earlier process are freed, stored responses are kept', async () => {
     await claim(requestOf('acct', 'left-1'));
     const unsettled = requestOf('acct', 'left-2');
     await claim(unsettled);
@@ -339,13 +339,13 @@ describe(`stored responses`, () => {
     assert.deepEqual(await store.claim(batch, termsAt(NOW_MS)), ['claimed', 'claimed', 'answered']);
   });
 
-  it('everything that has expired is forgotten, however much it is, and nothing else', async () => {
+  it('everything that has expired is deleted, however much it is, and nothing else', async () => {
     await store.forgetExpired(NOW_MS + 40 * DAY_MS);
     assert.equal(await countRows(), 0);
     const batch = Array.from({ length: 256 }, (_, i) => requestOf('acct', `old-${i}`));
     await store.claim(batch, termsAt(NOW_MS - 40 * DAY_MS));
     await responded('young');
-    // A node that is about to end stops after a batch.
+    // A node that is about to stop does so after a batch.
     await store.forgetExpired(NOW_MS, AbortSignal.abort());
     assert.equal(await countRows(), 157);
     await store.forgetExpired(NOW_MS);

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 import { ACCOUNT, createNode, endCall, leaving, type Node, patient, responseOf } from './node.ts';
 
-/** Which requests get a claim, which wait for which, and what becomes of those that wait, on one node. */
+/** Which requests get a claim, which wait for which, and what happens to those that wait, on one node. */
 
 describe(`claims on one node`, () => {
   let stored: TestDatabase;
@@ -54,7 +54,7 @@ describe(`claims on one node`, () => {
     return key;
   }
 
-  it('waiting repeats get the response at its end, from memory, without another look at the database', async () => {
+  it('waiting repeats get the response when the call ends, from memory, without reading the database again', async () => {
     const claim = await claimed('a1');
     const { asked } = observed.statement('idempotency.claim-keys');
     const waiting = [node.claim('a1'), node.claim('a1')];
@@ -68,7 +68,7 @@ describe(`claims on one node`, () => {
     assert.deepEqual(await node.claim('a1'), response);
   });
 
-  it('what was stored and not settled is not given out: the next one runs the call', async () => {
+  it('a response that was stored and not settled is not returned: the next request runs the call', async () => {
     const claim = await claimed('a2');
     const next = node.claim('a2');
     await keep(claim, 'call_a2', 'a2');
@@ -78,14 +78,14 @@ describe(`claims on one node`, () => {
     if (result.state === 'claimed') result.claim.close();
   });
 
-  it('of the repeats that wait for a call whose response is not stored, one after the other runs it', async () => {
+  it('the repeats that wait for a call whose response is not stored run it one after the other', async () => {
     const first = await claimed('a3');
-    let underWay = 0;
+    let pending = 0;
     const others = Array.from({ length: 5 }, async () => {
       const claim = await claimed('a3');
-      assert.equal(++underWay, 1);
+      assert.equal(++pending, 1);
       await new Promise((resolve) => setImmediate(resolve));
-      underWay--;
+      pending--;
       claim.close();
     });
     first.close();
@@ -101,7 +101,7 @@ describe(`claims on one node`, () => {
     assert.deepEqual(await node.claim(await responded('a5'), 'other'), { state: 'other_request' });
   });
 
-  it('another request frees nothing: the right one, which came meanwhile, gets the response', async () => {
+  it('another request does not free the key: the same one, which came meanwhile, gets the response', async () => {
     await responded('a6');
     const claims = observed.statement('idempotency.claim-keys');
     const { asked } = claims;
@@ -114,12 +114,12 @@ describe(`claims on one node`, () => {
     assert.deepEqual(await right, { state: 'answered', response: responseOf('a6') });
   });
 
-  it('a key that is free again is free for another request', async () => {
+  it('a key that was freed may be claimed by another request', async () => {
     (await claimed('a7')).close();
     (await claimed('a7', 'other')).close();
   });
 
-  it('a repeat whose client leaves gives up, and the others get the response', async () => {
+  it('a repeat whose client leaves stops waiting, and the others get the response', async () => {
     const claim = await claimed('a8');
     const waiter = leaving();
     const left = node.claim('a8', 'same', waiter);
@@ -133,7 +133,7 @@ describe(`claims on one node`, () => {
     assert.equal((await stays).state, 'answered');
   });
 
-  it('no more than a hundred wait for one call; one that leaves makes room', async () => {
+  it('at most a hundred wait for one call; one that leaves makes way for another', async () => {
     const claim = await claimed('a20');
     const waiters = Array.from({ length: 100 }, () => leaving());
     const waiting = waiters.map((waiter) => node.claim('a20', 'same', waiter));
@@ -148,7 +148,7 @@ describe(`claims on one node`, () => {
     for (const { state } of await Promise.all([...waiting.slice(1), another])) assert.equal(state, 'answered');
   });
 
-  it('a database that is down at the claim fails it at once, and repeats that wait behind it claim by themselves', async () => {
+  it('a claim fails at once if the database is down, and repeats that wait for it claim by themselves', async () => {
     const claims = observed.statement('idempotency.claim-keys');
     claims.fail('before');
     claims.hold();
@@ -176,7 +176,7 @@ describe(`claims on one node`, () => {
     (await claimed('a10')).close();
   });
 
-  it('a claim that the database carries out after its caller was refused and it was freed, is freed again', async () => {
+  it('a claim that the database carries out after its call was refused and its key freed is freed again', async () => {
     const real = createStoredResponseStore(stored.database);
     const freed = Promise.withResolvers<void>();
     let late: (() => Promise<unknown>) | undefined;
@@ -203,7 +203,7 @@ describe(`claims on one node`, () => {
     await hurried.storedResponses.drain();
   });
 
-  it('a key that could not be freed is taken over once its claim has run out', async () => {
+  it('a key that could not be freed is taken over once its claim has expired', async () => {
     const frees = observed.statement('idempotency.free-claims');
     frees.fail('before');
     (await claimed('a11')).close();
@@ -232,7 +232,7 @@ describe(`claims on one node`, () => {
   });
 
   for (const when of ['before', 'after'] as const) {
-    it(`a key that is freed while the database is down, and fails ${when} that, is free soon after it is back`, async () => {
+    it(`freeing a key while the database is down, which fails ${when} it is carried out, is retried when it is back`, async () => {
       const key = `a20-${when}`;
       const frees = observed.statement('idempotency.free-claims');
       const { asked } = frees;
@@ -241,7 +241,7 @@ describe(`claims on one node`, () => {
       claim.close();
       await frees.reached(asked + 2);
       frees.recover();
-      // On another node, by a clock that stands still: the claim does not run out.
+      // On another node, whose clock stands still: the claim does not expire.
       const other = createNode(observed.database);
       const result = await other.claim(key);
       assert.equal(result.state, 'claimed');
@@ -251,7 +251,7 @@ describe(`claims on one node`, () => {
   }
 
   for (const when of ['before', 'after'] as const) {
-    it(`a response whose storing fails ${when} the database has carried it out may be stored again`, async () => {
+    it(`a response may be stored again if that failed ${when} the database had carried it out`, async () => {
       const key = `a13-${when}`;
       const keeps = observed.statement('idempotency.keep-response');
       const claim = await claimed(key);
@@ -266,7 +266,7 @@ describe(`claims on one node`, () => {
     });
   }
 
-  it('a response takes its room once, however often storing it fails', async () => {
+  it('a response takes its share of the limit once, however often storing it fails', async () => {
     const takenBytes = await createStoredResponseStore(stored.database).storedBytes(ACCOUNT);
     const full = createNode(observed.database, { accountBytesMax: takenBytes + 2 * ROW_BYTES });
     const result = await full.claim('a30');
@@ -290,14 +290,14 @@ describe(`claims on one node`, () => {
     const before = node.batches.length;
     const keys = Array.from({ length: 40 }, (_, i) => `many-${i % 20}`);
     const fates = await Promise.all(keys.map((key) => node.run(key, async () => 'succeeded')));
-    assert.equal(fates.filter((told) => 'run' in told).length, 20);
-    assert.equal(fates.filter((told) => 'kept' in told).length, 20);
+    assert.equal(fates.filter((result) => 'run' in result).length, 20);
+    assert.equal(fates.filter((result) => 'kept' in result).length, 20);
     const batches = node.batches.slice(before);
     assert.equal(Math.max(...batches.map((batch) => batch.length)), 20);
     for (const batch of batches) assert.equal(new Set(batch).size, batch.length);
   });
 
-  it('claims are renewed as long as their calls run', async () => {
+  it('claims are renewed while their calls run', async () => {
     const eager = createNode(observed.database, { renewMs: 1 });
     const renewals = observed.statement('idempotency.renew-claims');
     const result = await eager.claim('a14');
@@ -320,7 +320,7 @@ describe(`claims on one node`, () => {
     node.clock.advance(-70_000);
   });
 
-  it('a node that was taken for dead cannot store its response, and frees nothing of the one that took over', async () => {
+  it('a node that was considered dead can neither store its response nor free the key of the node that took over', async () => {
     const dead = createNode(observed.database);
     const result = await dead.claim('a15');
     assert.equal(result.state, 'claimed');
@@ -338,7 +338,7 @@ describe(`claims on one node`, () => {
     node.clock.advance(-60_000);
   });
 
-  it('at the end of the process no repeat waits for another node any more; those of a call of this one get its response', async () => {
+  it('at shutdown no repeat waits for another node any more; those of a call of this one get its response', async () => {
     const other = createNode(observed.database);
     const elsewhere = await other.claim('a16');
     const last = createNode(observed.database);
@@ -363,7 +363,7 @@ describe(`claims on one node`, () => {
     assert.deepEqual([other.storedResponses.size, last.storedResponses.size], [0, 0]);
   });
 
-  it('at the start of the only process, what an earlier one left is free, and stored responses are still there', async () => {
+  it('at the start of the only process, claims of an earlier one are freed, and stored responses are kept', async () => {
     const earlier = createNode(observed.database);
     await earlier.claim('a18');
     await responded('a19');

@@ -9,7 +9,7 @@ import { startGateway, type TestAccount, type TestGateway, testConfigText } from
 import { chatResponse, json } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
-/** What a key may be used for, and from where. */
+/** The models that a key may use, and the networks that it may be used from. */
 
 const MODELS = `
   renamed:
@@ -86,7 +86,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
   }
 
   for (const family of families) {
-    it(`lets ${family.name} call what it names, by any name, and refuses all else with what it names`, async () => {
+    it(`lets ${family.name} call the models on it, by any name, and refuses all others with its list`, async () => {
       const [own, alias, refused] =
         family.name === 'chat'
           ? ['test-chat', 'test-chat-latest', 'test-both']
@@ -99,7 +99,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
           new RegExp(`^This API key may not use the model "${refused}"\\. It may use: ${own}, test-rerank\\.$`),
         );
       }
-      // What the address does not have is that, whatever the key may use.
+      // A model that the address does not have is not found, whatever the key may use.
       const absent = await call(g.url + family.path, account.key, requestOf(false, 'test-nothing'));
       assert.deepEqual([absent.status, absent.headers['x-error-code']], [404, 'model_not_found']);
       g.provider.respond = json(200, family.whole());
@@ -109,7 +109,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     });
   }
 
-  it('is for every kind of call, and for estimates', async () => {
+  it('applies to every kind of call, and to estimates', async () => {
     const account = await accountWith(g, { allowedModels: ['test-chat'] });
     const messages = [{ role: 'user', content: 'Hello' }];
     for (const [path, body] of [
@@ -132,7 +132,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     assert.equal(counted.status, 200, counted.text);
   });
 
-  it('is for models named inside a request, with the field that names them', async () => {
+  it('applies to models named inside a request, with the field that names them', async () => {
     const tools = [{ type: 'advisor_20260301', name: 'advisor', model: 'vendor-dear' }];
     const body = { ...requestOf(false, 'executor'), tools };
     const account = await accountWith(g, { allowedModels: ['executor'] });
@@ -143,7 +143,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     assert.equal((await call(`${g.url}/v1/messages`, account.key, body)).status, 200);
   });
 
-  it('is for a model that an earlier response restores', async () => {
+  it('applies to a model that an earlier response restores', async () => {
     const account = await g.createAccount();
     const usage = { input_tokens: 9, output_tokens: 4, total_tokens: 13 };
     g.provider.respond = json(200, { id: 'resp_allow', object: 'response', status: 'completed', output: [], usage });
@@ -159,7 +159,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     assert.equal(g.provider.requests.length, asked);
   });
 
-  it('is what lists of models show, and the public catalog stays as it is', async () => {
+  it('limits lists of models, and the public catalog does not change', async () => {
     const account = await accountWith(g, { allowedModels: ['test-both', 'test-chat'] });
     const ids = async (path: string) => (await get(g, path, account.key)).body.data.map(({ id }: { id: string }) => id);
     for (const path of ['/v1/models', '/models', '/v1/v1/models']) {
@@ -184,24 +184,24 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     assert.deepEqual((await get(g, '/v1/public/models', account.key)).body, everything.body);
   });
 
-  it('may name what the configuration loses, without harm', async () => {
+  it('may name a model that the configuration loses, without harm', async () => {
     const account = await accountWith(g, { allowedModels: ['dear'] });
     const text = (models: string) => testConfigText(g.provider.url, { models });
     try {
       g.gateway.reload(parseConfig(text(''), 'test.yaml', {}));
       assertDenied(
         await assertRefused(account, CHAT, requestOf(false, 'test-chat')),
-        /None of the models that it may use is offered here at the moment\.$/,
+        /None of the models that it may use is currently available\.$/,
       );
       assert.deepEqual((await get(g, '/v1/models', account.key)).body.data, []);
-      // What it has is no obstacle to a change, and another key cannot have it.
+      // Models that it already has do not prevent a change, and another key cannot get them.
       assert.deepEqual((await limit(g, account, { allowedModels: ['dear', 'test-chat'] })).allowedModels, [
         'dear',
         'test-chat',
       ]);
       const refused = await g.admin('POST', `/accounts/${account.id}/keys`, { allowedModels: ['dear'] });
       assert.equal(refused.status, 400);
-      // It has become the alias of another one.
+      // The model has become an alias of another one.
       g.gateway.reload(
         parseConfig(
           text(
@@ -224,7 +224,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     }
   });
 
-  it('takes names of the catalog alone, keeps canonical ids, and is removed by null', async () => {
+  it('takes names of the catalog alone, stores canonical ids, and is removed by null', async () => {
     const account = await g.createAccount();
     const path = `/keys/${account.keyId}`;
     const set = (allowedModels: unknown) => g.admin('PATCH', path, { allowedModels });
@@ -246,7 +246,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     }
     const { body } = await g.admin('GET', `/accounts/${account.id}/keys`);
     assert.deepEqual(body.data[0].allowedModels, ['test-chat', 'gpt-image-2']);
-    // A change of something else leaves it.
+    // A change of something else keeps the list.
     assert.deepEqual((await g.admin('PATCH', path, { dailyCalls: 9 })).body.allowedModels, [
       'test-chat',
       'gpt-image-2',
@@ -256,11 +256,11 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     assert.deepEqual([created.status, created.body.allowedModels], [201, ['test-chat']]);
   });
 
-  it('costs calls no question to the database', async () => {
+  it('costs calls no statement', async () => {
     const account = await accountWith(g, { allowedModels: ['test-chat'], allowedNetworks: ['127.0.0.1'] });
     g.provider.respond = chatResponse();
     const send = () => call(g.url + CHAT, account.key, requestOf(false, 'test-chat'));
-    // Until this node has heard of its own change of the key, which makes it look again.
+    // Until this node is notified of its own change of the key, and reads it again.
     await until(async () => {
       const before = g.observed.statement(LOOK_UP).asked;
       assert.equal((await send()).status, 200);
@@ -304,19 +304,19 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
     [['2001:db8:7::/48'], ['2001:db8:7::1', '[2001:DB8:7:0:0:0:0:2]:443'], ['2001:db8:8::1', '10.0.0.1']],
     [['2001:db8::1'], ['2001:db8::1', '2001:0db8:0:0::0001'], ['2001:db8::2']],
   ] as const) {
-    it(`of ${networks.join(' and ')} lets these addresses in alone, behind a proxy that is trusted`, async () => {
+    it(`of ${networks.join(' and ')} allows these addresses alone, behind a trusted proxy`, async () => {
       const account = await accountWith(g, { allowedNetworks: networks });
       for (const address of inside) assert.equal((await from(address, account.key)).status, 200, address);
       for (const address of outside) {
         const response = await from(address, account.key);
         assertDenied(response, /^This API key may not be used from this address\.$/);
       }
-      // What a client puts in front of its address is not believed.
+      // What a client adds before its address is not believed.
       assert.equal((await from(`${inside[0]}, 11.0.0.1`, account.key)).status, 403);
     });
   }
 
-  it('is for everything that takes a key, and for nothing that takes none', async () => {
+  it('applies to everything that takes a key, and to nothing that takes none', async () => {
     const account = await accountWith(g, { allowedNetworks: ['10.0.0.0/8'] });
     for (const path of [
       '/v1/models',
@@ -354,7 +354,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
     outgoing.destroy();
   });
 
-  it('takes addresses and ranges, keeps each in one form, and is removed by null', async () => {
+  it('takes addresses and ranges, stores each in one form, and is removed by null', async () => {
     const account = await g.createAccount();
     const set = (allowedNetworks: unknown) => g.admin('PATCH', `/keys/${account.keyId}`, { allowedNetworks });
     const given = ['10.0.0.0/8', '::ffff:10.0.0.0/104', '2001:DB8:0::/32', '192.0.2.1/32', '0.0.0.0/0'];
@@ -373,26 +373,26 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
     assert.equal((await from('8.8.8.8', account.key)).status, 200);
   });
 
-  it('refuses floods from elsewhere, which neither delay nor refuse the key where it is allowed', async () => {
+  it('refuses floods from other networks, which neither delay nor refuse the key where it is allowed', async () => {
     const account = await accountWith(g, { allowedNetworks: ['10.0.0.0/8'] });
     assert.equal((await from('10.0.0.1', account.key)).status, 200);
     for (let i = 0; i < REFUSALS_PER_SECOND; i++) assert.equal((await from('11.0.0.1', account.key)).status, 403);
-    // By a clock that stands still the next ones from there are delayed, as those of a wrong key would be; the last by a second.
+    // By a clock that stands still the next ones from there are delayed, like those of a wrong key; the last by a second.
     const delayed = Promise.all(Array.from({ length: REFUSALS_PER_SECOND }, () => from('11.0.0.1', account.key)));
     const first = await Promise.race([delayed.then(() => 'delayed'), from('10.0.0.1', account.key)]);
     assert.equal(typeof first === 'string' ? first : first.status, 200);
     for (const { status } of await delayed) assert.equal(status, 403);
-    // Nor is the refusal kept: the list decides anew each time.
+    // Nor is the refusal cached: the list is checked for every request.
     await limit(g, account, { allowedNetworks: ['11.0.0.0/8'] });
     assert.equal((await from('11.0.0.1', account.key)).status, 200);
     assert.equal((await from('10.0.0.1', account.key)).status, 403);
   });
 
-  it('does not show elsewhere how the account was refused where the key is allowed', async () => {
+  it('does not reveal to other networks how the account was refused where the key is allowed', async () => {
     const poor = await accountWith(g, { allowedNetworks: ['10.0.0.0/8'] }, { balanceYuan: '0' });
     for (let i = 0; i <= REFUSALS_PER_SECOND; i++) assert.equal((await from('10.0.0.1', poor.key)).status, 402);
     assert.equal((await from('11.0.0.1', poor.key)).status, 403);
-    // Refusals from elsewhere do not count against the account.
+    // Refusals of other networks do not count against the account.
     monotonicMs += 10_000;
     for (let i = 0; i < REFUSALS_PER_SECOND; i++) assert.equal((await from('12.0.0.1', poor.key)).status, 403);
     const { asked } = g.observed.statement('reservations.admit');
@@ -402,7 +402,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
 });
 
 describe('the allow-lists of a key, on two nodes', { timeout: 60_000 }, () => {
-  it('are heard of by each of them like a revocation', async () => {
+  it('reach each of them like a revocation', async () => {
     const first = await startGateway();
     const second = await startGateway({ stored: first.stored, database: first.stored.openAnother() });
     try {

@@ -16,7 +16,7 @@ import { chatStream, chatUsage, json, liveResponse, type Respond } from '../supp
 import { until } from '../support/until.ts';
 import { assertWait } from '../support/waits.ts';
 
-/** What single keys of an account may use: spending and calls of a day, and calls at the same time. */
+/** The limits of single keys of an account: spending and calls of a day, and concurrent calls. */
 
 const NOON_IN_SHANGHAI = '2026-11-20T04:00:00.000Z';
 const SECONDS_TO_MIDNIGHT = 12 * 3_600;
@@ -78,7 +78,7 @@ async function inFlight(g: TestGateway, key: LimitedKey): Promise<number> {
   return row!.n;
 }
 
-/** Resolves when no call of the key is in flight any more; what a client left behind is released a little later. */
+/** Resolves when no call of the key is in flight any more; calls whose clients have left are released a little later. */
 async function untilIdle(g: TestGateway, key: LimitedKey): Promise<void> {
   await until(async () => (await inFlight(g, key)) === 0);
 }
@@ -109,7 +109,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     assert.equal(rows.length, 0);
   });
 
-  it('stop a key at its spending of the day, and neither the account’s other keys nor its coding calls', async () => {
+  it('stop a key at its spending of the day, but neither the account’s other keys nor its coding calls', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
     await grant(g, account.id, 'coder');
@@ -131,7 +131,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     await assertSpent(account, 3n * CALL_COST);
   });
 
-  it('begin again with the next day of the billing time zone, and say when that is', async () => {
+  it('reset with the next day of the billing time zone, and say when that is', async () => {
     clock.set('2026-11-20T15:59:59.001Z');
     const account = await g.createAccount();
     const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001', dailyCalls: 1 });
@@ -178,7 +178,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     await assertSpent(account, CALL_COST);
   });
 
-  it('take nothing for a call that fails, and keep what a call takes that was broken off later', async () => {
+  it('do not count a call that fails, but count one that was broken off later', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
     await grant(g, account.id, 'coder');
@@ -192,7 +192,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
         g.provider.respond = respond;
         assert.notEqual((await send(g, key.key, path)).status, 200);
       }
-      // A client that leaves before its stream has begun, which it never does.
+      // A client that leaves before its stream has begun, which never begins.
       const live = liveResponse();
       g.provider.respond = live.respond;
       const left = clientLeaves(g);
@@ -260,12 +260,12 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     assert.equal(g.provider.requests.length, asked);
     await g.admin('POST', `/accounts/${account.id}/top-ups`, { amountYuan: '100' });
     assert.equal((await send(g, key.key, CHAT)).status, 200);
-    // The limit of the key is the first reason, also where the account would refuse too.
+    // The limit of the key is the first reason, even where the account would refuse too.
     assertLimited(await send(g, key.key, CODING_CHAT), callsLimited);
     await assertSpent(account, CALL_COST);
   });
 
-  it('are not used by a coding call that waits for its turn on the plan, until its turn comes', async () => {
+  it('are not used by a coding call that is queued on the plan, until it is admitted', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
     await grant(g, account.id, 'narrow');
@@ -291,7 +291,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     assert.equal(await inFlight(g, key), 0);
   });
 
-  it('are checked after the request itself: what is wrong with it is said first', async () => {
+  it('are checked after the request itself, whose faults are reported first', async () => {
     const account = await g.createAccount();
     const key = await createKey(g, account, { dailyCalls: 0, dailySpendCapYuan: '0', concurrency: 0 });
     const unknown = await send(g, key.key, CHAT, { ...bodyAt(CHAT), model: 'no-such-model' });
@@ -303,10 +303,10 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     assertLimited(await send(g, key.key, CODING_CHAT), concurrencyLimited);
   });
 
-  it('cap what it spends in a week, a month and in all, and say until when', async () => {
+  it('cap what it spends in a week, a month and in all, and say when they reset', async () => {
     const account = await g.createAccount();
     const yuan = '0.000000001';
-    // In Shanghai 20 November 2026 is a Friday, and the end of the last day of the month a Tuesday.
+    // In Shanghai 20 November 2026 is a Friday, and the last day of the month ends on a Tuesday.
     for (const [limits, code, resetAt] of [
       [{ weeklySpendCapYuan: yuan }, 'key_weekly_spend_limit_exceeded', '2026-11-22T16:00:00.000Z'],
       [{ monthlySpendCapYuan: yuan }, 'key_monthly_spend_limit_exceeded', '2026-11-30T16:00:00.000Z'],
@@ -343,7 +343,7 @@ describe(`50 calls of one key at once`, { timeout: 60_000 }, () => {
   const race = (key: LimitedKey): Promise<ClientResponse[]> =>
     Promise.all(Array.from({ length: 50 }, (_, i) => send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
 
-  it('never are more than its ten calls of the day, at balance and coding addresses together', async () => {
+  it('are never more than its ten calls of the day, at balance and coding addresses together', async () => {
     const account = await g.createAccount();
     await grant(g, account.id, 'coder');
     const key = await createKey(g, account, { dailyCalls: 10 });
@@ -357,7 +357,7 @@ describe(`50 calls of one key at once`, { timeout: 60_000 }, () => {
     assert.equal(await inFlight(g, key), 0);
   });
 
-  it('never are more than ten at the same time', async () => {
+  it('are never more than ten at the same time', async () => {
     const account = await g.createAccount();
     await grant(g, account.id, 'coder');
     const key = await createKey(g, account, { concurrency: 10 });
@@ -378,7 +378,7 @@ describe(`50 calls of one key at once`, { timeout: 60_000 }, () => {
       if (response.status !== 200 && ++refused === 40) othersRefused.resolve();
       return response;
     });
-    // Those that run go on when all of them are running and all others have been refused.
+    // The admitted calls go on once all of them are in flight and all others have been refused.
     await Promise.all([othersRefused.promise, g.provider.received(asked + 10)]);
     gate.resolve();
     const responses = await Promise.all(racing);
@@ -401,7 +401,7 @@ describe(`50 calls of one key at once`, { timeout: 60_000 }, () => {
     assert.equal(responses.filter(({ status }) => status === 200).length, 1);
     for (const response of responses) {
       if (response.status === 200) continue;
-      // It depends on whether the call that takes all of it has ended by then.
+      // It depends on whether the call that uses all of it has ended by then.
       const isHeld = response.headers['x-should-retry'] === 'true';
       assertLimited(response, isHeld ? { ...spendLimited, retry: true, retryAfter: 2 } : spendLimited);
     }

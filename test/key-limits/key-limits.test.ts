@@ -29,7 +29,7 @@ interface Key {
   readonly keyId: string;
 }
 
-/** A key that may have one call in flight, of an account with some money. */
+/** A key with a limit of one call in flight, of an account with some money. */
 async function createKey(database: Database, name: string): Promise<Key> {
   const key = { accountId: `acct_${name}`, keyId: `key_${name}` };
   await openAccount(database, key.accountId, 1_000n);
@@ -46,7 +46,7 @@ async function createKey(database: Database, name: string): Promise<Key> {
   return key;
 }
 
-/** Asks for a call of a key that may cost an amount. */
+/** Requests the admission of a call of a key that may cost an amount. */
 async function admit({ reservations }: TestNode, { accountId, keyId }: Key, callId: string, amountNano: bigint) {
   return verdictOf(await reservations.admit(requestOf(accountId, callId, amountNano, { keyId, isKeyLimited: true })));
 }
@@ -115,7 +115,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
     }
   }
 
-  /** Keeps whatever makes or frees a reservation from being committed, while the work goes on. */
+  /** Prevents transactions that make or release a reservation from being committed while the work goes on. */
   async function whileCommitsWait(work: () => Promise<void>): Promise<void> {
     await stored.database.transaction(async (transaction) => {
       await transaction.query({ name: 'test.keep-gate', text: 'select pg_advisory_xact_lock(7)' });
@@ -123,7 +123,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
     });
   }
 
-  // What it took would stay reserved for ever: no other node knows of the call.
+  // Otherwise its reservation would stay for ever: no other node knows of the call.
   it('release what an admission takes that is committed only after its connection was lost', async () => {
     const key = await createKey(stored.database, 'cut');
     const node = createTestNode(far, { clock });
@@ -141,7 +141,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
     await end(node, key, 'call_cut_2', null);
   });
 
-  it('end once if the end is committed only after its connection was lost, and comes again', async () => {
+  it('end once if the end is committed only after its connection was lost, and is repeated', async () => {
     const key = await createKey(stored.database, 'end');
     const node = createTestNode(far, { clock });
     assert.equal(await admit(node, key, 'call_end', 5n), 'admitted');

@@ -44,16 +44,16 @@ const NOW = new Date('2026-11-20T04:00:00Z');
 const WIDE = planOf({ id: 'wide', fiveHourCalls: 1_000_000, weeklyCalls: 1_000_000, concurrency: 1_000_000 });
 const contextAt = (atMs: number) => ({ ...CONTEXT, ...periodsAt(atMs), plans: new Map([[WIDE.id, WIDE]]) });
 const noonOf = (day: string): number => Date.parse(`${day}T12:00+08:00`);
-/** Just behind midnight of a day, or as much before it: the clock went back by less than a minute. */
+/** Just after midnight of a day, or just before it: the clock went back by less than a minute. */
 const instantOf = (day: string, isBack: boolean): number =>
   Date.parse(`${day}T00:00+08:00`) + (isBack ? -20_000 : 20_000);
 
-/** What a refusal of a key is called if it is one of its person. */
+/** The name of a refusal by a key's limits when the member's limits refuse instead. */
 const ofMember = (verdict: KeyVerdict): string => verdict.replace(/^key/, 'member');
 
 interface ModelKey {
   readonly id: string;
-  /** Whose it is: the number of a person. */
+  /** The number of the person whose key it is. */
   person: number;
   readonly reference: ReferenceKey;
   isEnded: boolean;
@@ -64,7 +64,7 @@ interface ModelPerson {
   readonly reference: ReferenceKey;
 }
 
-/** Who counts a call is decided when it is admitted. */
+/** Which limits count a call is decided when it is admitted. */
 interface ModelCall {
   readonly request: ReservationRequest;
   readonly counting: readonly ReferenceKey[];
@@ -75,7 +75,7 @@ const isLimited = ({ limits }: ReferenceKey): boolean => Object.values(limits).s
 const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | undefined> =>
   fc.oneof({ weight: 3, arbitrary: value }, fc.constant(null), fc.constant(undefined));
 
-/** Narrow enough that people are refused by keys that are not. */
+/** Narrow enough that members' limits refuse calls that the keys' limits allow. */
 const change: fc.Arbitrary<KeyLimitChange> = fc.record({
   dailySpendCapNano: limit(fc.bigInt(0n, 60n)),
   weeklySpendCapNano: limit(fc.bigInt(0n, 80n)),
@@ -85,7 +85,7 @@ const change: fc.Arbitrary<KeyLimitChange> = fc.record({
   concurrencyMax: limit(fc.nat(6)),
 });
 
-/** Keys and people are numbers that are taken modulo how many there are. */
+/** Keys and people are numbers modulo how many there are. */
 type Step =
   | {
       readonly kind: 'calls';
@@ -258,7 +258,7 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
       accountId,
     ]);
 
-  it('admit what those of key and person admit in a model, whoever is removed and whatever key is replaced', async () => {
+  it('admit what those of key and member admit in a model, whoever is removed and whatever key is replaced', async () => {
     const seen = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(
@@ -293,7 +293,7 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
             assert.deepEqual(await store.change(accountId, id, wanted), reference.limits);
             assert.deepEqual((await store.find(accountId, [id, 'key_other'])).get(id), reference.limits);
           }
-          // One of a person with limits, and the one of a person without any.
+          // One of a person with limits, and one of a person without any.
           await limitKey(keys[1]!, keyLimits[0]!);
           await limitKey(keys[4]!, keyLimits[1]!);
 
@@ -360,7 +360,7 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
                   for (const reference of call.counting) reference.end(outcome, today);
                 }
                 await node.settlement.end(records, time);
-                // A node that never got the reply stores the end again, on another day perhaps.
+                // A node that never got the reply stores the end again, perhaps on another day.
                 await node.settlement.end(records, timeAt(instantOf(DAYS[day]!, false)));
                 break;
               }
@@ -396,7 +396,7 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
               }
               case 'remove': {
                 const { person, heir } = taken;
-                // Somebody who has left comes back, and goes on with what is used.
+                // A person who had left comes back, and the usage continues.
                 if (!present.has(person)) {
                   await join(accountId, people[person]!.id);
                   present.add(person);
@@ -437,7 +437,7 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
       ),
       { numRuns: propertyRuns(60) },
     );
-    // The few runs of a quick run do not meet everything.
+    // The few runs of a quick run do not reach everything.
     if (isQuickRun) return;
     for (const verdict of [
       'admitted',
@@ -458,7 +458,7 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
     }
   });
 
-  it('count the charge of a call that ends, or is resolved, when its node was taken for dead', async () => {
+  it('count the charge of a call that ends, or is resolved, after its node was considered dead', async () => {
     const { accountId, people } = await createPeople();
     const keyIds = people.map((_, n) => `key_${accountId}_${n}`);
     const [keyId, ofNobody] = keyIds as [string, string];

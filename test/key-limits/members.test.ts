@@ -8,7 +8,7 @@ import { chatUsage } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 import { assertWait } from '../support/waits.ts';
 
-/** What a person may use by all keys that are that person's in an account, and what becomes of them when the person leaves. */
+/** The limits of a member over all of the member's keys, and what happens to the keys when the member leaves. */
 
 const NOON_IN_SHANGHAI = '2026-11-20T04:00:00.000Z';
 const SECONDS_TO_MIDNIGHT = 12 * 3_600;
@@ -54,7 +54,7 @@ describe('the limits of a member', { timeout: 300_000 }, () => {
     return changed.body;
   }
 
-  it('hold over all keys of the person, those that its keys have made and replaced too, and for nobody else', async () => {
+  it('apply to all keys of the member, including those that its keys have created and replaced, and to nobody else', async () => {
     const account = await g.createAccount();
     const { ada, lin, mo } = await peopleOf(account);
     const first = await makeKey(lin.headers, { scopes: ['calls', 'account'] });
@@ -98,7 +98,7 @@ describe('the limits of a member', { timeout: 300_000 }, () => {
     assert.equal((await send(g, third.key, CHAT)).status, 200);
   });
 
-  it('bind the models that the person may use, at calls and in lists', async () => {
+  it('restrict the models that the member may use, at calls and in lists', async () => {
     const account = await g.createAccount();
     const { ada, lin } = await peopleOf(account);
     const { key } = await makeKey(lin.headers);
@@ -115,7 +115,7 @@ describe('the limits of a member', { timeout: 300_000 }, () => {
     assert.equal((await send(g, key, CHAT)).status, 200);
   });
 
-  it('are read where the account hides its balance, if they leave less than the budget of the key', async () => {
+  it('determine the reported balance where the account hides its own, if they leave less than the budget of the key', async () => {
     const account = await g.createAccount();
     const { ada, lin } = await peopleOf(account);
     await ask(g, 'PATCH', '/account', { membersSeeBalance: false }, ada.headers);
@@ -127,7 +127,7 @@ describe('the limits of a member', { timeout: 300_000 }, () => {
     assert.equal(await balanceOf(), 3);
   });
 
-  it('stay when the person leaves, whose keys stay, are revoked or handed over as is asked', async () => {
+  it('are kept when the member leaves, whose keys are kept, revoked or handed over as requested', async () => {
     const account = await g.createAccount();
     const { ada, lin, mo } = await peopleOf(account);
     const eve = await createPerson(g, {

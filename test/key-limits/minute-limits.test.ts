@@ -22,7 +22,7 @@ const limitAccount = (g: TestGateway, account: TestAccount, limits: object) =>
   limit(g, `/accounts/${account.id}`, limits);
 const limitKey = (g: TestGateway, account: TestAccount, limits: object) => limit(g, `/keys/${account.keyId}`, limits);
 
-/** The headers about rates, without the beginnings of their names. */
+/** The rate-limit headers, without their prefixes. */
 function ratesIn({ headers }: ClientResponse, prefix: string): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -51,7 +51,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
   });
   after(() => g.stop());
 
-  it('refuse one request too many in the chat envelope and headers, until one has drained', async () => {
+  it('refuse one request too many with the chat envelope and headers, until one has drained', async () => {
     clock.set(NOON);
     const account = await g.createAccount();
     await limitAccount(g, account, { requestsPerMinute: 2, tokensPerMinute: 10_000 });
@@ -68,7 +68,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
       code: 'rate_limit_exceeded',
     });
     assert.deepEqual([refused.headers['x-should-retry'], refused.headers['retry-after']], ['true', '30']);
-    // Two calls were responded to, and each has used what its provider said.
+    // Two calls were responded to, and each has used what its provider reported.
     assert.deepEqual(ratesIn(refused, 'x-ratelimit-'), {
       'limit-requests': '2',
       'remaining-requests': '0',
@@ -83,7 +83,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     assert.equal((await send(g, account.key, CHAT)).status, 200);
   });
 
-  it('are told to clients of messages in their own form, under the vendor and the name of the address', async () => {
+  it('are reported to clients of messages in their own form, under the vendor and the name of the address', async () => {
     clock.set(NOON);
     const account = await g.createAccount();
     await limitKey(g, account, { requestsPerMinute: 1 });
@@ -105,7 +105,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     }
   });
 
-  it("leave a provider's own headers as they are, and say nothing of calls without limits", async () => {
+  it("leave a provider's own headers unchanged, and add none to calls without limits", async () => {
     clock.set(NOON);
     const account = await g.createAccount();
     assert.deepEqual(ratesIn(await send(g, account.key, CHAT), 'x-ratelimit-'), {});
@@ -124,7 +124,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     g.provider.respond = responseAnything;
   });
 
-  it('count on the balance and on a plan together, for one model by any of its names, and for the key besides', async () => {
+  it('count on the balance and on a plan together, for one model by any of its names, and for the key as well', async () => {
     clock.set(NOON);
     const account = await g.createAccount();
     await grant(g, account.id, 'coder');
@@ -144,7 +144,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     assert.match(ofKey.json.error.message, /of this API key for test-messages is reached\. Please try again in 60s\.$/);
   });
 
-  it('take the tokens that a call may use, and give back what it has not used, also if it fails', async () => {
+  it('reserve the tokens that a call may use, and release what it has not used, also if it fails', async () => {
     clock.set(NOON);
     const account = await g.createAccount();
     await limitAccount(g, account, { tokensPerMinute: 60 });
@@ -156,7 +156,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     };
     const running = send(g, account.key, CHAT);
     await g.provider.received(received + 1);
-    // The model may write 100 tokens: more than a minute has, of which no more than all is taken.
+    // The model may write 100 tokens: more than the limit of a minute, so all of that is reserved.
     assert.equal(await tokensUsed(g, account), 60);
     const refused = await send(g, account.key, CHAT);
     assert.match(
@@ -212,7 +212,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
         const refused = await g.admin('PATCH', address, body);
         assert.deepEqual([refused.status, refused.body.error.param], [400, param], JSON.stringify(refused.body));
       }
-      // A model that is gone from the configuration leaves a limit that can be taken away.
+      // A model that is no longer configured leaves a limit that can be removed.
       await limit(g, address, { modelLimits: { 'no-such-model': null } });
     }
     const created = await g.admin('POST', `/accounts/${account.id}/keys`, { requestsPerMinute: 3 });
@@ -238,7 +238,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
       };
       assert.deepEqual(await statuses(one, [MESSAGES, MESSAGES, CHAT, CHAT]), [200, 429, 200, 429]);
       assert.deepEqual(await statuses(other, [CHAT, CHAT, CHAT, CHAT]), [200, 200, 200, 429]);
-      // A limit that is set beside them, and taken away again, leaves what is used of theirs.
+      // A limit that is set beside them and removed again keeps their usage.
       await limitAccount(before, one, { tokensPerMinute: 1_000_000 });
       await limitAccount(before, one, { tokensPerMinute: null });
       assert.deepEqual(await statuses(one, [MESSAGES, CHAT]), [429, 429]);
@@ -257,7 +257,7 @@ describe(`calls that race for limits by the minute`, { timeout: 60_000 }, () => 
   });
   after(() => g.stop());
 
-  it('are as many as the limit, at balance and coding addresses together, and then those that have drained', async () => {
+  it('are admitted up to the limit, at balance and coding addresses together, and then as fast as it drains', async () => {
     const account = await g.createAccount();
     await grant(g, account.id, 'coder');
     await limitAccount(g, account, { requestsPerMinute: 7 });
@@ -287,7 +287,7 @@ describe('limits by the minute on two nodes', { timeout: 60_000 }, () => {
     await first?.stop();
   });
 
-  it('are one limit, which the other node hears of', async () => {
+  it('are one limit, of whose changes the other node is notified', async () => {
     const account = await first.createAccount();
     assert.equal((await send(second, account.key, CHAT)).status, 200);
     await limitKey(first, account, { requestsPerMinute: 9 });

@@ -3,8 +3,8 @@ import type { KeyLimits } from '../../src/accounting/accounts/key-limit-tables.t
 import type { Refusal } from '../../src/accounting/reservations/reservation.ts';
 
 /**
- * What a limited key may do, said as simply as possible: one list of calls that is filtered, nothing remembered between two
- * questions. The real thing has to agree with it in every sequence of events.
+ * The limits of a key stated as simply as possible: one list of calls that is filtered, with nothing remembered between two queries. The
+ * real one has to agree with it in every sequence of events.
  */
 
 interface ReferenceCall {
@@ -42,7 +42,7 @@ export interface ReferenceUse {
   readonly inFlight: number;
 }
 
-/** Walks back day by day, so that it is reckoned another way than in the gateway. */
+/** Walks back day by day, unlike the gateway, so that the same mistake is unlikely. */
 function mondayOf(day: string): string {
   const at = new Date(`${day}T00:00:00Z`);
   while (at.getUTCDay() !== 1) at.setUTCDate(at.getUTCDate() - 1);
@@ -72,7 +72,7 @@ export class ReferenceKey {
     return 'admitted';
   }
 
-  /** Why a call would be refused; asking changes nothing. */
+  /** Why a call would be refused, or null; changes nothing. */
   refusal({ amountNano }: LimitedCall, today: string): Refusal['kind'] | null {
     const { dailyCallsMax, concurrencyMax } = this.#limits;
     const used = this.use(this.#dayFrom(today));
@@ -83,7 +83,7 @@ export class ReferenceKey {
     return null;
   }
 
-  /** Whether only what calls in flight have reserved is in the way. */
+  /** Whether the budget is used up only together with what calls in flight have reserved. */
   isOnlyReserved(refusal: KeyVerdict, today: string): boolean {
     const budget = this.#budgetsUsedUp(today).find(({ kind }) => kind === refusal);
     return budget !== undefined && !budget.isSpent;
@@ -98,7 +98,7 @@ export class ReferenceKey {
     call.chargeNano = chargeNano;
   }
 
-  /** What a key that replaces this one begins with: what is used, and of calls in flight that they are counted. */
+  /** What a key that replaces this one begins with: its usage, in which calls in flight are counted. */
   replacement(): ReferenceKey {
     const next = new ReferenceKey();
     next.#limits = this.#limits;
@@ -108,7 +108,7 @@ export class ReferenceKey {
     return next;
   }
 
-  /** What is used at a day, by default the latest on which anything happened. */
+  /** The usage at a day, by default the latest on which anything happened. */
   use(day = this.#dayFrom('')): ReferenceUse {
     const inFlight = this.#calls.filter(({ state }) => state === 'in flight');
     return {
@@ -127,7 +127,7 @@ export class ReferenceKey {
     return ended.reduce((sum, call) => sum + call.chargeNano, 0n);
   }
 
-  /** Budgets that have no room, the longest period first, and whether that is without what calls in flight hold. */
+  /** Budgets that are used up, the longest period first, and whether they are even without what calls in flight have reserved. */
   #budgetsUsedUp(today: string): { kind: Refusal['kind']; isSpent: boolean }[] {
     const { totalSpendCapNano, monthlySpendCapNano, weeklySpendCapNano, dailySpendCapNano } = this.#limits;
     const used = this.use(this.#dayFrom(today));
@@ -142,7 +142,7 @@ export class ReferenceKey {
     );
   }
 
-  /** Days do not go back if the clock does by less than a minute. */
+  /** A day does not go back if the clock does by less than a minute. */
   #dayFrom(today: string): string {
     return this.#calls.flatMap(({ day, endDay }) => [day, endDay ?? day]).reduce((a, b) => (a > b ? a : b), today);
   }

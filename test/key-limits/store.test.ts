@@ -68,7 +68,7 @@ describe(`the limits of keys`, { timeout: 240_000 }, () => {
         results.flatMap(({ breaches }) => breaches),
         [],
       );
-      // All calls in flight: no node has said that it lives.
+      // All calls in flight: no node has sent a heartbeat.
       assert.deepEqual(await stores[0]!.reservations.listOfDeadNodes('nobody', 0, 1_000), []);
     } finally {
       if (second !== database) await second.close();
@@ -114,7 +114,7 @@ describe(`the limits of keys`, { timeout: 240_000 }, () => {
     }
   });
 
-  it('are exact if batches of two nodes meet at the same keys in any order, and none waits for ever', async () => {
+  it('are exact if batches of two nodes contend for the same keys in any order, and none deadlocks', async () => {
     const keys = [...(await createKeys()), ...(await createKeys()), ...(await createKeys())];
     const DAILY_CALLS = 25;
     const CONCURRENCY = 6;

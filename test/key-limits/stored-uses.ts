@@ -11,7 +11,7 @@ interface UseRow {
   readonly in_flight: bigint;
 }
 
-/** What is stored of owners of limits, by their id; `select` reads whole rows of `key_limits`. */
+/** The stored usage of owners of limits, by their id; `select` reads whole rows of `key_limits`. */
 export async function readStoredUses(database: Database, select: Statement, parameters: readonly Parameter[]) {
   const rows = await database.query<UseRow>(select, parameters);
   return new Map(rows.map((row) => [row.key_id, useOf(row)]));

@@ -54,7 +54,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     return response.status === 200 ? 'served' : response.json.error.code;
   };
 
-  it('are granted for one period from now on, and apply at once', async () => {
+  it('are granted for one period from now on, and take effect at once', async () => {
     const account = await g.createAccount();
     assert.equal(await coding(account), 'insufficient_package');
     const now = new Date(clock.nowMs()).toISOString();
@@ -76,7 +76,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal(await coding(account), 'served');
   });
 
-  it('are granted from an instant in the past or to come, with that instant as their anchor', async () => {
+  it('are granted from a past or future instant, which is their anchor', async () => {
     const now = clock.nowMs();
     const past = await g.createAccount();
     const startedAt = new Date(now - 2 * DAY_MS).toISOString();
@@ -113,7 +113,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await grant(account, { planId: 'short', startsAt: justNot })).status, 201);
   });
 
-  it('are granted and renewed as long as their end has a year of four digits', async () => {
+  it('are granted and renewed while their end has a year of four digits', async () => {
     const account = await g.createAccount();
     const last = '9999-12-31T23:59:59.999Z';
     for (const startsAt of [last, later(last, -30 + 1 / DAY_MS)]) {
@@ -135,7 +135,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     }
     const next = await grant(account, { planId: 'coder', startsAt: first.endsAt });
     assert.equal(next.status, 201);
-    // The next one is in the way of a longer first one, until it is canceled.
+    // The next one prevents a longer first one, until it is canceled.
     assertError(await renew(first.id), 409, 'conflict_error');
     await cancel(next.body.id);
     assert.equal((await renew(first.id)).status, 201);
@@ -248,7 +248,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     for (const response of responses) assert.deepEqual(response, responses[0]);
     assert.equal(responses[0]!.status, 201);
     assert.equal((await list(account)).data.length, 1);
-    // The same grant at another time is the same request, whatever has become of it.
+    // The same grant at another time is the same request, whatever its state by then.
     clock.set(later(NOON, 2));
     assert.deepEqual(await grant(account, { planId: 'short' }, 'order-1'), responses[0]);
     await cancel(responses[0]!.body.id);
@@ -277,7 +277,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     );
   });
 
-  it('whose grant or renewal was refused may be asked for again with the same Idempotency-Key', async () => {
+  it('whose grant or renewal was refused may be requested again with the same Idempotency-Key', async () => {
     const account = await g.createAccount();
     const first = (await grant(account, { planId: 'short' })).body;
     assertError(await grant(account, { planId: 'coder' }, 'order'), 409, 'conflict_error');
@@ -302,7 +302,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal(await coding(account), 'served');
   });
 
-  it('can be canceled before they begin, and let another one take their time', async () => {
+  it('can be canceled before they begin, and another one may then take their place', async () => {
     const account = await g.createAccount();
     const startsAt = later(NOON, 10);
     const scheduled = (await grant(account, { planId: 'coder', startsAt })).body;
@@ -330,7 +330,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await account.lastCall()).chargeYuan, null);
   });
 
-  it('are listed newest first, page by page, each account’s by themselves, also those of a plan that is gone', async () => {
+  it('are listed newest first, page by page, each account’s separately, also those of a plan that is no longer configured', async () => {
     const [account, other] = [await g.createAccount(), await g.createAccount()];
     await grant(other, { planId: 'coder' });
     const granted: string[] = [];
@@ -453,7 +453,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.deepEqual((await g.admin('GET', `/accounts/${account.id}/keys`)).body.data, [before]);
   });
 
-  it('limits of keys can be changed at a key that is revoked, and do not bring it back', async () => {
+  it('limits of keys can be changed on a revoked key, which stays revoked', async () => {
     const account = await g.createAccount();
     await g.admin('DELETE', `/keys/${account.keyId}`);
     const { status, body } = await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 5 });

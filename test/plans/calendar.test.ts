@@ -6,15 +6,14 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { assertRefused, CALL_TOKENS, createSubscriber, plansText, type Subscriber } from './coding.ts';
 
 /**
- * Plans know no calendar: five hours, weeks and periods are absolute time, wherever the anchor lies and whatever the
- * clocks on the wall do meanwhile. The database itself lives in a zone with daylight saving here, because that is where
- * days of 23 and 25 hours would come in.
+ * Plans do not depend on a calendar: five hours, weeks and periods are absolute durations, wherever the anchor lies and whatever local
+ * clocks do meanwhile. The database has a time zone with daylight saving here, where days of 23 and 25 hours would show.
  */
 
 const DAY_MS = 24 * 3_600_000;
 const DATABASE_ZONE = 'Europe/Berlin';
 
-/** Each anchor, and the end of its first week and of its thirty days, reckoned by hand. */
+/** Each anchor, and the end of its first week and of its thirty days, calculated by hand. */
 const ANCHORS = [
   {
     what: 'the hour that Berlin skips in spring comes in the first week',
@@ -94,7 +93,7 @@ describe(`Coding Plans and the calendar`, () => {
 
   const iso = (instant: string, offsetMs = 0): string => new Date(Date.parse(instant) + offsetMs).toISOString();
 
-  /** Uses the plan's only call right at its start, and asks again just before and at the end. */
+  /** Uses the plan's only call at its start, and calls again just before and at the end. */
   async function assertRefusedUntil(
     planId: string,
     startsAt: string,

@@ -5,9 +5,9 @@ import type { TestAccount, TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 import { assertWait } from '../support/waits.ts';
 
-/** What tests of Coding Plans share: plans in the configuration, accounts that have one, and what is left of it. */
+/** Helpers for tests of Coding Plans: plans in the configuration, accounts that have one, and what remains of it. */
 
-/** The terms of a plan as they stand in the configuration. */
+/** The terms of a plan as the configuration has them. */
 const TERMS = {
   name: 'Test Plan',
   fiveHourCalls: 1_000,
@@ -22,7 +22,7 @@ const TERMS = {
 
 export type Terms = typeof TERMS & { readonly queue?: { readonly length: number; readonly wait?: string } };
 
-/** The `plans` section of a configuration; terms that a test does not state are too wide to be noticed. */
+/** The `plans` section of a configuration; terms that a test does not state are never reached. */
 export function plansText(plans: Readonly<Record<string, Partial<Terms>>>): string {
   return `plans: ${JSON.stringify(
     Object.fromEntries(Object.entries(plans).map(([id, terms]) => [id, { ...TERMS, ...terms }])),
@@ -31,9 +31,9 @@ export function plansText(plans: Readonly<Record<string, Partial<Terms>>>): stri
 
 export interface Subscriber extends TestAccount {
   readonly subscriptionId: string;
-  /** A whole chat call on the Coding Plan. */
+  /** A non-streaming chat call on the Coding Plan. */
   call(): Promise<ClientResponse>;
-  /** What the account's balance address for coding says. */
+  /** The response of the account's balance address for coding. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   snapshot(): Promise<any>;
   /** Used calls of both windows, calls in flight and used tokens, by the snapshot. */
@@ -49,7 +49,7 @@ export interface Use {
 
 export const CODING_CHAT = '/v1/coding/chat/completions';
 export const codingBody = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }] };
-/** Of one call that is responded to as `chatAnswer` does. */
+/** What one call costs that is responded to as `chatAnswer` does. */
 export const CALL_TOKENS = 18;
 
 /** An account without money that has a plan, from now or from an instant on. */
@@ -96,7 +96,7 @@ export async function grant(
   return body.id;
 }
 
-/** Asserts a refusal on a Coding Plan; if a time is given, also that the response says it. */
+/** Asserts a refusal on a Coding Plan, and if a time is given, that the response states it. */
 export function assertRefused(response: ClientResponse, status: number, code: string, waitSeconds?: number): void {
   assert.equal(response.status, status, response.text);
   assert.equal(response.json.error.code, code);

@@ -17,11 +17,11 @@ import {
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /**
- * What an admission and an end cost does not grow with the limit of their plan: in pages that the database looks at and in
- * rows that any step of their statements deals with, not in time, which says more about the machine.
+ * The cost of an admission and of an end does not grow with the limit of the plan: measured in pages that the database reads and in rows
+ * that any step of the statements processes, because times depend on the machine.
  */
 
-/** More than an admission looks at of what is over. */
+/** More than one admission removes of expired slots. */
 const FEW = 100;
 const MANY = 100_000;
 const HOUR_MS = 3_600_000;
@@ -30,7 +30,7 @@ const NOW = new Date(CONTEXT.nowMs);
 const planWith = (id: string, fiveHourCalls: number): PlanTerms =>
   planOf({ id, fiveHourCalls, weeklyCalls: 10_000_000, concurrency: 10_000_000, models: new Set(['m']) });
 
-/** How old the slots are, how many more the plan allows, and what an admission responds then. */
+/** How old the slots are, how many more the plan allows, and the expected outcome of an admission. */
 const SITUATIONS: readonly { what: string; ageHours: number; room: number; verdict: string }[] = [
   { what: 'with room for more', ageHours: 1, room: 5, verdict: 'admitted' },
   { what: 'used up', ageHours: 1, room: 0, verdict: 'packageFiveHourQuotaExhausted' },
@@ -75,7 +75,7 @@ describe('the cost of a coding call on PostgreSQL', { timeout: 240_000 }, () => 
             rows.push(await transaction.query<unknown>(read.statement, read.parameters));
           }
           const { writes, result } = decide(rows);
-          // What is explained by running it is written.
+          // Explaining these executes them.
           for (const write of writes) nodes.push(...(await explain(transaction, write)));
           costs.push({
             pages: nodes.reduce((sum, node) => sum + node['Shared Hit Blocks'] + node['Shared Read Blocks'], 0),
@@ -102,7 +102,7 @@ describe('the cost of a coding call on PostgreSQL', { timeout: 240_000 }, () => 
     return nodesOf(row!['QUERY PLAN'][0].Plan);
   }
 
-  /** An account whose plan has that many slots in use, put there by hand. */
+  /** An account whose plan has that many slots in use, inserted directly. */
   async function openWith(id: string, slots: number, ageHours: number): Promise<string> {
     const accountId = `acct_${id}`;
     const startsAt = new Date(NOW.getTime() - 24 * HOUR_MS);
@@ -148,7 +148,7 @@ update subscriptions set slots = ${slots} where id = 'sub_${id}'`);
       }
       for (const [few, many] of [costs, ends] as [Cost, Cost][]) {
         assert.equal(many.rowsMost, few.rowsMost);
-        // The index is a level deeper at most; to look at the slots themselves would take a thousand pages.
+        // The index is a level deeper at most; reading the slots themselves would take a thousand pages.
         assert.ok(many.pages < 2 * few.pages, `${few.pages} pages, ${many.pages} pages`);
       }
     });

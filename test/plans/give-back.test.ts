@@ -8,14 +8,14 @@ import { json, liveResponse, type Respond, sse } from '../support/provider.ts';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber, type Use } from './coding.ts';
 
 /**
- * Which calls count on a Coding Plan: those whose success has begun, also if it cannot be used or its client has left.
- * Every other one leaves the plan as it was.
+ * Which calls count on a Coding Plan: those whose success has begun, even if it cannot be used or its client has left. Every other one
+ * leaves the plan unchanged.
  */
 
 const NOTHING: Use = { fiveHour: 0, weekly: 0, inFlight: 0, tokens: 0 };
-/** A whole response, or a stream that reached its end. */
+/** A non-streaming response, or a stream that reached its end. */
 const ONE_CALL: Use = { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 };
-/** A success of which nothing can be used, so that its tokens are not known. */
+/** A success that cannot be used, so that its tokens are not known. */
 const ONE_CALL_IN_VAIN: Use = { ...ONE_CALL, tokens: 0 };
 
 /** The coding addresses of both families. */
@@ -151,7 +151,7 @@ describe(`what a coding call costs of the plan`, () => {
 
         // Of streams: test/relay/client-aborts.test.ts.
         if (!isStream) {
-          it('a client that leaves before the provider has responded costs what the response says that was made for it', async () => {
+          it('a call whose client leaves before the provider has responded costs what its response reports', async () => {
             subscriber = await createSubscriber(gateway, 'plan');
             const live = liveResponse({ 'content-type': 'application/json' });
             const asked = gateway.provider.requests.length;
@@ -185,7 +185,7 @@ describe(`what a coding call costs of the plan`, () => {
     describe(`${family.name}, a stream that has begun`, () => {
       const begun = family.stream(['Hello', ' there', '!']).slice(0, family.name === 'chat' ? 4 : 6);
 
-      /** A call that counts, whose tokens were in part estimated. */
+      /** A call that counts, whose tokens were estimated in part. */
       async function assertCounted(subscriber: Subscriber): Promise<void> {
         await nothingInFlight(gateway.database, subscriber.id);
         const { tokens, ...calls } = await subscriber.used();
@@ -208,7 +208,7 @@ describe(`what a coding call costs of the plan`, () => {
           response.write(begun.join(''));
         },
       } satisfies Record<string, Respond>)) {
-        it(`${what} keeps its slot, and its tokens are those that came`, async () => {
+        it(`${what} keeps its slot, and its tokens are those that were received`, async () => {
           const subscriber = await createSubscriber(gateway, 'plan');
           gateway.provider.respond = respond;
           const response = await call(gateway.url + family.path, subscriber.key, requestOf(true));
@@ -217,7 +217,7 @@ describe(`what a coding call costs of the plan`, () => {
         });
       }
 
-      it('and is left by its client keeps its slot, and its tokens are those that came', async () => {
+      it('and is left by its client keeps its slot, and its tokens are those that were received', async () => {
         const subscriber = await createSubscriber(gateway, 'plan');
         const live = liveResponse();
         gateway.provider.respond = live.respond;
@@ -249,7 +249,7 @@ describe(`what a coding call costs of the plan`, () => {
     assert.equal((await subscriber.used()).tokens, 3 + 5 + 700 + 1_100);
   });
 
-  it('tokens that are a part of others, such as cached ones of a chat response, count once', async () => {
+  it('tokens that are part of others, such as cached ones of a chat response, count once', async () => {
     const subscriber = await createSubscriber(gateway, 'plan');
     const usage = { prompt_tokens: 1_000, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 900 } };
     gateway.provider.respond = json(

@@ -28,7 +28,7 @@ select 'acct_past', $1::text, $1::text || '_' || n, $2::timestamptz from generat
       [id, from, to, canceledAt],
     );
 
-  it('are forgotten, those of others stay, and the counters agree with the rows', async () => {
+  it('are deleted, those of others are kept, and the counters agree with the rows', async () => {
     await subscribe('sub_ended', '2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z', null);
     await subscribe('sub_canceled', '2026-02-01T00:00:00Z', '2026-12-01T00:00:00Z', '2026-02-02T00:00:00Z');
     await subscribe('sub_recent', '2026-02-02T00:00:00Z', '2026-03-01T12:00:00Z', null);

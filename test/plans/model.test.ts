@@ -23,8 +23,8 @@ import { propertyRuns } from '../support/scope.ts';
 import { ReferenceAccount, type ReferenceSubscription, type ReferenceVerdict } from './reference.ts';
 
 /**
- * Random sequences of calls, failures, cancellations and steps of the clock, on one node or two, beside the reference:
- * never one call too many, never one too few, and the snapshot always says what the reference counts.
+ * Random sequences of calls, failures, cancellations and clock steps, on one node or two, compared with the reference: never one call too
+ * many or too few, and the snapshot always reports what the reference counts.
  */
 
 const plan = (id: string, terms: Partial<PlanTerms>): PlanTerms =>
@@ -48,7 +48,7 @@ const PLANS: readonly PlanTerms[] = [
 
 const MINUTE_MS = 60_000;
 
-/** An admission in the words of the reference. */
+/** An admission's outcome in terms of the reference. */
 function verdictOf(admission: Admission): ReferenceVerdict {
   if (!admission.isAdmitted)
     return { kind: admission.refusal.kind, retryAt: admission.refusal.retryAt, callsLeft: null };
@@ -135,7 +135,7 @@ describe(`a Coding Plan beside its reference`, { timeout: 240_000 }, () => {
       terms: () => ({ localTime, defaultDailyCapNano: null, rateDefaults: null, plans: PLANS }),
     });
 
-  /** Ends a coding call as often as that. */
+  /** Ends a coding call so many times. */
   async function end(node: TestNode, accountId: string, callId: string, plan: PlanUse, times = 1): Promise<void> {
     const outcome = { ...outcomeOf(accountId, callId, null), context: 'coding' };
     for (let n = 0; n < times; n++) await node.settlement.end(recordOf(outcome, { plan }));
@@ -239,7 +239,7 @@ describe(`a Coding Plan beside its reference`, { timeout: 240_000 }, () => {
     );
   });
 
-  it('says what is left of a window from which many calls have gone as soon as it has seen all of them', async () => {
+  it('reports what is left of a window from which many calls have expired once it has counted all of them', async () => {
     for (const [lapsed, batch, isExact] of [
       [64, 1, true],
       [65, 1, false],

@@ -18,7 +18,7 @@ import {
   type Subscriber,
 } from './coding.ts';
 
-/** Calls that wait for their turn at the concurrency limit of a plan. */
+/** Calls that wait in the queue at a plan's concurrency limit. */
 
 const LIMITED = 'package_concurrency_limited';
 
@@ -29,7 +29,7 @@ const plans = plansText({
   hasty: { concurrency: 1, queue: { length: 3, wait: '50ms' } },
 });
 
-/** Follows which calls the provider is given, by what their clients wrote in them, and lets each be responded to by hand. */
+/** Records which calls reach the provider, by the text in them, and lets a test respond to each. */
 class Served {
   readonly names: string[] = [];
   readonly #open = new Map<string, ServerResponse>();
@@ -46,7 +46,7 @@ class Served {
     }
   }
 
-  /** Resolves when the provider has been given that many calls in all. */
+  /** Resolves once so many calls have reached the provider in all. */
   count(calls: number): Promise<void> {
     return new Promise((resolve) => {
       const check = (): void => {
@@ -64,18 +64,18 @@ class Served {
     response.end('{"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}');
   }
 
-  /** Ends what a test that failed has left open. */
+  /** Ends what a failed test has left open. */
   reset(): void {
     for (const response of this.#open.values()) response.destroy();
   }
 }
 
 interface ArrivedCall extends StartedCall {
-  /** Resolves when the gateway has noticed that the client is gone. */
+  /** Resolves once the gateway has noticed that the client has left. */
   readonly left: Promise<void>;
 }
 
-/** Starts a call and resolves when the head of its request has come in. */
+/** Starts a call and resolves once the head of its request has been received. */
 async function startOn({ gateway, url }: TestGateway, { key }: Subscriber, name: string): Promise<ArrivedCall> {
   const arrived = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ async function startOn({ gateway, url }: TestGateway, { key }: Subscriber, name:
 
 /** A node whose admissions are counted. */
 interface Node extends TestGateway {
-  /** Resolves when that many batches of admissions have been asked for in all. */
+  /** Resolves once so many batches of admissions have been submitted in all. */
   admissions(count: number): Promise<void>;
   readonly admissionsAsked: () => number;
 }
@@ -122,17 +122,14 @@ async function startNode(stored: TestDatabase, real: Database): Promise<Node> {
   };
 }
 
-/**
- * Resolves when that many calls of the subscriber stand in the queue. Looks again and again: that a request has come in
- * says nothing of how far it has got.
- */
+/** Resolves once so many calls of the subscriber are queued. Polls: that a request has been received does not show how far it is. */
 async function waiting({ gateway }: Node, { id }: Subscriber, count: number): Promise<void> {
   while (gateway.callsWaiting(id) !== count) await new Promise(setImmediate);
 }
 
 /**
- * Starts calls that have to wait. The first one asks for room, stands in the queue and asks once more; the others see it
- * there and stand behind it.
+ * Starts calls that have to wait. The first one is refused, joins the queue and is retried once; the others find it there and queue after
+ * it.
  */
 async function queueUp(node: Node, subscriber: Subscriber, names: readonly string[]): Promise<ArrivedCall[]> {
   const before = node.admissionsAsked();
@@ -147,14 +144,14 @@ async function queueUp(node: Node, subscriber: Subscriber, names: readonly strin
 
 const statusOf = async (started: StartedCall): Promise<number> => (await started.response).status;
 
-/** One more call is refused at once, because the queue has no place left. */
+/** One more call is refused at once, because the queue is full. */
 async function assertFull(node: Node, subscriber: Subscriber): Promise<void> {
   const refused = await (await startOn(node, subscriber, 'one too many')).response;
   assertRefused(refused, 429, LIMITED);
   assert.deepEqual([refused.headers['retry-after'], refused.headers['x-should-retry']], ['2', 'true']);
 }
 
-describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
+describe(`queued calls`, { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let gateway: Node;
   let served: Served;
@@ -171,7 +168,7 @@ describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
   });
   afterEach(() => served.reset());
 
-  it('are refused at once if the plan has no queue, and may be tried again soon', async () => {
+  it('are refused at once if the plan has no queue, and may be retried soon', async () => {
     const subscriber = await createSubscriber(gateway, 'none');
     const first = await startOn(gateway, subscriber, 'first');
     await served.count(1);
@@ -181,7 +178,7 @@ describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
     assert.deepEqual(served.names, ['first']);
   });
 
-  it('are let in one by one in order of arrival, and none is overtaken', async () => {
+  it('are admitted one by one in order of arrival', async () => {
     const subscriber = await createSubscriber(gateway, 'long');
     const calls: StartedCall[] = [await startOn(gateway, subscriber, 'first')];
     await served.count(1);
@@ -191,7 +188,7 @@ describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
     for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
       served.response(name);
       assert.equal(await statusOf(calls[index]!), 200);
-      // A call that comes now, with the limit free, stands behind those that wait already.
+      // A call that comes now, with the limit free, queues after those that wait already.
       if (name === 'first') calls.push(await startOn(gateway, subscriber, 'fifth'));
       await served.count(index + 2);
       assert.equal((await subscriber.used()).inFlight, 1);
@@ -202,7 +199,7 @@ describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
     assert.equal((await subscriber.used()).fiveHour, 5);
   });
 
-  it('are no more than the plan says: one more is refused at once', async () => {
+  it('are no more than the plan allows: one more is refused at once', async () => {
     const subscriber = await createSubscriber(gateway, 'queue');
     const first = await startOn(gateway, subscriber, 'first');
     await served.count(1);
@@ -216,7 +213,7 @@ describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
     assert.equal((await subscriber.used()).fiveHour, 4);
   });
 
-  it('are refused when their time is over, and have cost nothing', async () => {
+  it('are refused when their time in the queue is over, and cost nothing', async () => {
     const subscriber = await createSubscriber(gateway, 'hasty');
     const first = await startOn(gateway, subscriber, 'first');
     await served.count(1);
@@ -230,7 +227,7 @@ describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
     assert.deepEqual(served.names, ['first']);
   });
 
-  it('give their place up when their client leaves, and the next one gets it', async () => {
+  it('give up their place when their client leaves, and the next one gets it', async () => {
     const subscriber = await createSubscriber(gateway, 'queue');
     const first = await startOn(gateway, subscriber, 'first');
     await served.count(1);
@@ -265,7 +262,7 @@ describe(`calls that wait for their turn`, { timeout: 60_000 }, () => {
   });
 });
 
-describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
+describe('calls that are queued on one of two nodes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let nodes: Node[];
   before(async () => {
@@ -277,7 +274,7 @@ describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
     await stored.remove();
   });
 
-  it('see by themselves that a call on the other node has ended', async () => {
+  it('are admitted once a call on the other node has ended', async () => {
     const served = new Served(nodes);
     const [near, far] = nodes as [Node, Node];
     const subscriber = await createSubscriber(near, 'queue');
@@ -293,7 +290,7 @@ describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a node that closes while calls wait on it', { timeout: 60_000 }, () => {
+describe('a node that closes while calls are queued on it', { timeout: 60_000 }, () => {
   it('refuses them at once to be served elsewhere, and finishes what is in flight', async () => {
     const stored = await createTestDatabase(partitionsOfFile);
     const gateway = await startNode(stored, stored.openAnother());

@@ -37,9 +37,9 @@ const CONCURRENCY = 7;
 
 const plans = plansText({ raced: { fiveHourCalls: LIMIT, concurrency: CONCURRENCY } });
 
-/** Keeps calls in the air until as many are there as may be, or as many as are left; then responds to them together. */
+/** Holds calls at the provider until as many are there as the limit allows, or as many as remain; then responds to them together. */
 class Crowd {
-  /** The most calls that were in the provider's hands at once. */
+  /** The most calls that were at the provider at once. */
   most = 0;
   served = 0;
   #open: (() => void)[] = [];
@@ -57,7 +57,7 @@ class Crowd {
     };
   }
 
-  /** One a turn of the event loop, so that others come while some are still open. */
+  /** One in each turn of the event loop, so that others arrive while some are still open. */
   #responseSoon(): void {
     if (this.#isResponding || (this.#open.length < CONCURRENCY && this.served + CONCURRENCY < LIMIT)) return;
     this.#isResponding = true;
@@ -69,12 +69,12 @@ class Crowd {
   }
 }
 
-/** How many try again when a call has ended: more than there can be room for, fewer than all. */
+/** How many retry when a call has ended: more than can be admitted, fewer than all. */
 const WOKEN = 2 * CONCURRENCY;
 
 /**
- * Sends all calls at once. Those that are refused because too many are in flight try again when other calls have ended, as
- * clients would after a moment.
+ * Sends all calls at once. Those that are refused because too many are in flight are retried when other calls have ended, as clients would
+ * after a moment.
  */
 async function race(urls: readonly string[], key: string): Promise<ClientResponse[]> {
   let ended = 0;
@@ -199,7 +199,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
       { plan: { counts, tokens: counts ? 5 : 0 } },
     );
 
-  it('neither block each other for good nor lose or invent a call', async () => {
+  it('neither deadlock nor lose or invent a call', async () => {
     const accounts = await subscribe('batch');
     const admitted = new Map<string, number>();
     let [calls, counted, inFlightMost] = [0, 0, 0];
@@ -221,7 +221,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
         counted++;
         admitted.set(accountId, (admitted.get(accountId) ?? 0) + 1);
       }
-      // Twice, as after a response that was lost.
+      // Twice, as after a lost response.
       const end = (order: typeof ends) =>
         settlement.end(
           order.map(({ accountId, callId, counts }) => record(accountId, callId, counts)),
@@ -272,7 +272,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
       const ends = accounts.map(({ accountId }) => record(accountId, `call_${accountId}`, true));
       ended = settlement.end(ends.toReversed(), TIME);
       await locksAwaited(stored.database, 1);
-      // It stands at the first of them, and none of the others is locked.
+      // It waits at the first of them, and none of the others is locked.
       for (const accountId of order) {
         await holder.query({ ...lock(accountId), name: `test.lock-${accountId}` });
       }

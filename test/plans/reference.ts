@@ -2,8 +2,8 @@ import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import type { Refusal } from '../../src/accounting/reservations/reservation.ts';
 
 /**
- * What a Coding Plan does, said as simply as possible: lists that are filtered, nothing remembered between two questions.
- * The real thing has to agree with it in every sequence of events.
+ * A Coding Plan stated as simply as possible: lists that are filtered, with nothing remembered between two queries. The real one has to
+ * agree with it in every sequence of events.
  */
 
 const HOUR_MS = 3_600_000;
@@ -37,7 +37,7 @@ export interface ReferenceRequest {
 export interface ReferenceVerdict {
   readonly kind: 'admitted' | Refusal['kind'];
   readonly retryAt: Refusal['retryAt'];
-  /** What both windows have left after the call; `null` if it was refused. */
+  /** What remains of both windows after the call; `null` if it was refused. */
   readonly callsLeft: number | null;
 }
 
@@ -109,7 +109,7 @@ export class ReferenceAccount {
     call.tokens = counts ? tokens : 0;
   }
 
-  /** What of a subscription is used at an instant. */
+  /** The use of a subscription at an instant. */
   use(subscription: ReferenceSubscription, nowMs: number) {
     const { periodDays } = this.#plan(subscription.planId);
     const numberOf = (atMs: number, lengthMs: number): number =>

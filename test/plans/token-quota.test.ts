@@ -7,18 +7,18 @@ import { inFullRunsOnly } from '../support/scope.ts';
 import { assertRefused, CODING_CHAT, createSubscriber, plansText } from './coding.ts';
 import { onTwoNodes } from './two-nodes.ts';
 
-/** The token quota of a plan is reserved like money: calls at once cannot use it many times over. */
+/** The token quota of a plan is reserved like money: concurrent calls cannot use it several times over. */
 
 const CALLS = 50;
 const QUOTA = 1_000_000;
-/** What a call asks for. With its input it reserves a little more, so that three of them fit, and a fourth begins. */
+/** The output that a call asks for. With its input it reserves a little more, so three calls fit, and a fourth is admitted on the rest. */
 const OUTPUT = 300_000;
 const ADMITTED = 4;
 
 const plans = plansText({ reserved: { quotaTokens: QUOTA, outputTokenLimit: OUTPUT } });
 const body = { model: 'test-both', max_tokens: OUTPUT, messages: [{ role: 'user', content: 'Hello' }] };
 
-/** Responses nothing until so many calls have come as may be, then all of them. */
+/** Does not respond until the expected number of calls has arrived, then responds to all of them. */
 function gate(provider: ScriptedProvider, used: number): () => void {
   const opened = Promise.withResolvers<void>();
   const usage = { prompt_tokens: 10, completion_tokens: used - 10, total_tokens: used };
@@ -30,7 +30,7 @@ function gate(provider: ScriptedProvider, used: number): () => void {
   return opened.resolve;
 }
 
-/** Sends all at once; opens the gate when every call is either at the provider or refused. */
+/** Sends all at once; opens the gate once every call is either at the provider or refused. */
 async function race(
   provider: ScriptedProvider,
   urls: readonly string[],
@@ -73,11 +73,11 @@ describe(`the token quota of ${CALLS} calls at once`, { timeout: 240_000 }, () =
   });
   after(() => gateway?.stop());
 
-  it('is reserved by each of them until its end, and used by what that says', async () => {
+  it('is reserved by each of them until its end, and then used by the reported tokens', async () => {
     const subscriber = await createSubscriber(gateway, 'reserved');
     assertRace(await race(gateway.provider, [gateway.url], subscriber.key, 1_000));
     assert.equal((await subscriber.used()).tokens, ADMITTED * 1_000);
-    // What they did not use is there again.
+    // What they did not use is available again.
     assertRace(await race(gateway.provider, [gateway.url], subscriber.key, OUTPUT));
     assert.equal((await subscriber.used()).tokens, ADMITTED * (1_000 + OUTPUT));
     assertRefused(await call(gateway.url + CODING_CHAT, subscriber.key, body), 402, 'insufficient_package');

@@ -12,7 +12,7 @@ import { nothingInFlight } from './coding.ts';
 
 const ADMIN_TOKEN = 'admin-token-of-two-nodes';
 
-/** Two gateways in processes of their own on one PostgreSQL, with an account that has a plan. */
+/** Two gateways in separate processes on one PostgreSQL, with an account that has a plan. */
 export interface TwoNodes {
   readonly urls: readonly string[];
   /** A key of the account. */

@@ -9,7 +9,7 @@ import { chatResponse, json, messagesResponse } from '../support/provider.ts';
 import { responsesResponse } from '../support/responses.ts';
 import { createSubscriber, grant, plansText } from './coding.ts';
 
-/** What is said to clients of limits that time alone frees, and of the windows of their plan. */
+/** What responses report of limits that reset after some time, and of the windows of their plan. */
 
 const NOON_IN_SHANGHAI = '2026-11-20T04:00:00.000Z';
 const HOUR_MS = 3_600_000;
@@ -35,7 +35,7 @@ const RESPONDS = {
   [MESSAGES]: messagesResponse(),
 };
 
-describe('a limit that time alone frees', () => {
+describe('a limit that resets after some time', () => {
   const clock = createTestClock(NOON_IN_SHANGHAI);
   let gateway: TestGateway;
   before(async () => {
@@ -61,7 +61,7 @@ describe('a limit that time alone frees', () => {
     Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith(prefix)));
 
   for (const path of [CHAT, RESPONSES, MESSAGES] as const) {
-    it(`has the instant and the wait in its refusal, and no retry-after that agents would sleep through: ${path}`, async () => {
+    it(`states the instant and the wait in its refusal, and no retry-after that would make agents sleep: ${path}`, async () => {
       const subscriber = await createSubscriber(gateway, 'two-calls');
       assert.equal((await send(subscriber, path)).status, 200);
       clock.advance(2 * 60_000);
@@ -78,7 +78,7 @@ describe('a limit that time alone frees', () => {
     });
   }
 
-  it('is stated by retry-after once the wait is a minute at most', async () => {
+  it('is stated in retry-after once the wait is a minute at most', async () => {
     const subscriber = await createSubscriber(gateway, 'two-calls');
     for (let i = 0; i < 2; i++) await send(subscriber, CHAT);
     clock.advance(5 * HOUR_MS - 60_000);
@@ -102,7 +102,7 @@ describe('a limit that time alone frees', () => {
     }
   });
 
-  it('is named to Codex as the one that it knows, with the Unix second, on the plan and on the balance', async () => {
+  it('is reported to Codex by the name that it knows, with the Unix second, on the plan and on the balance', async () => {
     const subscriber = await createSubscriber(gateway, 'one-a-week');
     await send(subscriber, RESPONSES);
     const capped = await gateway.createAccount({ dailySpendCapYuan: '0' });
@@ -122,7 +122,7 @@ describe('a limit that time alone frees', () => {
     }
   });
 
-  it('shows the windows to Codex, with the successes and with the refusal', async () => {
+  it('reports the windows to Codex, with successes and with the refusal', async () => {
     const subscriber = await createSubscriber(gateway, 'two-calls');
     const seconds = (iso: string): string => String(Date.parse(iso) / 1_000);
     for (const [status, five, week] of [
@@ -143,7 +143,7 @@ describe('a limit that time alone frees', () => {
     }
   });
 
-  it('shows the windows to agents that speak messages, with the successes and with the refusal', async () => {
+  it('reports the windows to agents that use messages, with successes and with the refusal', async () => {
     const subscriber = await createSubscriber(gateway, 'two-calls');
     const [reset, weekReset] = ['2026-11-20T09:00:00Z', '2026-11-27T04:00:00Z'].map((iso) =>
       String(Date.parse(iso) / 1_000),
@@ -171,7 +171,7 @@ describe('a limit that time alone frees', () => {
     }
   });
 
-  it('shows no windows if the balance pays, nor to clients of chat', async () => {
+  it('reports no windows if the balance pays, nor to clients of chat', async () => {
     const account = await gateway.createAccount();
     await grant(gateway, account.id, 'two-calls');
     for (const [path, like] of [
@@ -186,7 +186,7 @@ describe('a limit that time alone frees', () => {
     }
   });
 
-  it("keeps the windows of the operator's own subscription to itself, and passes other limits of a provider on", async () => {
+  it("does not forward the windows of the operator's own subscription, but other limits of a provider", async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = json(
       429,
@@ -202,7 +202,7 @@ describe('a limit that time alone frees', () => {
     assert.deepEqual(starting(headers, 'anthropic-'), { 'anthropic-ratelimit-requests-remaining': '3' });
   });
 
-  it('gives its instant with the snapshot of the plan, and none while calls remain', async () => {
+  it('has its instant in the snapshot of the plan, and none while calls remain', async () => {
     const subscriber = await createSubscriber(gateway, 'two-calls');
     const resetAt = async (): Promise<string | null> => {
       const response = await fetch(`${gateway.url}/v1/coding/user/balance`, {
@@ -218,7 +218,7 @@ describe('a limit that time alone frees', () => {
     assert.equal(await resetAt(), '2026-11-20T09:00:00.000Z');
     clock.advance(4 * HOUR_MS);
     assert.equal(await resetAt(), null);
-    // The slot whose time is over is replaced by this one; the older of the two that count is the second.
+    // The expired slot is replaced by this one; the older of the two that count is the second.
     await send(subscriber, CHAT);
     assert.equal(await resetAt(), '2026-11-20T10:00:00.000Z');
   });

@@ -140,8 +140,11 @@ describe('a test of a provider', () => {
     tested.respond = json(200, chatCompletion(null));
     assert.match((await test('single')).body.results[0].message, /lacks the usage/);
     assert.equal((await test('nowhere')).status, 404);
-    assert.match((await test('bare')).body.error.message, /^No model goes to the provider bare/);
-    assert.match((await test('single', { operation: 'messages' })).body.error.message, /^This is no operation/);
+    assert.match((await test('bare')).body.error.message, /^No model has a route to the provider bare/);
+    assert.match(
+      (await test('single', { operation: 'messages' })).body.error.message,
+      /^This operation cannot be tested/,
+    );
   });
 
   it('is a command, with or without a gateway, and fails if a credential does', async () => {

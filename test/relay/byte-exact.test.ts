@@ -8,14 +8,14 @@ import { chatResponse, type Respond } from '../support/provider.ts';
 import { propertyRuns } from '../support/scope.ts';
 
 /**
- * Bodies pass through byte for byte. What the gateway must change for the provider, the model id and the request for
- * usage, is cut in; everything else keeps its spelling, on the way there and on the way back.
+ * Bodies pass through byte for byte. What the gateway has to change for the provider, the model id and the request for usage, is replaced
+ * in place; everything else keeps its spelling in both directions.
  */
 
 const CHAT = '/v1/chat/completions';
 const MESSAGES = '/v1/messages';
 
-/** Whatever a parser and printer would not give back as it was. */
+/** JSON that does not survive parsing and printing. */
 const oddMembers = [
   '"big" : 9223372036854775807',
   '"bigger":123456789012345678901234567890,\r\n\t"precise":0.10, "tiny": -1.50E-07,"zero":-0',
@@ -25,7 +25,7 @@ const oddMembers = [
   '"\\u006dodel2":"model","":"", "__proto__":{"a":1},"constructor":null',
 ];
 
-describe('byte for byte', () => {
+describe('byte-exact bodies', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -73,8 +73,8 @@ describe('byte for byte', () => {
     });
   });
 
-  describe('whole responses', () => {
-    test('any response with usage comes back as it was, however the network cuts it', async () => {
+  describe('non-streaming responses', () => {
+    test('any response with usage comes back unchanged, however the network splits it', async () => {
       const own = await gateway.createAccount();
       const usage = {
         chat: '{"prompt_tokens":11,"completion_tokens":7}',
@@ -126,7 +126,7 @@ describe('byte for byte', () => {
   });
 
   describe('streams', () => {
-    test('any chat stream comes back as it was, however it is spelt and cut, without the usage chunk that its client did not ask for', async () => {
+    test('any chat stream comes back unchanged, however it is spelt and split, without the usage chunk that its client did not ask for', async () => {
       const own = await gateway.createAccount();
       let runs = 0;
       const streams = fc.record({
@@ -165,7 +165,7 @@ describe('byte for byte', () => {
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });
 
-    test('any messages stream comes back as it was, however it is spelt and cut', async () => {
+    test('any messages stream comes back unchanged, however it is spelt and split', async () => {
       const own = await gateway.createAccount();
       let runs = 0;
       const streams = fc.record({
@@ -202,7 +202,7 @@ describe('byte for byte', () => {
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });
 
-    test('an event too large to be kept whole comes back as it was, and what follows it is read', async () => {
+    test('an event too large to be buffered comes back unchanged, and what follows it is read', async () => {
       const warnings: Error[] = [];
       const onWarning = (warning: Error): void => void warnings.push(warning);
       process.on('warning', onWarning);
@@ -219,11 +219,11 @@ describe('byte for byte', () => {
       assert.ok((await call(gateway.url + CHAT, own.key, body)).body.equals(Buffer.from(stream)));
       await assertSpent(own, costNano({ input: 11, output: 7 }));
       process.off('warning', onWarning);
-      // Such as of listeners that pile up while the client is slower than the pieces come.
+      // Such as a warning of listeners that accumulate while the client is slower than the chunks arrive.
       assert.deepEqual(warnings, []);
     });
 
-    test('a stream that is cut between all of its bytes comes back as it was', async () => {
+    test('a stream that is split between all of its bytes comes back unchanged', async () => {
       const stream = [
         'data: {"choices":[{"delta":{"content":"北京 😀"}}]}',
         'data: {"choices":[],\r\ndata: "usage":{"prompt_tokens":11,"completion_tokens":7}}',
@@ -240,10 +240,10 @@ describe('byte for byte', () => {
   });
 });
 
-/** Places modulo the length, or between the two bytes of every CRLF and wherever else a CR stands. */
+/** Offsets modulo the length, or between the two bytes of every CRLF and wherever else a CR stands. */
 type Cuts = readonly number[] | 'behind every CR';
 
-/** Responses with these bytes, cut at the given places. */
+/** Responses with these bytes, split at the given offsets. */
 function inPieces(bytes: Buffer, cuts: Cuts, contentType: string): Respond {
   const wanted =
     cuts === 'behind every CR'
@@ -268,7 +268,7 @@ const streamCuts: fc.Arbitrary<Cuts> = fc.oneof(
 
 const lineEnds = fc.constantFrom('\n', '\r\n', '\r');
 
-/** Texts that look like what the gateway looks for, as the model may well write them. */
+/** Texts that look like what the gateway searches for, as a model may write them. */
 const trickyText = fc
   .constantFrom(
     '[DONE]',

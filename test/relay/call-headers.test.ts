@@ -16,7 +16,7 @@ import { costNano, startGateway, type TestAccount, type TestGateway, testConfigT
 import { chatCompletion, chatResponse, json, liveResponse, type Respond, sse } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
-/** What the gateway says of a call in headers of its own (docs/calls.md). */
+/** The gateway's own headers about a call (docs/calls.md). */
 
 const CALL_ID = 'x-faregate-call-id';
 const CHARGE = 'x-faregate-charge-yuan';
@@ -32,7 +32,7 @@ const nameOf = ({ method, path }: Address): string => `${method} ${path}`;
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The gateway's own headers of a response. */
-function told(headers: Headers): Record<string, string> {
+function callHeadersOf(headers: Headers): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter((entry): entry is [string, string] => entry[0].startsWith('x-faregate-')),
   );
@@ -40,7 +40,7 @@ function told(headers: Headers): Record<string, string> {
 
 /** Asserts which of the headers a response has, and returns the id of the call. */
 function assertNames(headers: Headers, ...names: readonly string[]): string {
-  assert.deepEqual(Object.keys(told(headers)).sort(), [CALL_ID, ...names].sort());
+  assert.deepEqual(Object.keys(callHeadersOf(headers)).sort(), [CALL_ID, ...names].sort());
   const id = headers[CALL_ID];
   assert.ok(typeof id === 'string');
   assert.match(id, /^call_/);
@@ -118,7 +118,7 @@ describe('headers of calls', () => {
     gateway.gateway.reload(parseConfig(text, 'test.yaml', {}));
   }
 
-  /** The record of a call and what the ledger says of it. */
+  /** The record of a call and its ledger entries. */
   async function onRecord(callId: string) {
     const { status, body } = await gateway.admin('GET', `/calls/${callId}`);
     assert.equal(status, 200, JSON.stringify(body));
@@ -137,7 +137,7 @@ describe('headers of calls', () => {
     const balance = callAddresses.filter(({ context }) => context === 'balance');
 
     for (const address of balance) {
-      test(`${nameOf(address)}: a whole response says what was charged and what is left, as the database does`, async () => {
+      test(`${nameOf(address)}: a non-streaming response reports the charge and what is left, in agreement with the database`, async () => {
         const response = await askAddress(gateway.url, address, account.key);
         assert.equal(response.status, 200, response.text);
         const callId = assertNames(response.headers, CHARGE, AVAILABLE);
@@ -156,7 +156,7 @@ describe('headers of calls', () => {
     }
 
     for (const address of streams.filter(({ context }) => context === 'balance')) {
-      test(`${nameOf(address)}: a stream says what is left beside its own reservation, and no charge`, async () => {
+      test(`${nameOf(address)}: a stream reports what is left less its own reservation, and no charge`, async () => {
         let leftMeanwhile = '';
         gateway.provider.respond = async (request, response) => {
           leftMeanwhile = await available();
@@ -188,7 +188,7 @@ describe('headers of calls', () => {
       await (await long.response).ended();
     });
 
-    test('a balance that its last call overdraws is reported as below zero', async () => {
+    test('a balance that its last call overdraws is reported as negative', async () => {
       account = await gateway.createAccount({ balanceYuan: '0.000001' });
       for (const isStream of [true, false]) {
         gateway.provider.respond = isStream ? sse(['data: {"error":{"message":"No."}}\n\n']) : chatResponse();
@@ -208,7 +208,7 @@ describe('headers of calls', () => {
       assert.deepEqual([record.chargeYuan, charges.length], ['0', 1]);
     });
 
-    test('a response that is begun before it is settled has the headers of a stream', async () => {
+    test('a response that begins before the call is settled has the headers of a stream', async () => {
       const live = liveResponse({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;
       const url = `${gateway.url}/v1/embeddings`;
@@ -242,7 +242,7 @@ describe('headers of calls', () => {
     };
     for (const [what, { model, respond, status }] of Object.entries(failures)) {
       for (const family of model === undefined ? families : families.slice(0, 1)) {
-        test(`${what}; ${family.name}: it costs nothing, and its record can be found`, async () => {
+        test(`${what}; ${family.name}: it costs nothing, and it is recorded under its id`, async () => {
           for (const { isStream } of modes) {
             gateway.provider.respond = respond;
             clock.advance(60_000);
@@ -260,7 +260,7 @@ describe('headers of calls', () => {
       }
     }
 
-    test('a call whose end waits in the journal has an id and its charge; what is left is what it was', async () => {
+    test('a call whose end waits in the journal has an id and its charge; what is left is that of the admission', async () => {
       const ends = gateway.observed.statement('settlement.end');
       ends.fail('before');
       const response = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).response;
@@ -270,7 +270,7 @@ describe('headers of calls', () => {
       assertNames(response.headers, CHARGE, AVAILABLE);
     });
 
-    test('a call that could not be settled has an id; what it was charged is not known', async () => {
+    test('a call that could not be settled has an id, and its charge is not reported', async () => {
       const ends = gateway.observed.statement('settlement.end');
       disk.fill();
       ends.fail('before');
@@ -288,7 +288,7 @@ describe('headers of calls', () => {
     const coding = callAddresses.filter(({ context }) => context === 'coding');
 
     for (const address of coding) {
-      test(`${nameOf(address)}: every response says how many calls are left`, async () => {
+      test(`${nameOf(address)}: every response reports how many calls are left`, async () => {
         const subscriber = await createSubscriber(gateway, 'wide');
         const bodies = streams.includes(address) ? [undefined, streamed(address)] : [undefined];
         for (const body of bodies) {
@@ -303,7 +303,7 @@ describe('headers of calls', () => {
       });
     }
 
-    test('the window with less room says how many, down to none; its refusal says when there is room again', async () => {
+    test('the window with fewer calls left is reported, down to none; the refusal says when calls are available again', async () => {
       const subscriber = await createSubscriber(gateway, 'weekly');
       for (const left of ['3', '2', '1', '0']) {
         const response = await subscriber.call();
@@ -312,10 +312,10 @@ describe('headers of calls', () => {
       }
       const refused = await subscriber.call();
       assert.equal(refused.status, 429);
-      assert.deepEqual(Object.keys(told(refused.headers)), [RESET_AT]);
+      assert.deepEqual(Object.keys(callHeadersOf(refused.headers)), [RESET_AT]);
     });
 
-    test('a call that is refused gives its slot back, and its response counts that; one whose success cannot be used does not', async () => {
+    test('a call that the provider refuses releases its slot, which its response reports; one whose success cannot be used does not', async () => {
       const subscriber = await createSubscriber(gateway, 'weekly');
       let left = 4;
       for (const [what, { respond, status, slots }] of Object.entries({
@@ -334,7 +334,7 @@ describe('headers of calls', () => {
       }
     });
 
-    test('calls that run side by side get different numbers, and a window that has moved far is not guessed', async () => {
+    test('concurrent calls get different numbers, and a window that has moved far is not estimated', async () => {
       const subscriber = await createSubscriber(gateway, 'wide');
       const sideBySide = async (count: number): Promise<(string | undefined)[]> => {
         const responses = await Promise.all(Array.from({ length: count }, () => subscriber.call()));
@@ -346,13 +346,13 @@ describe('headers of calls', () => {
         Array.from({ length: 65 }, (_, i) => 999 - i),
       );
       clock.advance(5 * 3_600_000);
-      // One more has lapsed than a single call looks at.
+      // One more has expired than a single call looks at.
       assert.deepEqual(await sideBySide(1), [undefined]);
-      // The week still counts the calls before.
+      // The week still counts the earlier calls.
       assert.deepEqual(await sideBySide(1), [String(1_000 - 67)]);
     });
 
-    test('what is in flight counts, and a call refused at the concurrency limit gets no number', async () => {
+    test('calls in flight count, and a call refused at the concurrency limit gets no number', async () => {
       const subscriber = await createSubscriber(gateway, 'single');
       const live = liveResponse({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;
@@ -360,13 +360,13 @@ describe('headers of calls', () => {
       await live.opened;
       const limited = await subscriber.call();
       assert.equal(limited.status, 429);
-      assert.deepEqual(told(limited.headers), {});
+      assert.deepEqual(callHeadersOf(limited.headers), {});
       await live.write(JSON.stringify(chatCompletion()));
       live.end();
       assert.equal((await first.response).headers[CALLS_LEFT], '999');
     });
 
-    test('neither address says anything of the other one’s means', async () => {
+    test("neither kind of address reports the other's funds", async () => {
       await grant(gateway, account.id, 'wide');
       const both = families[0]!;
       const onBalance = await call(gateway.url + both.path, account.key, requestOf(false));
@@ -376,8 +376,8 @@ describe('headers of calls', () => {
     });
   });
 
-  describe('if there is no call', () => {
-    test('refused admissions have none of them, but when there is room again', async () => {
+  describe('without an admitted call', () => {
+    test('refused admissions have none of them but the time of the reset', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
       const capped = await gateway.createAccount({ dailySpendCapYuan: '0' });
       const chat = `${gateway.url}/v1/chat/completions`;
@@ -393,39 +393,43 @@ describe('headers of calls', () => {
       ] as const) {
         const response = await call(chat, key, body);
         statuses.push(response.status);
-        assert.deepEqual(Object.keys(told(response.headers)), key === capped.key ? [RESET_AT] : [], response.text);
+        assert.deepEqual(
+          Object.keys(callHeadersOf(response.headers)),
+          key === capped.key ? [RESET_AT] : [],
+          response.text,
+        );
       }
       assert.deepEqual(statuses.slice(0, 3), [401, 404, 400]);
       assert.deepEqual(statuses.slice(4), [402, 402, 429]);
       const unplanned = await call(gateway.url + CODING_CHAT, account.key, codingBody);
       assert.equal(unplanned.status, 402);
-      assert.deepEqual(told(unplanned.headers), {});
+      assert.deepEqual(callHeadersOf(unplanned.headers), {});
     });
 
-    test('a call that no route is healthy for has none of them', async () => {
+    test('a call without a healthy route has none of them', async () => {
       gateway.provider.respond = json(500, {});
       const chat = `${gateway.url}/v1/chat/completions`;
       for (let i = 0; i < 5; i++) await call(chat, account.key, requestOf(false, 'out-of-service'));
       const response = await call(chat, account.key, requestOf(false, 'out-of-service'));
       assert.equal(response.status, 503, response.text);
-      assert.deepEqual(told(response.headers), {});
+      assert.deepEqual(callHeadersOf(response.headers), {});
     });
 
     test('queries, estimates and HEAD have none of them', async () => {
       for (const address of freeAddresses) {
         for (const method of address.method === 'GET' ? ['GET', 'HEAD'] : ['POST']) {
           const response = await askAddress(gateway.url, address, account.key, { method });
-          assert.deepEqual(told(response.headers), {}, `${method} ${address.path}`);
+          assert.deepEqual(callHeadersOf(response.headers), {}, `${method} ${address.path}`);
         }
       }
       for (const address of callAddresses) {
         const response = await askAddress(gateway.url, address, account.key, { method: 'HEAD' });
-        assert.deepEqual(told(response.headers), {}, `HEAD ${address.path}`);
+        assert.deepEqual(callHeadersOf(response.headers), {}, `HEAD ${address.path}`);
       }
     });
   });
 
-  test('what a provider says under these names stays here, and so does what a client says', async () => {
+  test('headers of these names are forwarded neither from providers nor from clients', async () => {
     const smuggled = { [CALL_ID]: 'call_of_the_provider', [CHARGE]: '7', [CALLS_LEFT]: '7', 'x-faregate-more': '1' };
     for (const { isStream } of modes) {
       const { respond, respondStream } = works.chat;
@@ -442,10 +446,10 @@ describe('headers of calls', () => {
         assert.notEqual(headers[CHARGE], '7');
       }
     }
-    for (const { headers } of gateway.provider.requests) assert.deepEqual(told(headers), {});
+    for (const { headers } of gateway.provider.requests) assert.deepEqual(callHeadersOf(headers), {});
   });
 
-  test('the official SDKs hand them to their users', async () => {
+  test('the official SDKs expose them', async () => {
     const openai = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     const chat = await openai.chat.completions
       .create({ model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] })
@@ -475,13 +479,13 @@ describe('headers of calls', () => {
           clock.advance(1);
           const response = await askAddress(gateway.url, address, subscriber.key, body === undefined ? {} : { body });
           assert.equal(response.status, 200, response.text);
-          assert.deepEqual(told(response.headers), {}, nameOf(address));
+          assert.deepEqual(callHeadersOf(response.headers), {}, nameOf(address));
         }
       }
       gateway.provider.respond = json(500, {});
       const failed = await subscriber.call();
       assert.equal(failed.status, 500);
-      assert.deepEqual(told(failed.headers), {});
+      assert.deepEqual(callHeadersOf(failed.headers), {});
     });
   });
 
@@ -495,8 +499,8 @@ describe('headers of calls', () => {
           assert.equal((await call(gateway.url + path, subscriber.key, requestOf(isStream))).status, 200);
         }
       }
-      // Others run in the background, such as sums of usage.
-      return statements.filter((name) => /^(accounts|reservations|settlement)\./.test(name));
+      // Others run in the background, such as sums of usage and the search for dead nodes.
+      return statements.filter((name) => /^(accounts|reservations|settlement)\.(?!list-)/.test(name));
     };
     // The key is looked up once.
     await counted();
@@ -510,7 +514,7 @@ describe('headers of calls', () => {
   });
 });
 
-/** The same database; every statement's name is noted. */
+/** The same database; the name of every statement is recorded. */
 function counting(real: Database, note: (name: string) => void): Database {
   const noted = ({ query }: { query: Queryable['query'] }): Queryable => ({
     query(statement, parameters) {

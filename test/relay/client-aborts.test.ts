@@ -17,11 +17,11 @@ import {
 import { chatStream, event, type LiveResponse, liveResponse, messagesStream } from '../support/provider.ts';
 
 /**
- * What a stream costs whose client has left (`docs/client-aborts.md`): what its provider bills, or an estimate that is no
- * reason to leave.
+ * What a stream costs whose client has left (`docs/client-aborts.md`): what its provider bills, or an estimate that leaves no incentive to
+ * leave.
  */
 
-/** What plans of these tests take. */
+/** What the plans of these tests allow. */
 const PLANNED = ['test-both', 'test-unlimited'];
 
 /** Tokens that no client sees: reasoning. */
@@ -39,7 +39,7 @@ interface Wire {
   readonly end: string;
   /** What follows it: 11 tokens in, `HIDDEN` out. */
   readonly rest: string;
-  /** What is known of the input when the first event has come. */
+  /** What is known of the input once the first event has come. */
   readonly inputTokens: number;
 }
 
@@ -122,7 +122,7 @@ interface Leaver {
   readonly live: LiveResponse;
 }
 
-/** Begins a call, reads what is there, and leaves. Resolves when the gateway has noticed. */
+/** Begins a call, reads what was sent, and leaves. Resolves once the gateway has noticed. */
 async function leaveAfter(gateway: TestGateway, path: string, body: object, sent: string): Promise<Leaver> {
   const account = await gateway.createAccount();
   return { account, live: await leaveAs(gateway, account, path, body, sent) };
@@ -161,7 +161,7 @@ describe(`streams whose clients have left`, () => {
 
   for (const { name, path, body, first, words, end, rest, inputTokens } of wires()) {
     describe(name, () => {
-      it('behind the end of the output the usage is awaited, and charged', async () => {
+      it('after the end of the output the usage is awaited, and charged', async () => {
         const { account, live } = await leaveAfter(gateway, path, body, first + words + end);
         await live.write(rest);
         await live.closed;
@@ -170,7 +170,7 @@ describe(`streams whose clients have left`, () => {
         await assertSpent(account, costNano({ input: 11, output: HIDDEN }));
       });
 
-      it('if the provider breaks off there, what came is charged', async () => {
+      it('if the provider breaks off there, what was received is charged', async () => {
         const { account, live } = await leaveAfter(gateway, path, body, first + words + end);
         live.reset();
         const { status, usage } = await account.endedCall();
@@ -190,7 +190,7 @@ describe(`streams whose clients have left`, () => {
         const { status, httpStatus, errorCode, usage } = await account.endedCall();
         assert.deepEqual([status, httpStatus, errorCode, usage.source], ['aborted', null, null, 'estimated']);
         assert.equal(usage.inputTokens, inputTokens);
-        // What message_start says of the output is provisional, and the least that is known.
+        // The output of message_start is provisional, and the least that is known.
         await assertSpent(account, costNano({ input: inputTokens, output: path === '/v1/messages' ? 1 : 0 }));
       });
 
@@ -253,7 +253,7 @@ describe(`streams whose clients have left`, () => {
     assert.deepEqual([fiveHour, tokens], [10, 10 * chat!.inputTokens]);
   });
 
-  it('chat: of several choices all have to finish before the usage is awaited', async () => {
+  it('chat: all of several choices have to finish before the usage is awaited', async () => {
     const body = { ...requestOf(true), n: 2 };
     const finish = (index: number) =>
       `data: ${JSON.stringify({ choices: [{ index, delta: {}, finish_reason: 'stop' }] })}\n\n`;
@@ -267,7 +267,7 @@ describe(`streams whose clients have left`, () => {
     await assertSpent(whole.account, costNano({ input: 11, output: HIDDEN }));
   });
 
-  it('chat: a picture of 1 MB costs its budget if the stream is left after its first word', async () => {
+  it('chat: an image of 1 MB costs its budget if the client leaves after the first word', async () => {
     const url = `data:image/png;base64,${Buffer.alloc(2 ** 20, 0xa7).toString('base64')}`;
     const content = [
       { type: 'text', text: 'What is this?' },
@@ -293,7 +293,7 @@ describe(`streams whose clients have left`, () => {
     await assertEstimated(account, { input: chat!.inputTokens, output: 25 }, { status: 'aborted', errorCode: null });
   });
 
-  it('chat: sounds and pictures are output at their own prices', async () => {
+  it('chat: audio and images are output at their own prices', async () => {
     const [chat] = wires();
     const body = {
       ...chat!.body,
@@ -317,7 +317,7 @@ describe(`streams whose clients have left`, () => {
     await assertSpent(account, BigInt(input * 3_000 + 2 * 13_000 + 200 * 128_000 + 1_056 * 60_000));
   });
 
-  it('chat: figures that come with every chunk count if they are more than what came', async () => {
+  it('chat: figures that come with every chunk count if they exceed what was received', async () => {
     const [chat] = wires();
     const counted = (tokens: number) =>
       `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { prompt_tokens: 40, completion_tokens: tokens } })}\n\n`;
@@ -326,7 +326,7 @@ describe(`streams whose clients have left`, () => {
     await assertEstimated(account, { input: 40, output: 30 }, { status: 'aborted', errorCode: null });
   });
 
-  it('a model may be drained where others are cancelled', async () => {
+  it('streams of one model may be drained while others are cancelled', async () => {
     const [chat] = wires();
     const body = { ...chat!.body, model: 'test-drained' };
     const { account, live } = await leaveAfter(gateway, chat!.path, body, chat!.first + chat!.words);
@@ -356,7 +356,7 @@ describe(`streams whose clients have left`, () => {
     });
   }
 
-  it('chat: usage behind [DONE] is charged, and what the gateway asked for does not reach the client', async () => {
+  it('chat: usage after [DONE] is charged, and the usage that the gateway asked for does not reach the client', async () => {
     const account = await gateway.createAccount();
     const events = chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 });
     const [done, usage] = [events.at(-1)!, events.at(-2)!];
@@ -388,13 +388,13 @@ describe(`limits of what is awaited for clients that have left`, () => {
   after(() => gateway.stop());
 
   for (const { name, path, body, first, words, end, inputTokens } of wires()) {
-    it(`${name}: a rest that does not come in time is estimated`, async () => {
+    it(`${name}: a remainder that does not arrive in time is estimated`, async () => {
       const { account, live } = await leaveAfter(gateway, path, body, first + words + end);
       await live.closed;
       await assertEstimated(account, { input: inputTokens, output: 2 }, { status: 'aborted', errorCode: null });
     });
 
-    it(`${name}: a first event that does not come in time costs nothing`, async () => {
+    it(`${name}: a first event that does not arrive in time costs nothing`, async () => {
       const account = await gateway.createAccount();
       const hungUp = Promise.withResolvers<void>();
       gateway.provider.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
@@ -409,14 +409,14 @@ describe(`limits of what is awaited for clients that have left`, () => {
   }
 });
 
-describe(`the size of what is awaited for clients that have left`, () => {
+describe(`the size of what is read for clients that have left`, () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway({ abortLimits: { restBytes: 10_000 } });
   });
   after(() => gateway.stop());
 
-  it('is what came before and a fixed number of bytes', async () => {
+  it('is what was received before and a fixed number of bytes', async () => {
     const [chat] = wires();
     const { account, live } = await leaveAfter(gateway, chat!.path, chat!.body, chat!.first + chat!.words + chat!.end);
     await live.write(`: ${'x'.repeat(9_000)}\n\n`);
@@ -443,7 +443,7 @@ describe(`output without a limit`, () => {
     },
     { wire: responses!, event: event('response.output_text.delta', { delta: long }) },
   ]) {
-    it(`is charged as far as it was delivered, and is bound if it is stated: ${wire.path}`, async () => {
+    it(`is charged as far as it was delivered, within a limit that is stated: ${wire.path}`, async () => {
       const { max_tokens: _, ...unlimited } = { max_tokens: 0, ...wire.body };
       const body = { ...unlimited, model: wire === messages ? 'test-both' : 'test-unlimited' };
       const limit = wire === messages ? { max_tokens: 100 } : { max_output_tokens: 100 };
@@ -462,7 +462,7 @@ describe(`output without a limit`, () => {
     });
   }
 
-  it('is charged as far as it was delivered, also above the reservation, which the record then has', async () => {
+  it('is charged as far as it was delivered, even beyond the reservation, which is then recorded', async () => {
     const [chat] = wires();
     const text = `data: {"choices":[{"index":0,"delta":{"content":"${'word'.repeat(5_000)}"},"finish_reason":null}]}\n\n`;
     const { max_tokens: _, ...unlimited } = { max_tokens: 0, ...chat!.body, model: 'test-both' };
@@ -513,7 +513,7 @@ describe(`reasoning that no client sees`, () => {
     return account;
   }
 
-  it('is estimated by the time, at a usual speed until one is learned', async () => {
+  it('is estimated by the elapsed time, at a typical speed until one is measured', async () => {
     const account = await leaveAfterSeconds(20, bodyFor('test-hiding', 5_000));
     await assertEstimated(
       account,
@@ -535,7 +535,7 @@ describe(`reasoning that no client sees`, () => {
     assert.ok(100_000_000_000n - balanceNano <= reserved);
   });
 
-  it('is known from usage that reports more reasoning than was seen, and goes by the speed of those streams', async () => {
+  it('is known from usage that reports more reasoning than was seen, and is estimated by the speed of those streams', async () => {
     const body = bodyFor('test-learning', 5_000);
     const before = await leaveAfterSeconds(20, body);
     await assertEstimated(before, { input: chat!.inputTokens, output: 2 }, { status: 'aborted', errorCode: null });

@@ -7,8 +7,8 @@ import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway
 import { chatStream, json, liveResponse, type Respond, sse } from '../support/provider.ts';
 
 /**
- * A reservation is durable before the provider is called, a charge before the last byte of a success leaves: in the
- * database, or in the journal if that is down. If neither takes it, see `test/settlement/disk-full.test.ts`.
+ * A reservation is durable before the provider is called, a charge before the last byte of a success is sent: in the database, or in the
+ * journal if that is down. `test/settlement/disk-full.test.ts` covers failures of both.
  */
 
 describe(`durable before delivery`, () => {
@@ -26,13 +26,13 @@ describe(`durable before delivery`, () => {
   });
   after(() => gateway.stop());
 
-  /** Begins a call to which the provider responds in full at once. */
+  /** Begins a call whose provider responds in full at once. */
   function start(account: TestAccount, family: Family, isStream: boolean): Promise<ClientResponse> {
     gateway.provider.respond = success(family, isStream);
     return startCall(gateway.url + family.path, account.key, requestOf(isStream)).response;
   }
 
-  /** Begins a call and waits until its end is on the way into the database, if it is held back. */
+  /** Begins a call and waits until its end has been sent to the database, if that is held. */
   async function startHeldBack(account: TestAccount, family: Family, isStream: boolean) {
     const ends = gateway.observed.statement('settlement.end');
     const before = ends.asked;
@@ -80,7 +80,7 @@ describe(`durable before delivery`, () => {
           assert.equal(await countReservations(account), 0);
         });
 
-        test('the end of a success leaves only after its charge is in the database', async () => {
+        test('the end of a success is sent only after its charge is in the database', async () => {
           const account = await gateway.createAccount();
           const { ends, response } = await startHeldBack(account, family, isStream);
           let isResponded = false;
@@ -90,7 +90,7 @@ describe(`durable before delivery`, () => {
           await exchangeOften(gateway);
           assert.equal(await countEntries(account), 0);
           if (isStream) {
-            // Everything that came before the end has left at once.
+            // Everything before the end was sent at once.
             const withoutEnd = relayed(family).slice(0, -family.terminal.length);
             await (await response).until(withoutEnd);
             assert.equal((await response).text, withoutEnd);
@@ -106,7 +106,7 @@ describe(`durable before delivery`, () => {
           await assertSpent(account, family.cost);
         });
 
-        test('if the database fails, the end of a success leaves only after its charge is on the disk', async () => {
+        test('if the database fails, the end of a success is sent only after its charge is on the disk', async () => {
           const account = await gateway.createAccount();
           const { ends, response } = await startHeldBack(account, family, isStream);
           const onTheWay = disk.held();
@@ -140,7 +140,7 @@ describe(`durable before delivery`, () => {
       });
     }
 
-    test(`${family.name}: the error event of a broken stream leaves only after what came is charged`, async () => {
+    test(`${family.name}: the error event of a broken stream is sent only after what was received is charged`, async () => {
       const account = await gateway.createAccount();
       const ends = gateway.observed.statement('settlement.end');
       const { asked } = ends;
@@ -184,7 +184,7 @@ describe(`durable before delivery`, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  test('a provider that goes on and on behind the terminal event is cut off, and the stream is complete', async () => {
+  test('a provider that keeps sending after the terminal event is cut off, and the stream is complete', async () => {
     const account = await gateway.createAccount();
     const ends = gateway.observed.statement('settlement.end');
     ends.hold();
@@ -223,12 +223,12 @@ describe(`durable before delivery`, () => {
   });
 });
 
-/** The whole success in one write, its end included. */
+/** The complete response in one write, its end included. */
 function success(family: Family, isStream: boolean): Respond {
   return isStream ? sse([family.stream(['Hello', ' there']).join('')]) : json(200, family.whole());
 }
 
-/** The stream as its client gets it, which has not asked for usage. */
+/** The stream as its client receives it, which has not asked for usage. */
 function relayed(family: Family): string {
   return family.name === 'chat'
     ? chatStream(['Hello', ' there'], null).join('')
@@ -240,7 +240,7 @@ async function finished(response: ClientResponse): Promise<{ status: number; end
   return { status: response.status, ended, text: response.text };
 }
 
-/** Sends the gateway another request and reads the response, so that anything it had to send before has arrived. */
+/** Sends another request and reads the response: anything that the gateway had to send before has arrived then. */
 async function exchangeOften(gateway: TestGateway, exchanges = 20): Promise<void> {
   for (let i = 0; i < exchanges; i++) await (await fetch(`${gateway.url}/healthz`)).text();
 }

@@ -30,7 +30,7 @@ import {
 } from '../support/provider.ts';
 import { RESPONSES_COST, responsesStream } from '../support/responses.ts';
 
-/** Comments that keep silent streams alive (`server.sseKeepAlive`), and where they must not stand. */
+/** Comments that keep silent streams alive (`server.sseKeepAlive`), and where they must not be sent. */
 
 const COMMENT = ': keep-alive\n\n';
 const PRICE = '{ input: "3", cachedInput: "0.7", output: "13" }';
@@ -42,7 +42,7 @@ interface Form {
   readonly body: object;
   /** What the provider sends, the terminal event last. */
   readonly events: readonly string[];
-  /** What of it the client gets. */
+  /** The part of it that the client gets. */
   readonly relayed: readonly string[];
   readonly cost: bigint;
 }
@@ -92,7 +92,7 @@ const forms: readonly Form[] = [
 ];
 const [chat] = forms as readonly [Form, ...Form[]];
 
-/** A stream on which nothing but comments comes: what has passed when it has got some more is not a matter of luck. */
+/** A stream of nothing but comments: receiving some shows that enough silence has passed. */
 class Pulse {
   readonly #response: ClientResponse;
   readonly #live: LiveResponse;
@@ -104,7 +104,7 @@ class Pulse {
     this.#account = account;
   }
 
-  /** Resolves when as many times of silence have passed. */
+  /** Resolves once that many keep-alive intervals of silence have passed. */
   async beats(count: number): Promise<void> {
     await this.#response.until(COMMENT.repeat(commentsIn(this.#response.text) + count));
   }
@@ -180,7 +180,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
   });
   afterEach(() => gateway.observed.statement('settlement.end').release());
 
-  /** Starts a stream that the test gives piece by piece. */
+  /** Starts a stream that the test sends chunk by chunk. */
   async function open(
     { path, body }: Pick<Form, 'path' | 'body'>,
     {
@@ -198,7 +198,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
 
   for (const form of forms) {
     describe(form.name, () => {
-      test('stand before the first event and between all others, each of which arrives whole; none follows the last', async () => {
+      test('are sent before the first event and between all others, each of which arrives intact; none follows the last', async () => {
         const ends = gateway.observed.statement('settlement.end');
         const { started, live } = await open(form);
         const response = await started.response;
@@ -207,7 +207,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
         assert.ok(response.headers['x-faregate-call-id']);
         await response.until(COMMENT.repeat(2));
         for (const event of form.events.slice(0, -1)) {
-          // An event that is under way is not on its way to the client yet.
+          // An incomplete event is not yet being sent to the client.
           await live.write(event.slice(0, 20));
           await pulse.beats(2);
           await live.write(event.slice(20));
@@ -245,7 +245,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
           const response = await started.response;
           await response.until(COMMENT);
           fail(live);
-          // The error is no part of the chat protocol, so there the connection is cut behind it.
+          // The error is no part of the chat protocol, so the connection is cut after it there.
           assert.equal(await response.ended(), form.name !== 'chat');
           assert.equal(response.status, 200);
           assertError(response, form, code);
@@ -258,7 +258,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
         });
       }
 
-      test('a client that leaves a stream of nothing but comments pays nothing', async () => {
+      test('a client that leaves a stream of nothing but comments is charged nothing', async () => {
         const left = clientLeaves(gateway);
         const { started, live } = await open(form);
         await (await started.response).until(COMMENT);
@@ -286,7 +286,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     assert.match(error.message, /nothing is charged/i);
   }
 
-  test('a stream that fails before its first event gives its slot of the Coding Plan back', async () => {
+  test('a stream that fails before its first event releases its slot of the Coding Plan', async () => {
     const subscriber = await createSubscriber(gateway, 'plan');
     for (const path of ['/v1/coding/chat/completions', '/v1/coding/altproto/messages', '/v1/coding/responses']) {
       const form = forms.find(({ path: end }) => path.endsWith(end.slice('/v1'.length)))!;
@@ -315,7 +315,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     await assertSpent(account, 0n);
   });
 
-  test('none comes before the provider has responded: a failure keeps its status', async () => {
+  test('none is sent before the provider has responded: a failure keeps its status', async () => {
     for (const [respond, status] of [
       [json(429, { error: { message: 'Busy.' } }, { 'retry-after': '9' }), 429],
       [json(500, { error: { message: 'Oops.' } }), 500],
@@ -333,11 +333,11 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     await assertSpent(account, 0n);
   });
 
-  test('none comes in a response that is no stream', async () => {
+  test('none is sent in a response that is no stream', async () => {
     const body = JSON.stringify(chatCompletion());
     for (const [isStream, contentType] of [
       [false, 'application/json'],
-      // What a provider responds to a call for a stream is no stream because it was asked for.
+      // A response is no stream merely because one was requested.
       [true, 'application/json'],
       [false, 'text/event-stream'],
     ] as const) {
@@ -358,7 +358,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     await assertSpent(account, 2n * chat.cost);
   });
 
-  test('none stands in an event that is passed on in parts', async () => {
+  test('none is sent within an event that is forwarded in parts', async () => {
     const { started, live } = await open(chat);
     const large = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(2 ** 21)}"}}]}\n\n`;
     const half = 2 ** 20 + 2 ** 19;
@@ -378,7 +378,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     await assertSpent(account, chat.cost);
   });
 
-  test('none stands between an event that lacks its empty line and the error that follows', async () => {
+  test('none is sent between an event that lacks its empty line and the error that follows', async () => {
     const ends = gateway.observed.statement('settlement.end');
     const { started, live } = await open(chat);
     const whole = chatEvents.slice(0, 2).join('');
@@ -398,7 +398,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     assert.equal(withoutComments(response.text), whole + cut + rest);
   });
 
-  test('none is sent to a client that has not taken yet what came before', async () => {
+  test('none is sent to a client that has not read what was sent before', async () => {
     const { started, live } = await open(chat, { isPaused: true });
     const event = `data: {"choices":[{"index":0,"delta":{"content":"${'y'.repeat(2 ** 19)}"}}]}\n\n`;
     const flowed = live.write(event.repeat(48));
@@ -409,7 +409,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     await live.write(chatEvents.slice(-3).join(''));
     live.end();
     assert.equal(await response.ended(), true);
-    // Before the network was full, and after it had been emptied, the stream may have been silent for a while.
+    // The stream may have been silent for a while before the buffers were full, and after they were drained.
     assert.ok(commentsIn(response.text) < 30, `${commentsIn(response.text)} comments`);
     assert.equal(
       withoutComments(response.text).length,
@@ -419,7 +419,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     await assertSpent(account, chat.cost);
   });
 
-  test('a provider’s own signs of life leave nothing to be said', async () => {
+  test('none is needed while a provider sends its own', async () => {
     const { started, live } = await open(chat);
     const response = await started.response;
     await response.until(COMMENT);
@@ -431,7 +431,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     assert.equal(withoutComments(response.text), `: of the provider\n\n${chat.relayed.join('')}`);
   });
 
-  test('no other route is tried once a provider has responded that a stream comes', async () => {
+  test('no other route is tried once a provider has responded with the headers of a stream', async () => {
     const { started, live } = await open({ ...chat, body: { ...chat.body, model: 'pair' } });
     const response = await started.response;
     await response.until(COMMENT);
@@ -443,7 +443,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     assert.deepEqual([route.provider, failedRoutes], ['here-chat', []]);
   });
 
-  test('a comment is no sign that a route works: a probe goes on until the provider has sent something', async () => {
+  test('a comment does not show that a route works: a probe goes on until the provider has sent something', async () => {
     const stateOf = async (): Promise<string> => {
       const { body } = await gateway.admin('GET', '/routes');
       return body.data.find(
@@ -473,14 +473,14 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     await response.ended();
   });
 
-  test('the official SDKs read streams with comments as streams without', async () => {
+  test('the official SDKs read streams with comments like streams without', async () => {
     const texts: Promise<string>[] = [];
     const watched = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
       const response = await fetch(input, init);
       texts.push(response.clone().text());
       return response;
     };
-    /** Gives events with silence before the first, in the middle of the second, and after it. */
+    /** Sends events with silence before the first, in the middle of the second, and after it. */
     const slowly = (events: readonly string[]): void => {
       provider.respond = async (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });

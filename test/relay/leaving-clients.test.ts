@@ -6,7 +6,7 @@ import { assertSpent, clientLeaves, costNano, startGateway, type TestGateway } f
 import { chatStream, liveResponse } from '../support/provider.ts';
 import { exchange } from '../support/transport.ts';
 
-/** What happens when a client leaves or does not read: at the provider, and to the account. */
+/** What happens at the provider and to the account when a client leaves or does not read. */
 
 describe(`clients that leave`, () => {
   let gateway: TestGateway;
@@ -16,7 +16,7 @@ describe(`clients that leave`, () => {
   after(() => gateway.stop());
 
   for (const family of families) {
-    test(`${family.name}: a whole response whose client has left is awaited and paid in full`, async () => {
+    test(`${family.name}: a non-streaming response whose client has left is awaited and charged in full`, async () => {
       const account = await gateway.createAccount();
       const live = liveResponse({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;
@@ -35,7 +35,7 @@ describe(`clients that leave`, () => {
       await assertSpent(account, family.cost);
     });
 
-    test(`${family.name}: a stream whose client leaves is cancelled at the provider, and what came is charged`, async () => {
+    test(`${family.name}: a stream whose client leaves is cancelled at the provider, and what was received is charged`, async () => {
       const account = await gateway.createAccount();
       const live = liveResponse();
       gateway.provider.respond = live.respond;
@@ -51,7 +51,7 @@ describe(`clients that leave`, () => {
     });
 
     for (const { kind, isStream } of modes) {
-      test(`${family.name}, ${kind}: a client that leaves during admission pays nothing, and the provider is not called`, async () => {
+      test(`${family.name}, ${kind}: a client that leaves during admission is charged nothing, and the provider is not called`, async () => {
         const account = await gateway.createAccount();
         const asked = gateway.provider.requests.length;
         const admission = gateway.observed.statement('reservations.admit');
@@ -95,7 +95,7 @@ describe(`clients that leave, with onClientAbort: drain`, () => {
   after(() => gateway.stop());
 
   for (const family of families) {
-    test(`${family.name}: the stream goes on to its end without its client, and is paid in full`, async () => {
+    test(`${family.name}: the stream goes on to its end without its client, and is charged in full`, async () => {
       const account = await gateway.createAccount();
       const live = liveResponse();
       gateway.provider.respond = live.respond;
@@ -134,12 +134,12 @@ describe(`clients that leave, with onClientAbort: drain`, () => {
 });
 
 const PIECE_BYTES = 1024 * 1024;
-/** Far more than the buffers of the sockets between provider and client take. */
+/** Far more than the socket buffers between provider and client hold. */
 const STREAM_BYTES = 200 * PIECE_BYTES;
 
 /**
- * Sends a stream of 200 MiB until the network takes no more of it: a piece is stuck when it has not left after many
- * exchanges with the same gateway. Returns how much was sent by then, and the piece that is stuck.
+ * Sends a stream of 200 MiB until the sockets accept no more: a chunk is stuck if it has not been sent after many exchanges with the same
+ * gateway. Returns how much was sent by then, and the chunk that is stuck.
  */
 async function writeUntilBlocked(
   gateway: TestGateway,

@@ -17,7 +17,7 @@ import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway
 import { chatStream, event, json, liveResponse, messagesStream, type Respond, sse } from '../support/provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
 
-/** What happens when a provider fails: what the client sees, and what the account pays. */
+/** What clients see and accounts pay when a provider fails. */
 
 /** A provider's own error in the middle of a stream. */
 const ERROR_EVENTS = {
@@ -88,7 +88,7 @@ describe(`failing providers`, () => {
         return call(gateway.url + family.path, account.key, body);
       }
 
-      test('a connection that breaks ends the stream with an error event, and what came is charged', async () => {
+      test('a connection that breaks ends the stream with an error event, and what was received is charged', async () => {
         const response = await send((_request, response) => {
           response.writeHead(200, { 'content-type': 'text/event-stream' });
           response.write(begun.join(''), () => response.socket!.resetAndDestroy());
@@ -102,7 +102,7 @@ describe(`failing providers`, () => {
         ['that the gateway adds', []],
         ['of the provider', [ERROR_EVENTS[family.name]]],
       ] as const) {
-        test(`an error event ${what} ${isCut ? 'is followed by no last chunk: a client that does not know it must not take the stream for complete' : 'belongs to the protocol: the body ends behind it as usual'}`, async () => {
+        test(`an error event ${what} ${isCut ? 'is followed by no last chunk: a client that does not know it must not consider the stream complete' : 'belongs to the protocol: the body ends after it as usual'}`, async () => {
           account = await gateway.createAccount();
           gateway.provider.respond = sse([...begun, ...rest]);
           const connection = await openConnection(gateway.url);
@@ -119,13 +119,13 @@ describe(`failing providers`, () => {
         });
       }
 
-      test('a stream that just ends is not complete: an error event ends it, and what came is charged', async () => {
+      test('a stream that just ends is not complete: an error event ends it, and what was received is charged', async () => {
         const response = await send(sse(begun));
         assertBrokenOff(response, family, begun.join(''), 'upstream_error');
         await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
       });
 
-      test('half an event is neither passed on nor charged: the error event follows the last whole one', async () => {
+      test('half an event is neither forwarded nor charged: the error event follows the last complete one', async () => {
         const [last, ...whole] = begun.toReversed();
         const before = whole.toReversed().join('');
         const outputTokens = Math.ceil('Hello there'.length / 4);
@@ -145,13 +145,13 @@ describe(`failing providers`, () => {
         }
       });
 
-      test('half an event of which nothing has come before is a 502, and costs nothing', async () => {
+      test('half an event with nothing before it is a 502, and costs nothing', async () => {
         const response = await send(sse([begun[0]!.slice(0, -3)]));
         assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
         await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
       });
 
-      test('an event that lacks only its empty line is passed on, and ended before the error event', async () => {
+      test('an event that lacks only its empty line is forwarded, and completed before the error event', async () => {
         for (const rest of ['', '\n', '\r']) {
           const relayed = begun.join('').trimEnd() + rest;
           const response = await send(sse([relayed]));
@@ -198,7 +198,7 @@ describe(`failing providers`, () => {
         await assertSpent(account, family.cost);
       });
 
-      test("the provider's own error event is passed on as the last one, and what came is charged", async () => {
+      test("the provider's own error event is forwarded as the last one, and what was received is charged", async () => {
         const events = [...begun, family.errorEvent];
         const response = await send(sse(events));
         assert.equal(response.text, events.join(''));
@@ -318,7 +318,7 @@ describe(`failing providers`, () => {
   });
 });
 
-// Side by side: what takes time in them is the waiting for the limit.
+// In parallel: most of their time is waiting for the limit.
 describe(`slow providers`, { concurrency: true }, () => {
   let gateway: TestGateway;
   before(async () => {
@@ -332,7 +332,7 @@ describe(`slow providers`, { concurrency: true }, () => {
 
   const scripts = new Map<string, Respond>();
 
-  /** Calls a provider that never comes to an end, and waits until the gateway has hung up on it. */
+  /** Calls a provider that never ends its response, and waits until the gateway has closed the connection. */
   async function send(family: Family, isStream: boolean, respond: Respond) {
     const account = await gateway.createAccount();
     const hungUp = Promise.withResolvers<void>();
@@ -364,10 +364,10 @@ describe(`slow providers`, { concurrency: true }, () => {
       });
     }
 
-    test(`${family.name}: a stream that stalls ends with an error event, and what came is charged`, async () => {
+    test(`${family.name}: a stream that stalls ends with an error event, and what was received is charged`, async () => {
       const begun = begunStream(family).join('');
       const { account, response, body } = await send(family, true, (_request, response) => {
-        // Head and events in one packet: however slow this machine is, they arrive together.
+        // Headers and events in one packet, so that they arrive together on a slow machine too.
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(begun);
       });
@@ -378,7 +378,7 @@ describe(`slow providers`, { concurrency: true }, () => {
   }
 });
 
-/** Successes that are none: they cannot be relayed or not be billed. */
+/** Successes that can be neither relayed nor billed. */
 function invalidResponses(family: Family, isStream: boolean): Record<string, Respond> {
   const both: Record<string, Respond> = {
     'an empty 200': json(200, ''),

@@ -9,7 +9,7 @@ import { startGateway, type TestAccount, type TestGateway, testConfigText } from
 import { CHAT, send } from '../support/limited-calls.ts';
 import { chatResponse } from '../support/provider.ts';
 
-/** The clock of the database is wrong for a call, and terms change and change back: limits follow the present ones. */
+/** The database's clock is wrong for one call, and terms change and change back: limits follow the present clock and terms. */
 
 const NOON = '2026-11-20T04:00:00.000Z';
 const PLANS = {
@@ -65,7 +65,7 @@ describe(`a clock that is wrong for a call`, { timeout: 120_000 }, () => {
     ['requests a minute', { requestsPerMinute: 2 }, 'rate_limit_exceeded until 2026-11-20T04:00:30.000Z'],
   ];
   for (const [name, limits, refusal] of limited) {
-    it(`holds up ${name} by nothing`, async () => {
+    it(`does not delay the reset of ${name}`, async () => {
       clock.set(NOON);
       const account = await g.createAccount();
       assert.equal((await g.admin('PATCH', `/keys/${account.keyId}`, limits)).status, 200);
@@ -75,7 +75,7 @@ describe(`a clock that is wrong for a call`, { timeout: 120_000 }, () => {
     });
   }
 
-  it('holds up the daily cap of an account by nothing', async () => {
+  it("does not delay the reset of an account's daily cap", async () => {
     clock.set(NOON);
     const account = await g.createAccount({ dailySpendCapYuan: '0.0002' });
     assert.deepEqual(await threeCalls(account, CHAT), [
@@ -95,7 +95,7 @@ describe(`a clock that is wrong for a call`, { timeout: 120_000 }, () => {
     ['week', 'package_weekly_quota_exhausted until 2026-11-27T04:00:00.000Z'],
     ['tokens', 'insufficient_package until 2026-12-20T04:00:00.000Z'],
   ] as const) {
-    it(`holds up the plan ${planId} by nothing`, async () => {
+    it(`does not delay the reset of the plan ${planId}`, async () => {
       clock.set(NOON);
       const account = await g.createAccount();
       const { body } = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
@@ -104,7 +104,7 @@ describe(`a clock that is wrong for a call`, { timeout: 120_000 }, () => {
     });
   }
 
-  it('gives no second day within a minute of midnight', async () => {
+  it('does not reset a day twice within a minute of midnight', async () => {
     const account = await g.createAccount();
     assert.equal((await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 })).status, 200);
     const codes = [];
@@ -117,7 +117,7 @@ describe(`a clock that is wrong for a call`, { timeout: 120_000 }, () => {
 });
 
 describe(`terms that change and change back`, { timeout: 120_000 }, () => {
-  it('leave a plan the quota of the present period, and a renamed model its limits', async () => {
+  it('leave a plan the usage of the present period, and a renamed model its limits', async () => {
     const clock = createTestClock(NOON);
     const tokens = (periodDays: number) => plansText({ tokens: { quotaTokens: 2 * CALL_TOKENS - 1, periodDays } });
     const model = (id: string, alias: string) => `
@@ -157,7 +157,7 @@ describe(`terms that change and change back`, { timeout: 120_000 }, () => {
       assert.deepEqual(await read(), { 'deep-2': { requestsPerMinute: 2, tokensPerMinute: null } });
       clock.advance(30_000);
       assert.deepEqual([await deep(), await deep()], [200, 429]);
-      // What is set now is in place of what was set by the old name, and other limits leave what is used.
+      // The limit set now replaces the one set under the old name; setting other limits keeps the usage.
       const more = { requestsPerMinute: 100, modelLimits: { deep: { requestsPerMinute: 3 } } };
       assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, more)).status, 200);
       assert.deepEqual(await read(), { 'deep-2': { requestsPerMinute: 3, tokensPerMinute: null } });

@@ -5,8 +5,8 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json, sse } from '../support/provider.ts';
 
 /**
- * Requests whose cost shows in none of their bytes, one for each kind of price and of demand. Each is sent thirty times at once
- * with ¥1; what is reserved has to keep the account from owing more than one of these calls costs.
+ * Requests whose cost does not show in their bytes, one for each kind of price and of demand. Each is sent thirty times at once with ¥1;
+ * the reservations have to keep the account from owing more than one of these calls costs.
  */
 
 const CALLS = 30;
@@ -57,7 +57,7 @@ interface Attack {
   readonly path: string;
   readonly body: object;
   readonly response: object;
-  /** What the provider bills for one call, in nano-yuan, and we charge. */
+  /** What the provider bills for one call, in nano-yuan, and the gateway charges. */
   readonly costNano: bigint;
 }
 
@@ -125,14 +125,14 @@ describe(`a provider that reports more than a model can use,`, { timeout: 60_000
 
   const cases: readonly [what: string, model: string, reported: object, costNano: bigint, excess: object | null][] = [
     [
-      'is paid up to the context and the output of the model',
+      'is charged up to the context and the output of the model',
       'wide',
       usage(MOST, MOST),
       200_000n * 10_000n + 32_000n * 100_000n,
       { inputTokens: MOST - 200_000, outputTokens: MOST - 32_000 },
     ],
     [
-      'is paid up to ten million if the model has no limits',
+      'is charged up to ten million if the model has no limits',
       'boundless',
       usage(10, MOST),
       100_000n + 10_000_000n * 100_000n,
@@ -140,7 +140,7 @@ describe(`a provider that reports more than a model can use,`, { timeout: 60_000
     ],
     ['is paid in full within the limits', 'wide', usage(200_000, 32_000), 5_200_000_000n, null],
     [
-      'is paid for what tools of the provider made the model read',
+      "is charged for what the provider's tools made the model read",
       'wide',
       { ...usage(600_000, 10), server_tool_use: { web_search_requests: 2 } },
       6_001_000_000n,
@@ -149,7 +149,7 @@ describe(`a provider that reports more than a model can use,`, { timeout: 60_000
   ];
   for (const [what, model, reported, costNano, excess] of cases) {
     for (const isStream of [false, true]) {
-      it(`${what}, ${isStream ? 'in a stream' : 'at once'}`, async () => {
+      it(`${what}, ${isStream ? 'streamed' : 'not streamed'}`, async () => {
         const account = await g.createAccount({ balanceYuan: '2000' });
         const chunk = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] };
         g.provider.respond = isStream

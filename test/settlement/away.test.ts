@@ -35,7 +35,7 @@ import {
   whens,
 } from './outage.ts';
 
-/** A database that is down when a call ends: what clients get, and what it says when it is back. */
+/** Ends of calls while the database is down: what clients receive, and what is charged once it is back. */
 
 describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
   let scene: Scene;
@@ -54,7 +54,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
   for (const family of families) {
     for (const { kind, isStream } of modesOf(family)) {
       for (const when of whens) {
-        it(`${family.name}, ${kind}: the whole success leaves although every statement fails ${when} it is carried out, and is charged once`, async () => {
+        it(`${family.name}, ${kind}: the complete response is delivered although every statement fails ${when} it is carried out, and is charged once`, async () => {
           const { gateway, outage, stored, dataDir } = scene;
           const account = await gateway.createAccount();
           let availableNano = 0n;
@@ -73,7 +73,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
           assert.equal(response.headers['x-error-code'], undefined);
           assert.equal(response.headers['x-should-retry'], undefined);
           assert.equal(response.headers['x-request-id'], response.headers['request-id']);
-          // What remains now is unknown; the header says what remained at the beginning, less this call's reservation.
+          // What remains now is unknown; the header says what remained at admission, less this call's reservation.
           assert.equal(response.headers['x-faregate-available-yuan'], formatYuan(availableNano));
           assert.equal(response.headers['x-faregate-charge-yuan'], isStream ? undefined : formatYuan(family.cost));
 
@@ -135,7 +135,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
         },
       ];
       for (const { what, respond, status } of refusals) {
-        it(`${family.name}, ${kind}: the failure of a provider that responds ${what} reaches the client at once; its reservation is released when that is possible`, async () => {
+        it(`${family.name}, ${kind}: the failure of a provider that responds ${what} reaches the client at once; the reservation is released once the database is back`, async () => {
           const { gateway, outage, stored, dataDir } = scene;
           const account = await gateway.createAccount();
           gateway.provider.respond = afterwards(() => outage.begin(), respond);
@@ -159,7 +159,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
       }
     }
 
-    it(`${family.name}: a stream whose client leaves is charged for what came, when that is possible`, async () => {
+    it(`${family.name}: a stream whose client leaves is charged for what was received, once the database is back`, async () => {
       const { gateway, outage, stored, dataDir } = scene;
       const account = await gateway.createAccount();
       const live = liveResponse();
@@ -182,7 +182,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
       assert.equal(await countCharges(stored, account.id), 1);
     });
 
-    it(`${family.name}: a whole response whose client has left is awaited and charged, when that is possible`, async () => {
+    it(`${family.name}: a non-streaming response whose client has left is awaited, and charged once the database is back`, async () => {
       const { gateway, outage, stored, dataDir } = scene;
       const account = await gateway.createAccount();
       const asked = Promise.withResolvers<void>();
@@ -207,7 +207,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
       assert.equal((await onlyCall(gateway, account)).status, 'succeeded');
     });
 
-    it(`${family.name}: a stream that the provider breaks off ends with its error event, and is charged for what came`, async () => {
+    it(`${family.name}: a stream that the provider breaks off ends with its error event, and is charged for what was received`, async () => {
       const { gateway, outage, stored, dataDir } = scene;
       const account = await gateway.createAccount();
       const begun = begunStream(family);
@@ -222,7 +222,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
       assert.equal(await countCharges(stored, account.id), 1);
     });
 
-    it(`${family.name}: a call that begins while it is down is refused at once, and leaves nothing behind`, async () => {
+    it(`${family.name}: a call that begins while it is down is refused at once, and nothing stays reserved`, async () => {
       const { gateway, outage, stored, dataDir } = scene;
       const account = await gateway.createAccount();
       gateway.provider.respond = success(family, false);
@@ -245,7 +245,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
   }
 
   for (const when of whens) {
-    it(`fifty calls at once while it goes down in the middle, statements failing ${when} they are carried out: each success is charged once`, async () => {
+    it(`of fifty concurrent calls while the database goes down, statements failing ${when} they are carried out, each success is charged once`, async () => {
       const { gateway, outage, stored, dataDir } = scene;
       const accounts = await Promise.all(Array.from({ length: 5 }, () => gateway.createAccount()));
       const { length } = gateway.provider.requests;
@@ -254,7 +254,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
       gateway.provider.respond = async (request, response) => {
         const family = families.find(({ path }) => request.path.endsWith(path.slice('/v1'.length)))!;
         const { stream } = JSON.parse(request.body.toString());
-        // Every third call fails; the first 25 end before the database is gone, or while it goes.
+        // Every third call fails; the first 25 end before the database is down, or while it goes down.
         const isEarly = ++arrived <= 25;
         if (!isEarly) await letGo.promise;
         const respond = arrived % 3 === 0 ? json(503, { error: { message: 'No.' } }) : success(family, stream);
@@ -301,7 +301,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
     });
   }
 
-  it('what goes to the disk may be read by this user only, and contains no credential', async () => {
+  it('journal files are readable by this user alone, and contain no credential', async () => {
     const { gateway, outage, dataDir } = scene;
     const account = await gateway.createAccount();
     const idempotencyKey = 'an-idempotency-key-of-a-client';

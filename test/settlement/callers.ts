@@ -21,7 +21,7 @@ export interface Kind {
   readonly path: string;
   readonly isStream: boolean;
   readonly isCoding?: boolean;
-  /** The call's key may make one call a day. */
+  /** The call's key has a limit of one call a day. */
   readonly isLimited?: boolean;
   readonly idempotencyKey?: string;
 }
@@ -37,14 +37,14 @@ export const kinds: readonly Kind[] = [
   { name: 'idempotency key', family: messages, path: messages.path, isStream: false, idempotencyKey: 'once' },
 ];
 
-/** The plan of the callers that have one. */
+/** The plan of the callers on a Coding Plan. */
 export const PLANS = plansText({ coder: { concurrency: 1 } });
 
 export const MODEL = 'test-both';
 
 export type Admin = AdminClient;
 
-/** An account of its own for one call, with ¥100. */
+/** An account for one call alone, with ¥100. */
 export interface Caller {
   readonly kind: Kind;
   readonly id: string;
@@ -71,11 +71,11 @@ export function begin(url: string, { kind, key }: Caller, gate: string): Started
   return startCall(url + kind.path, key, { ...requestOf(kind.isStream, MODEL), gate }, { headers });
 }
 
-/** A call that the provider has, and of a stream the client a part. */
+/** A call that has reached the provider; of a stream the client already has a part. */
 export interface CallInFlight {
   readonly caller: Caller;
   readonly response: Promise<ClientResponse>;
-  /** The head of a stream's response. */
+  /** The headers of a stream's response. */
   readonly begun: ClientResponse | null;
 }
 
@@ -106,7 +106,7 @@ export class Gates {
     this.#gate(name).resolve();
   }
 
-  /** Responses a call in full, the end of it when the gate that it names is open. */
+  /** Responds to a call; the end of the response follows once the gate that the call names is open. */
   readonly respond = async (request: ReceivedRequest, response: ServerResponse): Promise<void> => {
     const family = request.path.endsWith('/messages') ? messages : chat;
     const { stream, gate } = JSON.parse(request.body.toString()) as { stream: boolean; gate: string };
@@ -135,19 +135,19 @@ export class Gates {
   }
 }
 
-/** Asserts that the client has the whole success, byte for byte. */
+/** Asserts that the client has the complete response, byte for byte. */
 export async function assertDelivered({ caller: { kind }, response }: CallInFlight): Promise<void> {
   const got = await response;
   assert.equal(await got.ended(), true);
   assert.deepEqual([got.status, got.text], [200, successOf(kind)]);
 }
 
-/** A success of a kind as its client gets it. */
+/** A successful response of a kind as its client receives it. */
 export function successOf({ family, isStream }: Kind): string {
   return isStream ? relayedStream(family, ['Hello']) : JSON.stringify(family.whole());
 }
 
-/** A stream of a kind as its client gets it, without its terminal event. */
+/** A stream of a kind as its client receives it, without its terminal event. */
 export function unfinishedOf({ family }: Kind): string {
   return relayedStream(family, ['Hello']).slice(0, -family.terminal.length);
 }
@@ -158,7 +158,7 @@ export async function recordsOf(admin: Admin, { id }: Caller): Promise<any[]> {
   return (await admin('GET', `/calls?accountId=${id}`)).data;
 }
 
-/** Resolves once a caller's newest call has this status, and returns its record. Polls. */
+/** Resolves with the record of a caller's newest call once that has this status. Polls. */
 export async function recorded(admin: Admin, caller: Caller, status: string) {
   for (const pause = rarerAndRarer(); ; await pause()) {
     const [record] = await recordsOf(admin, caller);
@@ -167,8 +167,8 @@ export async function recorded(admin: Admin, caller: Caller, status: string) {
 }
 
 /**
- * Asserts that one of the caller's calls succeeded, and was charged or counted once, and nothing else was. One that had
- * been taken for dead takes no slot: that was released, and stays so (`src/accounting/settlement/README.md`).
+ * Asserts that one of the caller's calls succeeded and was charged or counted once, and that nothing else was. A call that had been
+ * considered dead uses no slot: the slot was released, and stays so (`src/accounting/settlement/README.md`).
  */
 export async function assertCharged(
   admin: Admin,
@@ -201,7 +201,7 @@ export async function assertFree(admin: Admin, url: string, caller: Caller): Pro
   if (caller.kind.isCoding) await assertPlanUse(url, caller, NO_USE);
 }
 
-/** Asserts that just these calls of an account were charged, and that nothing is reserved. */
+/** Asserts that exactly these calls of an account were charged, and that nothing is reserved. */
 export async function assertLedger(
   admin: Admin,
   id: string,
@@ -226,7 +226,7 @@ async function assertPlanUse(url: string, { key }: Caller, use: { calls: number;
   );
 }
 
-/** Asserts that the one call a day of the caller's key is used up. */
+/** Asserts that the daily call limit of the caller's key is used up. */
 export async function assertKeyUsedUp(url: string, caller: Caller): Promise<void> {
   const response = await begin(url, caller, 'never').response;
   await response.ended();
@@ -237,7 +237,7 @@ export async function assertKeyUsedUp(url: string, caller: Caller): Promise<void
   );
 }
 
-/** Asserts that the caller can make a call as if it had made none before, and pays for that one alone. */
+/** Asserts that the caller can make a call as if it had made none before, and is charged for that one alone. */
 export async function assertServedAnew(admin: Admin, url: string, caller: Caller, gates: Gates): Promise<void> {
   const { kind, key } = caller;
   gates.open('anew');
@@ -247,7 +247,7 @@ export async function assertServedAnew(admin: Admin, url: string, caller: Caller
   await assertCharged(admin, url, caller);
 }
 
-/** The lines of all journals in a data directory, as far as they are of use or were never finished. */
+/** The non-empty lines of all journals in a data directory. */
 export async function journalEntries(dataDir: string): Promise<string[]> {
   const entries: string[] = [];
   for await (const file of glob(join(dataDir, 'journal', '*', '*.journal'))) {

@@ -6,9 +6,9 @@ import { parseYuan } from '../../src/lib/yuan.ts';
 import { handlesOf } from '../support/spread-database.ts';
 import { type Attempt, type CrashProvider, costOf, PAID_IN_YUAN, type Purse, responseId } from './crash-load.ts';
 
-/** Compares what the clients of a crash run believe with the database. */
+/** Compares what the clients of a crash run know with the database. */
 
-/** How many reservations there are, and what accounts, plans and keys say is reserved or in flight. */
+/** How many reservations there are, and what accounts, plans and keys have as reserved or in flight. */
 export async function leftHeld(database: Database): Promise<Record<string, number>> {
   const [left] = await database.query<Record<string, number>>({
     name: 'test.crash-left',
@@ -56,7 +56,7 @@ export async function assertCrashBooks(
 
 const EVERYTHING = { accountId: null, keyId: null, model: null, status: null, from: null, to: null };
 
-/** One call, by all attempts to make it and all records of responses to it. */
+/** One call: all attempts to make it, and the records of all responses to it. */
 function assertCall(
   number: number,
   tries: readonly Attempt[],
@@ -83,7 +83,7 @@ function assertCall(
   }
 }
 
-/** One entry for each record with a charge, of its amount, and every balance is what was paid in less these. */
+/** Each record with a charge has one ledger entry of its amount, and every balance is what was paid in less these entries. */
 async function assertLedgerOf(database: Database, records: readonly CallRecord[], purses: readonly Purse[]) {
   const entries = await database.query<{ account_id: string; call_id: string; amount: bigint }>({
     name: 'test.crash-charges',
@@ -107,8 +107,8 @@ async function assertLedgerOf(database: Database, records: readonly CallRecord[]
 }
 
 /**
- * Every success that was delivered on the plan takes a slot, and nothing does that had not begun. If another node may
- * have taken the call's node for dead before its end was known, the slot was released and stays so: `attempts` is empty.
+ * Every success that was delivered on the plan uses a slot, and nothing else does but calls that had begun. If another node may have
+ * considered the call's node dead before its end was known, the slot was released and stays so: `attempts` is empty.
  */
 async function assertPlan(database: Database, attempts: readonly Attempt[], records: readonly CallRecord[]) {
   const [plan] = await database.query<{ slots: number; taken: number; week_calls: number }>({

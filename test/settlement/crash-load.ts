@@ -6,7 +6,7 @@ import { costNano } from '../support/gateway.ts';
 import { chatCompletion, chatStream, message, messagesStream, type ReceivedRequest } from '../support/provider.ts';
 import type { Admin } from './callers.ts';
 
-/** Calls of every kind, made again and again on nodes that may die at any moment, and what their clients saw. */
+/** Clients that call nodes which may die at any moment, with calls of every kind, and what they observed. */
 
 export interface Lane {
   readonly name: string;
@@ -19,7 +19,7 @@ const CHAT = '/v1/chat/completions';
 const MESSAGES = '/v1/messages';
 const CODING = '/v1/coding/chat/completions';
 
-/** As many clients at once as are named; each makes one call after another. */
+/** So many clients at once; each makes one call after another. */
 const LANES: readonly Lane[] = (
   [
     [4, 'chat', CHAT, false, 'balance'],
@@ -36,14 +36,14 @@ const LANES: readonly Lane[] = (
   Array.from({ length: count }, () => ({ name, path, isStream, purse })),
 );
 
-/** An account, and what calls are paid with there. */
+/** An account, and what its calls are paid from. */
 export interface Purse {
   readonly name: 'balance' | 'plan' | 'limited key' | 'idempotency key';
   readonly accountId: string;
   readonly key: string;
 }
 
-/** The plan of the purse that is one; its limits are too wide to be noticed. */
+/** The plan of the purse that is one; its limits are never reached. */
 export const CRASH_PLAN = { fiveHourCalls: 1_000_000, weeklyCalls: 1_000_000, quotaTokens: 1_000_000_000 };
 export const PAID_IN_YUAN = '10000';
 
@@ -62,21 +62,21 @@ export async function createPurses(admin: Admin): Promise<Purse[]> {
 }
 
 /**
- * What a client may believe after a call:
- * - `success`: all of a success is there, so it is paid for.
- * - `free`: a response says that there is none, or that nothing is charged.
- * - `open`: the connection broke, or the client left: it may have been charged or not, but only once.
+ * What a client may conclude after a call:
+ * - `success`: it has a complete successful response, so the call is paid for.
+ * - `free`: it has an error, or a response that says that nothing is charged.
+ * - `open`: the connection broke, or the client left: the call may have been charged or not, but once at most.
  */
 export type Belief = 'success' | 'free' | 'open';
 
 /** One attempt to make a call. */
 export interface Attempt {
-  /** The number of the call, which is in the id of the provider's response. Repeats have the number of the first. */
+  /** The number of the call, which is in the id of the provider's response. Repeats have the number of the first attempt. */
   readonly number: number;
   readonly lane: Lane;
   readonly nodeIndex: number;
   readonly belief: Belief;
-  /** Null if nothing came. */
+  /** Null if no response was received. */
   readonly status: number | null;
   readonly requestId: string | undefined;
   readonly callId: string | undefined;
@@ -86,7 +86,7 @@ export interface Attempt {
   readonly endedAt: number;
 }
 
-/** What a call costs, which its number says: nearly no two cost the same. */
+/** What a call costs, derived from its number: hardly two cost the same. */
 export function usageOf(number: number): { readonly input: number; readonly output: number } {
   return { input: 1 + (number % 997), output: 1 + (number % 41) };
 }
@@ -109,7 +109,7 @@ export class CrashProvider {
     this.#randomSource = seededRandom(seed);
   }
 
-  /** How often a call came here. */
+  /** How often a call was received. */
   executionsOf(number: number): number {
     return this.#executions.get(number) ?? 0;
   }
@@ -248,7 +248,7 @@ export class CrashLoad {
       resolve();
       return false;
     });
-    // Nodes that refuse, or are gone, would be asked without a pause.
+    // Nodes that refuse connections or are gone would otherwise be called without a pause.
     if (belief !== 'success') await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -21,29 +21,29 @@ import { type Attempt, CRASH_PLAN, CrashLoad, CrashProvider, costOf, createPurse
 import { type ServingProgram, serve } from './programs.ts';
 
 /**
- * The real program under load, killed at random moments, again and again. `CRASH_ROUNDS` says how often in
- * each test (a hundred take a quarter of an hour), `CRASH_SEED` which moments; what a run did is in its diagnostics. Each end on a local
- * server twenty times: `CRASH_ROUNDS=60 npm test -- --test-name-pattern=local test/settlement/crashes.test.ts`.
+ * The real program under load, killed at random moments, again and again. `CRASH_ROUNDS` sets the rounds of each test (a hundred take a
+ * quarter of an hour), `CRASH_SEED` the moments; the diagnostics say what a run did. Twenty rounds of each kind on a local server:
+ * `CRASH_ROUNDS=60 npm test -- --test-name-pattern=local test/settlement/crashes.test.ts`.
  */
 const ROUNDS = process.env.CRASH_ROUNDS === undefined ? null : Number(process.env.CRASH_ROUNDS);
 const SEED = Number(process.env.CRASH_SEED ?? 1);
 
 const PLANS = plansText({ coder: CRASH_PLAN });
 
-/** A node's place: what stays when its process dies. */
+/** A node's place: what remains when its process dies. */
 interface Place {
   readonly dataDir: string;
   /** Between the node and PostgreSQL. */
   readonly proxy: TestProxy | null;
-  /** Connections that are older were cut off, or are of a process that died. */
+  /** Older connections were cut off, or belong to a process that died. */
   lostBefore: Date | null;
 }
 
-/** What happens to the database of a round, besides the end of a node: to one node's network, or to one account's row. */
+/** What happens to the database in a round, besides the kill of a node: to one node's network, or to one account's row. */
 type Fault = 'outage' | 'black hole' | 'locked row';
 const FAULTS: readonly Fault[] = ['outage', 'black hole', 'locked row'];
 
-/** What a round on a local server kills; each in turn. */
+/** What the rounds on a local server kill, in rotation. */
 const KILLED = ['gateway', 'server', 'both'] as const;
 
 class Scene {
@@ -110,7 +110,7 @@ class Scene {
     this.#context.after(() => node.kill());
   }
 
-  /** One round on a local server: calls, the end of the gateway, of its server or of both, and a new start of what has ended. */
+  /** One round on a local server: calls, the kill of the gateway, of its server or of both, and a restart of what was killed. */
   async localRound(number: number): Promise<void> {
     const { length } = this.#load.attempts;
     const [{ dataDir }, node] = [this.#places[0]!, this.#nodes[0]!];
@@ -134,8 +134,8 @@ class Scene {
   }
 
   /**
-   * One round on PostgreSQL: calls, a fault of the database for a part of them, an end at some moment, and a new start. The first rounds
-   * have every fault; the others any or none. The first one ends all nodes.
+   * One round on PostgreSQL: calls, a fault of the database for a part of them, a kill at some moment, and a restart. The first rounds have
+   * every fault, the others any or none. The first one kills all nodes.
    */
   async round(number: number): Promise<void> {
     const { length } = this.#load.attempts;
@@ -158,13 +158,13 @@ class Scene {
     await this.#letPass(5, 40);
     if (this.#randomSource() < 0.5) cut?.proxy?.allow();
     await this.#letPass(1, 20);
-    // Clients that repeat a call elsewhere at once would wait for a minute until its claim runs out.
+    // Clients that repeat a call on another node at once would wait for a minute until its claim expires.
     isOver = true;
     await Promise.all(dying.map((index) => (isWarned ? this.#nodes[index]!.stop() : this.#nodes[index]!.kill())));
     for (const index of dying) this.#places[index]!.lostBefore = new Date();
     await unlock?.();
     await this.#noticeLost();
-    // A node that lives responds to waiting calls, whether its database is up or down.
+    // A live node responds to waiting calls, whether its database is up or down.
     await calling;
     cut?.proxy?.allow();
     await this.#endClaims();
@@ -175,7 +175,7 @@ class Scene {
     }
   }
 
-  /** Every success that a node delivered before it died is in the database by the time at which its next process serves. */
+  /** Every success that a node delivered before it died is in the database by the time its next process serves. */
   async #assertCharged(index: number, delivered: readonly Attempt[]): Promise<void> {
     const { admin } = this.#nodes[index]!;
     for (const { callId, lane, number, isRepeated } of delivered) {
@@ -186,7 +186,7 @@ class Scene {
     await assertSound(admin);
   }
 
-  /** Lets every repeated call come to its end, and every dead node be noticed, and compares everything. */
+  /** Lets every repeated call end and every dead node be noticed, and compares everything. */
   async finish(): Promise<void> {
     await this.#load.finish(this.#urls);
     await this.#emptyJournals();
@@ -220,7 +220,7 @@ class Scene {
     }
   }
 
-  /** As if the minute had passed in which a dead node might have renewed its claims. No call waits for a claim by now. */
+  /** Simulates the minute in which a dead node might have renewed its claims. No call waits for a claim by now. */
   async #endClaims(): Promise<void> {
     const { accountId } = this.#purses.find(({ name }) => name === 'idempotency key')!;
     await this.#stored?.database.query(
@@ -233,8 +233,8 @@ class Scene {
   }
 
   /**
-   * As if the time had passed after which the server notices that nodes which died or were cut off are gone: it ends their
-   * transactions and gives up their connections, those that are still at work in the next round.
+   * Simulates the time after which the server notices that nodes which died or were cut off are gone: ends their transactions and closes
+   * their connections, which would otherwise still be active in the next round.
    */
   async #noticeLost(): Promise<void> {
     const lost = this.#places.flatMap(({ lostBefore }, index) =>
@@ -259,7 +259,7 @@ where datname = current_database() and application_name = $1::text and backend_s
     await new Promise((resolve) => setTimeout(resolve, this.#randomSource() * 50));
   }
 
-  /** Locks the row of the account that most calls are made with, as a transaction that somebody has left open. */
+  /** Locks the row of the account that most calls are made with, like a transaction that was left open. */
   #lockRow(): () => Promise<void> {
     const { accountId } = this.#purses.find(({ name }) => name === 'balance')!;
     const gate = Promise.withResolvers<void>();

@@ -28,9 +28,9 @@ import {
 } from './callers.ts';
 import { createTestDisk, type TestDisk } from './disk.ts';
 
-/** "Disk full, journal unwritable": new calls are refused, and nothing is lost that was promised. */
+/** A full disk or an unwritable journal: new calls are refused, and no acknowledged charge is lost. */
 
-/** What the end of a call asks of the database. */
+/** The statements that the end of a call sends to the database. */
 const ENDS = ['settlement.end', 'idempotency.keep-response'];
 const ADMISSIONS = ['reservations.admit'];
 
@@ -79,16 +79,16 @@ describe(`a full disk`, { timeout: 300_000 }, () => {
     for (const name of ENDS) gateway.observed.statement(name).recover();
   }
 
-  /** The client got an error instead of the end of its success. */
+  /** The client got an error instead of the end of its successful response. */
   async function assertWithheld({ caller: { kind }, response }: CallInFlight): Promise<void> {
     const got = await response;
-    // A chat stream is cut behind the error.
+    // A chat stream is cut after the error.
     assert.equal(await got.ended(), !kind.isStream || kind.family.name !== 'chat');
     if (kind.isStream) assertBrokenOff(got, kind.family, unfinishedOf(kind), 'internal_error');
     else assertError(got, kind.family, { status: 500, code: 'internal_error', retry: 'false' });
   }
 
-  /** Until nothing of the caller's is in flight in the database. */
+  /** Waits until none of the caller's calls is in flight in the database. */
   async function nothingReserved({ id }: Caller): Promise<void> {
     const statement = {
       name: 'test.count-all-reservations',
@@ -141,7 +141,7 @@ describe(`a full disk`, { timeout: 300_000 }, () => {
     for (const caller of refused) await assertServedAnew(admin, gateway.url, caller, gates);
   });
 
-  /** Queries, which call no provider and cost nothing, are served as ever. */
+  /** Requests that call no provider and cost nothing are served as usual. */
   async function assertStillResponses(key: string): Promise<void> {
     const authorization = `Bearer ${key}`;
     for (const path of ['/v1/models', '/v1/public/models', '/v1/user/balance', '/v1/coding/user/balance', '/healthz']) {
@@ -172,7 +172,7 @@ describe(`a full disk`, { timeout: 300_000 }, () => {
       disk.fill(roomBytes);
       gates.open('withheld');
       for (const each of withheld) await assertWithheld(each);
-      // It is known from the write that failed, whatever the disk says of its space.
+      // The failed write is enough to know, whatever free space the disk reports.
       assert.equal(await isReady(), false);
       for (const { caller } of [...promised, ...withheld]) assert.deepEqual(await recordsOf(admin, caller), []);
 
@@ -192,7 +192,7 @@ describe(`a full disk`, { timeout: 300_000 }, () => {
     });
   }
 
-  /** Lets one statement fail with nothing but the database to take the ends of calls. */
+  /** Lets one statement fail while only the database can take the ends of calls. */
   async function assertFair(name: string, when: 'before' | 'after'): Promise<void> {
     const calls = await beginAll(gateway.url, gateway.provider, await createCallers(admin), 'calls');
     disk.fill();
@@ -224,7 +224,7 @@ describe(`a full disk`, { timeout: 300_000 }, () => {
     }
   }
 
-  test('a charge that was made although its reply was lost stays with a call whose client got an error, and is on record', async () => {
+  test('a charge whose reply was lost stays with a call whose client got an error, and is on record', async () => {
     const calls = await beginAll(gateway.url, gateway.provider, await createCallers(admin), 'calls');
     disk.fill();
     gateway.observed.statement('settlement.end').fail('after');

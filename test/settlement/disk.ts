@@ -1,15 +1,15 @@
 import { open } from 'node:fs/promises';
 import { type Disk, type DiskFile, nodeDisk } from '../../src/journal/disk.ts';
 
-/** The disk of this machine, as a journal sees it: a test can fill it up and delay what it writes. */
+/** The disk as a journal sees it: a test can fill it up and delay its syncs. */
 export interface TestDisk extends Disk {
-  /** From now on this many more bytes fit, until `free`; what is beyond fails as on a full disk. */
+  /** From now on only so many more bytes fit, until `free`; writes beyond that fail as on a full disk. */
   fill(roomBytes?: number): void;
   free(): void;
-  /** From now on nothing that was written is certain to be on the disk, until `release`. */
+  /** From now on syncs do not complete, until `release`. */
   hold(): void;
   release(): void;
-  /** Resolves at the next attempt to make sure of what was written while that is held. */
+  /** Resolves at the next sync while syncs are held. */
   held(): Promise<void>;
 }
 

@@ -14,18 +14,18 @@ import { until } from '../support/until.ts';
 import { countCharges, journalEmptied, success, successText, temporaryDataDir } from './outage.ts';
 
 /**
- * A database of which every statement may fail, before it is carried out or after: what clients were sent in the end
- * is what the database says when it is up again.
+ * A database in which every statement may fail, before or after it is carried out: what the clients were sent has to agree with the
+ * database once it works again.
  */
 
 const CALLS = 200;
-/** Calls are made until so many statements have failed: how many there are depends on how calls fall into batches. */
+/** Calls are made until so many statements have failed: how many there are depends on how calls are batched. */
 const FAILED_MIN = 20;
 const AT_ONCE = 12;
 const ACCOUNTS = 3;
 const FAILS_OF_HUNDRED = 15;
 
-/** A random source that is the same every time. */
+/** A reproducible source of random numbers. */
 function createRandomSource(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -57,7 +57,7 @@ function createFlaky(real: Database, randomSource: (below: number) => number) {
 }
 
 /** What every client of an account was sent. */
-interface Told {
+interface Received {
   paid: number;
   coding: number;
   /** Calls of the limited key. */
@@ -67,14 +67,14 @@ interface Told {
 interface Holder extends TestAccount {
   readonly limitedKey: string;
   readonly limitedKeyId: string;
-  readonly told: Told;
+  readonly received: Received;
 }
 
 async function createHolder(gateway: TestGateway): Promise<Holder> {
   const account = await gateway.createAccount();
   await grant(gateway, account.id, 'plan');
   const { body } = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'limited', dailyCalls: 10_000 });
-  return { ...account, limitedKey: body.key, limitedKeyId: body.id, told: { paid: 0, coding: 0, limited: 0 } };
+  return { ...account, limitedKey: body.key, limitedKeyId: body.id, received: { paid: 0, coding: 0, limited: 0 } };
 }
 
 for (const seed of byScope({ full: [1, 3], quick: [3] })) {
@@ -105,7 +105,7 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
 
       let succeeded = 0;
       async function makeCall(i: number): Promise<void> {
-        const { told, ...holder } = holders[randomSource(ACCOUNTS)]!;
+        const { received, ...holder } = holders[randomSource(ACCOUNTS)]!;
         const family = families[randomSource(2)]!;
         const isStream = randomSource(2) === 0;
         const isCoding = randomSource(3) === 0;
@@ -119,7 +119,7 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
         const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
         const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
         let response = await send();
-        // As an SDK does; one that got a success does not ask again.
+        // Like an SDK; a client that got a success does not repeat the call.
         for (let tries = 0; isKeyed && response.headers['x-should-retry'] === 'true' && tries < 3; tries++) {
           response = await send();
         }
@@ -129,9 +129,9 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
         }
         assert.equal(response.text, successText(family, isStream));
         succeeded++;
-        if (isCoding) told.coding++;
-        else told.paid++;
-        if (isLimited) told.limited++;
+        if (isCoding) received.coding++;
+        else received.paid++;
+        if (isLimited) received.limited++;
       }
 
       flaky.state.isFlaky = true;
@@ -146,11 +146,11 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
 
       await journalEmptied(dataDir);
       await until(async () => (await countReserved(stored.database)) === 0);
-      for (const { told, ...account } of holders) {
-        assert.equal(await countCharges(stored, account.id), told.paid);
-        await assertSpent(account, BigInt(told.paid) * families[0]!.cost);
+      for (const { received, ...account } of holders) {
+        assert.equal(await countCharges(stored, account.id), received.paid);
+        await assertSpent(account, BigInt(received.paid) * families[0]!.cost);
         const use = await useOf(stored.database, account.id, account.limitedKeyId);
-        assert.deepEqual(use, { coding: told.coding, limited: told.limited });
+        assert.deepEqual(use, { coding: received.coding, limited: received.limited });
       }
       // `stop` runs the audit.
     } finally {

@@ -12,7 +12,7 @@ test('a start that fails half way ends the program', { timeout: 300_000 }, async
   context.after(() => directory.remove());
   const stored = await createTestDatabase(partitionsOfFile);
   context.after(() => stored.remove());
-  // A statement of the last part of the start fails, as if the database goes down then.
+  // A statement of the last part of the start fails, as if the database went down then.
   await stored.database.script('alter table nodes rename to gone');
   const configFile = join(directory.path, 'faregate.yaml');
   writeFileSync(configFile, testConfigText('http://127.0.0.1:9', { dataDir: join(directory.path, 'data') }));

@@ -31,8 +31,8 @@ import {
 import { type ServingProgram, serve } from './programs.ts';
 
 /**
- * A node that is killed while its database is down, when the successes that it has delivered stand in its journal and
- * nowhere else: the next start on the same data charges them, once, whatever was done about them meanwhile.
+ * A node that is killed while its database is down, when only its journal has the successes that it has delivered: the next start on the
+ * same data charges them, once, whatever other nodes have done about them meanwhile.
  */
 
 interface Stage {
@@ -72,7 +72,7 @@ function serveOnProxy({ provider, proxy, directory }: Stage): Promise<ServingPro
   return serve({ providerUrl: provider.url, dataDir: join(directory, 'killed'), databaseUrl: proxy.url });
 }
 
-/** Lets the node deliver successes with its database down, and kills it; nothing of them is in the database then. */
+/** Lets the node deliver successes with its database down, and kills it; the database has none of them then. */
 async function killWithFullJournal(stage: Stage, node: ServingProgram, callers: readonly Caller[]): Promise<void> {
   const { provider, proxy, gates, stored, directory } = stage;
   const calls = await beginAll(node.url, provider, callers, 'away');
@@ -91,7 +91,7 @@ async function killWithFullJournal(stage: Stage, node: ServingProgram, callers: 
   assert.deepEqual(counts, { calls: 0, charges: 0, reservations: callers.length });
 }
 
-/** The process died while it wrote another entry. */
+/** Simulates a process that died while it wrote another entry. */
 async function tearLastLine(stage: Stage): Promise<void> {
   const dataDir = join(stage.directory, 'killed');
   const [line] = await journalEntries(dataDir);
@@ -132,7 +132,7 @@ describe('killed while its database is down, with another node that lives', { ti
   let other: ServingProgram;
   let next: ServingProgram;
   let callers: Caller[];
-  /** Its call is repeated on the other node while the first one's end is in the journal. */
+  /** A call that is repeated on the other node while the first one's end is in the journal. */
   let repeated: Caller;
   before(async () => {
     stage = await setStage();
@@ -157,8 +157,8 @@ describe('killed while its database is down, with another node that lives', { ti
     await assertSound(other.admin);
   });
 
-  test('a repeat on the other node, once the claim of the first has run out, runs and is charged', async () => {
-    // As if the minute had passed in which the dead node might have renewed it.
+  test('a repeat on the other node, once the claim of the first has expired, runs and is charged', async () => {
+    // Simulates the minute in which the dead node might have renewed it.
     await stage.stored.database.query(
       {
         name: 'test.end-claim',

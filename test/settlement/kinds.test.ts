@@ -22,17 +22,17 @@ import {
 } from './outage.ts';
 
 /**
- * Calls that take more than money: a slot of a Coding Plan, a part of what a key may use, an Idempotency-Key. Each end of
- * theirs is one transaction, behind the statement that stores what repeats get; either may be what does not come through.
+ * Calls that use more than money: a slot of a Coding Plan, the limits of a key, an Idempotency-Key. The end of such a call is one
+ * transaction, after the statement that stores the response for repeats; either may fail.
  */
 
 const REFUSED = json(429, { error: { message: 'No.', type: 'rate_limit_error' } });
-/** The most tokens that are believed. */
+/** The largest number of tokens that is believed. */
 const TOKENS_MAX = 2_147_483_647;
-/** Ten yuan a token, and a limit of output that lets all of them be charged (docs/reservations.md). */
+/** Ten yuan a token, and an output limit that allows all of them to be charged (docs/reservations.md). */
 const DEAR = `
   dear: { operations: [chat], maxOutputTokens: "${TOKENS_MAX}", price: { input: "10000000", output: "10000000" }, routes: [{ provider: chatty, model: dear }] }`;
-/** At that price more than a column of money can store. */
+/** At that price the charge exceeds what a money column can store. */
 const TOO_DEAR = { prompt_tokens: 1, completion_tokens: TOKENS_MAX };
 
 const codingPath = ({ name }: Family): string =>
@@ -50,7 +50,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
   });
   after(() => scene?.close());
 
-  /** What fails: everything, or the statements of one name. */
+  /** What fails: every statement, or those with one name. */
   const STATEMENTS = ['settlement.end', 'idempotency.keep-response'];
   function fail(what: string, when: When): void {
     if (what === 'everything') scene.outage.begin(when);
@@ -61,7 +61,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
     else scene.gateway.observed.statement(what).recover();
   }
 
-  /** What the database says of a key: calls in flight, calls and nano-yuan of the day, what is reserved, and reservations. */
+  /** What the database has of a key: calls in flight, calls and nano-yuan of the day, reserved nano-yuan, and reservations. */
   async function useOfKey(keyId: string): Promise<number[]> {
     const [row] = await scene.stored.database.query<Record<string, bigint>>(
       {
@@ -81,7 +81,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
     for (const family of families) {
       for (const { kind, isStream } of modesOf(family)) {
         for (const when of whens) {
-          it(`${family.name}, ${kind}: if everything fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
+          it(`${family.name}, ${kind}: if every statement fails ${when} it is carried out, the response is delivered, and uses one slot and its tokens`, async () => {
             const { gateway, dataDir, stored } = scene;
             const account = await createSubscriber(gateway, 'plan', { balanceYuan: '100' });
             gateway.provider.respond = afterwards(() => fail('everything', when), success(family, isStream));
@@ -101,14 +101,14 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
             assert.deepEqual([status, chargeYuan, context], ['succeeded', null, 'coding']);
             assert.equal(await countCharges(stored, account.id), 0);
             await assertSpent(account, 0n);
-            // The one place for calls in flight is free again.
+            // The call's place at the concurrency limit is free again.
             gateway.provider.respond = success(family, isStream);
             assert.equal((await send(account, family, isStream)).status, 200);
             assert.deepEqual(await account.used(), { fiveHour: 2, weekly: 2, inFlight: 0, tokens: 36 });
           });
         }
 
-        it(`${family.name}, ${kind}: a provider's refusal frees the slot when that is possible`, async () => {
+        it(`${family.name}, ${kind}: a provider's refusal releases the slot once the database is back`, async () => {
           const { gateway, dataDir, stored } = scene;
           const account = await createSubscriber(gateway, 'plan');
           gateway.provider.respond = afterwards(() => fail('everything', 'before'), REFUSED);
@@ -122,7 +122,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
         });
       }
 
-      it(`${family.name}: a client that leaves a stream frees its place when that is possible`, async () => {
+      it(`${family.name}: a stream whose client leaves stops counting as in flight once the database is back`, async () => {
         const { gateway, dataDir, stored } = scene;
         const account = await createSubscriber(gateway, 'plan');
         const closed = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
     for (const family of families) {
       for (const { kind, isStream } of modesOf(family)) {
         for (const when of whens) {
-          it(`${family.name}, ${kind}: if everything fails ${when} it is carried out, the success leaves, and counts once`, async () => {
+          it(`${family.name}, ${kind}: if every statement fails ${when} it is carried out, the response is delivered, and the call counts once`, async () => {
             const { gateway, dataDir, stored } = scene;
             const account = await gateway.createAccount();
             const { status, body: key } = await gateway.admin('POST', `/accounts/${account.id}/keys`, {
@@ -181,7 +181,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
       }
     }
 
-    it('a call that the provider refuses is released on the key when that is possible', async () => {
+    it('a call that the provider refuses is released on the key once the database is back', async () => {
       const { gateway, dataDir } = scene;
       const account = await createSubscriber(gateway, 'plan', { balanceYuan: '100' });
       const { body: key } = await gateway.admin('POST', `/accounts/${account.id}/keys`, {
@@ -211,7 +211,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
 
     for (const what of ['everything', 'settlement.end', 'idempotency.keep-response']) {
       for (const when of whens) {
-        it(`if ${what} fails ${when} it is carried out, the success leaves, and its repeats get it when it is charged`, async () => {
+        it(`if ${what} fails ${when} it is carried out, the response is delivered, and its repeats get it once it is charged`, async () => {
           const { gateway, dataDir, stored } = scene;
           const account = await gateway.createAccount();
           const { length } = gateway.provider.requests;
@@ -222,7 +222,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
           assert.equal(journalEntries(dataDir)[0]?.kept?.body?.toString(), first.text);
 
           if (what === 'everything') {
-            // The state of the key is unknown now: the repeat fails, may come again, and is not run.
+            // The state of the key is unknown now: the repeat fails, may be retried, and does not run.
             const refused = await send(account, key);
             assert.deepEqual([refused.status, refused.headers['x-error-code']], [500, 'internal_error']);
             assert.equal(gateway.provider.requests.length, length + 1);
@@ -230,7 +230,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
             const claims = gateway.observed.statement('idempotency.claim-keys');
             const { done } = claims;
             const repeated = send(account, key);
-            // The database may have the claim: a repeat then finds another call under way, or its end.
+            // The database may have the claim: a repeat then finds another call pending, or its end.
             await claims.completed(done + 1);
             recover(what);
             const repeat = await repeated;
@@ -253,7 +253,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
       }
     }
 
-    it('repeats of a call with an unknown outcome get the error of the first, when that is possible', async () => {
+    it('repeats of a call with an unknown outcome get the error of the first, once the database is back', async () => {
       const { gateway, dataDir } = scene;
       const account = await gateway.createAccount();
       const { length } = gateway.provider.requests;
@@ -274,7 +274,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
       await assertSpent(account, 0n);
     });
 
-    it('a refusal is not stored: the repeat runs, and is paid for', async () => {
+    it('a refusal is not stored: the repeat runs, and is charged', async () => {
       const { gateway, dataDir, stored } = scene;
       const account = await gateway.createAccount();
       const key = newKey();
@@ -288,7 +288,7 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
       await assertSpent(account, chat.cost);
     });
 
-    it('a success that the database refuses to charge is not given to repeats for nothing', async () => {
+    it('a success that the database refuses to charge is not given to repeats free of charge', async () => {
       const { gateway } = scene;
       const account = await gateway.createAccount();
       const { length } = gateway.provider.requests;
@@ -303,13 +303,13 @@ describe(`calls that take more than money`, { timeout: 300_000 }, () => {
       gateway.provider.respond = success(chat, false);
       const repeat = await send(account, key, body);
       assert.notEqual(repeat.text, JSON.stringify(chat.whole(TOO_DEAR)), 'this response has not been paid for');
-      // Either it gets the error of the first, or it runs anew and is paid for.
+      // Either it gets the error of the first, or it runs again and is charged.
       const isRun = gateway.provider.requests.length === length + 2;
       assert.equal(repeat.status, isRun ? 200 : 500);
       await assertSpent(account, isRun ? 18n * 10_000_000_000n : 0n);
     });
 
-    it('a success that the database refuses to charge has left if it was down: its repeats get no other', async () => {
+    it('a success that the database refuses to charge was delivered if the database was down: its repeats get no other response', async () => {
       const { gateway, dataDir } = scene;
       const account = await gateway.createAccount();
       const { length } = gateway.provider.requests;

@@ -20,11 +20,11 @@ import {
   temporaryDataDir,
 } from './outage.ts';
 
-/** A row of `balances` that somebody else holds locked, such as an operator in a transaction. */
+/** A row of `balances` that another transaction has locked, such as an operator's. */
 
 const [chat] = families;
 
-describe('an account whose row somebody else has locked', { timeout: 120_000 }, () => {
+describe('an account whose row another transaction has locked', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   let operator: Database;
   let timers: TestTimers;
@@ -57,7 +57,7 @@ describe('an account whose row somebody else has locked', { timeout: 120_000 }, 
   const send = (account: TestAccount): Promise<ClientResponse> =>
     call(gateway.url + chat!.path, account.key, requestOf(false));
 
-  /** Two accounts of one partition: of others it is no wonder that they do not notice. */
+  /** Two accounts of one partition: accounts of other partitions would not wait anyway. */
   async function twoBesideEachOther(): Promise<[TestAccount, TestAccount]> {
     const byPlace = new Map<number, TestAccount>();
     for (;;) {
@@ -113,7 +113,7 @@ describe('an account whose row somebody else has locked', { timeout: 120_000 }, 
     await assertSpent(other, 4n * chat!.cost);
   });
 
-  it('its calls fail after two seconds, to be tried again, with nothing held or charged; other accounts notice nothing', async () => {
+  it('its calls fail after two seconds and may be retried, with nothing reserved or charged; other accounts are not affected', async () => {
     const [held, other] = await twoBesideEachOther();
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     await held.endedCall();
@@ -135,7 +135,7 @@ describe('an account whose row somebody else has locked', { timeout: 120_000 }, 
     await assertSpent(held, 2n * chat!.cost);
   });
 
-  it('the end of its call waits in the journal, and is charged once; ends of others are in the database meanwhile', async () => {
+  it('the end of its call waits in the journal, and is charged once; ends of other calls reach the database meanwhile', async () => {
     const [held, other] = await twoBesideEachOther();
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     for (const account of [held, other]) await account.endedCall();

@@ -13,15 +13,15 @@ import { partitionsOfFile } from '../support/scope.ts';
 import { behind } from '../support/spread-database.ts';
 import { until } from '../support/until.ts';
 
-/** What tests of the ends of calls share: a database that goes down as a whole, and a look at the journal. */
+/** Helpers for tests of the ends of calls: a database that goes down as a whole, and the contents of the journal. */
 
-/** How a database fails: before it has seen a statement, or after it has carried it out, so that its reply is lost. */
+/** How a statement fails: before the database receives it, or after it was carried out, so that its reply is lost. */
 export type When = 'before' | 'after';
 export const whens: readonly When[] = ['before', 'after'];
 
 /** Stands between a gateway and its database, and takes it down. */
 export interface Outage {
-  /** What the gateway is given. */
+  /** The database for the gateway. */
   readonly database: Database;
   /** From now on every statement fails as a lost connection does. */
   begin(when?: When): void;
@@ -74,7 +74,7 @@ export interface Scene {
   readonly outage: Outage;
   readonly stored: TestDatabase;
   readonly dataDir: string;
-  /** Stops everything; fails if a reservation was left behind or an invariant of the ledger is broken. */
+  /** Stops everything; fails if something is still reserved or an invariant of the ledger is broken. */
   close(): Promise<void>;
 }
 
@@ -123,7 +123,7 @@ export function journalText(dataDir: string): string {
   return journalFiles(dataDir).map(readIfThere).join('\n');
 }
 
-/** A journal that is done with a file deletes it at any time. */
+/** Tolerates files that a journal deletes meanwhile. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -133,7 +133,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** The settlement records in the journals, read as a replay would. */
+/** The settlement records in the journals, read like a replay reads them. */
 export function journalEntries(dataDir: string): SettlementRecord[] {
   return journalText(dataDir)
     .split('\n')
@@ -158,12 +158,12 @@ export async function journalHolds(dataDir: string, count: number): Promise<void
   );
 }
 
-/** The whole success in one write, its end included. */
+/** The complete response in one write, its end included. */
 export function success(family: Family, isStream: boolean): Respond {
   return isStream ? sse([family.stream(['Hello', ' there']).join('')]) : json(200, family.whole());
 }
 
-/** What a client gets of it that has not asked for usage. */
+/** The same as its client receives it, which has not asked for usage. */
 export function successText(family: Family, isStream: boolean): string {
   if (!isStream) return JSON.stringify(family.whole());
   return family
@@ -172,7 +172,7 @@ export function successText(family: Family, isStream: boolean): string {
     .join('');
 }
 
-/** The provider responds after something has happened. */
+/** Responds once something has happened. */
 export function afterwards(happens: () => void | Promise<void>, respond: Respond): Respond {
   return async (request, response) => {
     await happens();
@@ -180,7 +180,7 @@ export function afterwards(happens: () => void | Promise<void>, respond: Respond
   };
 }
 
-/** Charges of an account in the database, read past the gateway. */
+/** Charges of an account in the database, read without the gateway. */
 export async function countCharges(stored: Pick<TestDatabase, 'database'>, accountId: string): Promise<number> {
   const [row] = await stored.database.query<{ n: number }>(
     {
@@ -200,7 +200,7 @@ export async function countReservations(stored: Pick<TestDatabase, 'database'>, 
   return row!.n;
 }
 
-/** The newest record of an account, and that there is no other. */
+/** The newest record of an account, which has to be its only one. */
 export async function onlyCall(gateway: TestGateway, account: TestAccount) {
   const { body } = await gateway.admin('GET', `/calls?accountId=${account.id}`);
   assert.equal(body.data.length, 1, JSON.stringify(body.data));

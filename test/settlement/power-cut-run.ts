@@ -16,9 +16,9 @@ import { CRASH_PLAN, CrashLoad, CrashProvider, costOf, createPurses } from './cr
 import { createOutage } from './outage.ts';
 
 /**
- * One gateway under load, whose database is down at times, with what its journal changed and synced, so that its machine can lose its power
- * afterwards at any moment of these times. The database is a server that keeps what it has acknowledged; each of the times has a copy of it.
- * Time is counted in changes of the disk.
+ * One gateway under load, whose database is down at times. Every change and sync of its journal is recorded, so that a power cut can be
+ * simulated afterwards at any moment of these outages. The database is a server that keeps what it has acknowledged; there is a copy of it
+ * for each outage. Time is counted in changes of the disk.
  */
 
 const PLANS = plansText({ coder: CRASH_PLAN });
@@ -27,10 +27,10 @@ const PLANS = plansText({ coder: CRASH_PLAN });
 const PACE = 25;
 
 export interface PowerCutRun {
-  /** The times in which only the journal was there. */
+  /** The periods in which only the journal was available. */
   readonly outages: readonly OutageSpan[];
   readonly attempts: number;
-  /** Cuts the power at a moment of an outage, starts a gateway on what is left, and asserts what has to be there. */
+  /** Cuts the power at a moment of an outage, starts a gateway on what remains, and asserts what has to be there. */
   readonly cut: (outage: OutageSpan, options: CutOptions & { readonly changes: number }) => Promise<Survivors>;
   readonly clear: () => Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface OutageSpan {
 export interface Survivors {
   readonly successes: number;
   readonly admissions: number;
-  /** Of the admissions, those whose outcome was lost with the machine. */
+  /** Those of the admissions whose outcome was lost with the machine. */
   readonly unresolved: number;
 }
 
@@ -65,7 +65,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
     plans: PLANS,
     timing: { retryDelayMs: 1 },
   });
-  /** Calls that were at the provider, and so admitted, and since when. */
+  /** Calls that have reached the provider, so they were admitted, and since when. */
   const admissions: { readonly number: number; readonly at: number }[] = [];
   const provider = new CrashProvider(seed);
   gateway.provider.respond = (request, response) => {
@@ -90,7 +90,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
   isOver = true;
   await calling;
   await load.finish([gateway.url]);
-  // Calls whose clients have left end behind them.
+  // Calls whose clients have left end later.
   await until(async () => (await leftHeld(database)).reservations === 0);
   await gateway.stop();
 
@@ -147,7 +147,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
         try {
           return await assertSurvived(survived.database, options.changes);
         } finally {
-          // Fails where the audit finds a broken invariant, or something is reserved still.
+          // Fails if the audit finds a broken invariant, or something is still reserved.
           await next.stop();
         }
       } finally {

@@ -4,18 +4,18 @@ import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { type OutageSpan, type PowerCutRun, runUnderLoad, type Survivors } from './power-cut-run.ts';
 
 /**
- * Power cuts of a gateway's machine under load, while the database is down and the journal has the ends of calls. `POWER_CUTS` says how many (200 take some minutes:
- * `--test-timeout`), `POWER_CUT_SEED` which; what was found is in the diagnostics.
+ * Power cuts of a gateway's machine under load, while the database is down and the journal has the ends of calls. `POWER_CUTS` sets how
+ * many (200 take some minutes: `--test-timeout`), `POWER_CUT_SEED` which; the diagnostics say what was found.
  */
 const CUTS = Number(process.env.POWER_CUTS ?? 8);
 const SEED = Number(process.env.POWER_CUT_SEED ?? 1);
 const CUTS_OF_A_RUN = 20;
 
-/** Of what was not synced everything is lost, something survives, or everything. */
+/** What remains of the writes that were not synced: nothing, a part, or everything. */
 const KEPT: readonly ((randomSource: () => number) => number)[] = [() => 0, (randomSource) => randomSource(), () => 1];
 
 describe('a power cut under load', { timeout: CUTS * 5_000 + 300_000 }, () => {
-  test('takes no acknowledged charge and no admission from the journal, whatever it takes of what was not synced', async (context) => {
+  test('loses no acknowledged charge and no admission of the journal, whatever it loses of what was not synced', async (context) => {
     const randomSource = seededRandom(SEED);
     const found: Record<keyof Survivors, number> = { successes: 0, admissions: 0, unresolved: 0 };
     let attempts = 0;

@@ -10,7 +10,7 @@ import { type Admin, PLANS } from './callers.ts';
 export interface ServingProgram {
   readonly url: string;
   readonly admin: Admin;
-  /** Ends it without a warning; resolves with the instant at which that was done when the process is gone. */
+  /** Kills it; resolves with the time of the kill once the process is gone. */
   kill(): Promise<number>;
   /** Stops it as an operator does. */
   stop(): Promise<Finished>;
@@ -18,7 +18,7 @@ export interface ServingProgram {
 
 export interface ServingOptions {
   readonly providerUrl: string;
-  /** Its configuration is put beside it. */
+  /** The directory that its configuration is written to. */
   readonly dataDir: string;
   /** Empty: the local server of the data directory. */
   readonly databaseUrl?: string;

@@ -7,7 +7,7 @@ import { chatCompletion, json } from '../support/provider.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
 describe(`a stored response that the database refuses`, { timeout: 60_000 }, () => {
-  it('is a 500 that charges nothing, and a log without a word of the response', async () => {
+  it('is a 500 that charges nothing, and no part of the response is logged', async () => {
     const logs = recordLogs();
     const test = await startGateway({ logger: logs.logger });
     const account = await test.createAccount();
@@ -18,7 +18,7 @@ describe(`a stored response that the database refuses`, { timeout: 60_000 }, () 
     assert.equal(response.status, 500);
     assert.equal(response.headers['x-error-code'], 'internal_error');
     await assertSpent(account, 0n);
-    // `stop` searches what was logged.
+    // `stop` searches the log.
     await test.stop();
     assert.match(logs.text(), /idempotency\.keep-response: the database refuses a row \(constraint no_bodies/);
   });

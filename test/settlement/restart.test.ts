@@ -32,7 +32,7 @@ import {
   type When,
 } from './outage.ts';
 
-/** What is in a journal when its process ends, and what other nodes do meanwhile with the same calls. */
+/** Entries that a process leaves in its journal, and what other nodes do meanwhile with the same calls. */
 
 const [chat, messages] = families as [Family, Family];
 const PLANS = plansText({ plan: {} });
@@ -53,7 +53,7 @@ class Stage {
     return stored;
   }
 
-  /** One that is not a copy of the one that all tests have. */
+  /** A database of its own, not a copy of the template that all tests share. */
   async anotherDatabase(): Promise<TestDatabase> {
     const stored = await createBareDatabase();
     this.#cleanups.push(() => stored.remove());
@@ -166,7 +166,7 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
     await next.stop();
   });
 
-  it(`leaves it alone if the next one with the same directory has another database`, async () => {
+  it(`leaves entries that a gateway with the same directory and another database does not apply`, async () => {
     const stored = await stage.database();
     const dataDir = stage.dataDir();
     const outage = createOutage(stored.openAnother());
@@ -230,14 +230,14 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
     return { stored, outage, dataDir, away, startOther };
   }
 
-  /** The claim of a key runs out after a minute without its node. */
+  /** The claim of a key expires after a minute without its node. */
   const CLAIM_RAN_OUT = { laterMs: 61_000 };
   const KEYED = { headers: { 'idempotency-key': 'on-two-nodes' } };
   const OTHERS_ANSWER = JSON.stringify({ ...chat.whole(), id: 'chatcmpl-of-the-other-node' });
 
   const faults: readonly { what: string; when: When; isStored: boolean }[] = [
     { what: 'everything', when: 'before', isStored: false },
-    // What is stored first fails already.
+    // The statement that stores the response comes first and already fails.
     { what: 'everything', when: 'after', isStored: false },
     { what: 'settlement.end', when: 'before', isStored: false },
     { what: 'settlement.end', when: 'after', isStored: true },
@@ -245,7 +245,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
     { what: 'idempotency.keep-response', when: 'after', isStored: false },
   ];
   for (const { what, when, isStored } of faults) {
-    it(`if ${what} fails ${when} it was carried out and a repeat comes to the other one after the claim ran out, one of the two is charged`, async () => {
+    it(`if ${what} fails ${when} it was carried out and a repeat reaches the other one after the claim expired, one of the two is charged`, async () => {
       const { stored, outage, dataDir, away, startOther } = await setNodes(CLAIM_RAN_OUT);
       const account = await away.createAccount();
       const statement = away.observed.statement(what);
@@ -271,7 +271,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
       await assertSpent(account, chat.cost);
       const { body } = await other.admin('GET', `/calls?accountId=${account.id}`);
       const charges = body.data.map(({ status, chargeYuan }: Record<string, unknown>) => [status, chargeYuan !== null]);
-      // Both were delivered, and both are on record.
+      // Both were delivered, and both are recorded.
       assert.deepEqual(
         charges.toSorted(),
         isStored
@@ -291,7 +291,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
     });
   }
 
-  it('a repeat that comes to the other one in time waits for the first, and is not run', async () => {
+  it('a repeat that reaches the other one in time waits for the first, and does not run', async () => {
     const { stored, outage, dataDir, away, startOther } = await setNodes();
     const account = await away.createAccount();
     away.provider.respond = afterwards(() => outage.begin(), success(chat, false));
@@ -320,7 +320,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
       if (arrived === 10) begun.resolve();
       await begun.promise;
       outage.begin();
-      // Half of them are responded to when the other node has been there.
+      // Half of them are responded to after the other node has come and gone.
       if (isLate) await late.promise;
       await success(chat, false)(request, response);
     };

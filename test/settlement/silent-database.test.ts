@@ -26,7 +26,7 @@ import {
   temporaryDataDir,
 } from './outage.ts';
 
-/** A database that stops responding without a word: what calls wait for it at most, and what becomes of their reservations. */
+/** A database that stops responding without closing connections: how long calls wait for it, and what becomes of their reservations. */
 
 const QUESTION_MS = 2_000;
 const PROBE_PAUSE_MS = 250;
@@ -43,7 +43,7 @@ async function isPending(work: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([work, pending])) === pending;
 }
 
-describe('a network that swallows what is said to PostgreSQL', { timeout: 120_000 }, () => {
+describe('a network that drops everything sent to PostgreSQL', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
   let database: Database;
@@ -77,13 +77,13 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
   const send = (account: TestAccount, family: Family, isStream = false): Promise<ClientResponse> =>
     call(gateway.url + family.path, account.key, requestOf(isStream));
 
-  async function responsesAgain(): Promise<void> {
+  async function respondsAgain(): Promise<void> {
     proxy.allow();
-    // Other work may log what became of it behind that.
+    // Other work may log its outcome after that.
     const isSaid = (): boolean =>
       logs.lines.findLast(({ message }) => message.startsWith('the database ') && message.includes(' respond'))
         ?.message === 'the database responds again';
-    // A probe that was under way in the dark is given up first.
+    // A probe that was started before is given up first.
     await until(() => {
       timers.advance(PROBE_PAUSE_MS);
       return isSaid();
@@ -109,7 +109,7 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     for (const family of families) assertDown(await send(account, family), family);
     assert.equal(gateway.provider.requests.length, length, 'no provider was called');
 
-    await responsesAgain();
+    await respondsAgain();
     assert.equal((await send(account, families[0]!)).status, 200);
     await until(async () => (await countReservations(stored, account.id)) === 0);
     await assertSpent(account, 2n * families[0]!.cost);
@@ -124,13 +124,13 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     const sent = send(account, families[0]!).finally(() => {
       isOver = true;
     });
-    // Whatever of it is asked in the dark, behind the end of the call before or not.
+    // Statements that are sent meanwhile, some of them after the end of the call.
     await until(() => {
       timers.advance(PROBE_PAUSE_MS);
       return isOver;
     });
     assertDown(await sent, families[0]!);
-    // A probe that is under way ends.
+    // A pending probe ends.
     timers.advance(QUESTION_MS);
     await new Promise(setImmediate);
     const probes = gateway.observed.statement('questions.probe');
@@ -145,9 +145,9 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
       timers.advance(QUESTION_MS);
       await new Promise(setImmediate);
     }
-    // The one that hears of revoked keys, one of the probe, and those of work that no call waits for.
+    // The one that listens for revoked keys, one of the probe, and those of work that no call waits for.
     assert.ok(proxy.connections <= 8, String(proxy.connections));
-    await responsesAgain();
+    await respondsAgain();
     assert.equal((await send(account, families[0]!)).status, 200);
   });
 
@@ -155,13 +155,13 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     const account = await gateway.createAccount();
     gateway.provider.respond = success(families[0]!, false);
     assert.equal((await send(account, families[0]!)).status, 200);
-    // Responses are delivered when their ends are in the journal; those until now shall be in the database, too.
+    // Responses are delivered once their ends are in the journal; those of earlier calls are to be in the database, too.
     await journalEmptied(dataDir);
     gateway.provider.respond = afterwards(() => proxy.swallowAll(), success(families[0]!, false));
     const response = await send(account, families[0]!);
     assert.deepEqual([response.status, response.text], [200, successText(families[0]!, false)]);
     assert.equal(journalEntries(dataDir).length, 1);
-    // The end that is under way in the dark ends with its connection.
+    // The end that is pending ends with its connection.
     proxy.allow();
     proxy.cut();
     await journalEmptied(dataDir);
@@ -170,7 +170,7 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
   });
 });
 
-describe(`a question that the database does not respond`, { timeout: 120_000 }, () => {
+describe(`a statement that the database does not respond to`, { timeout: 120_000 }, () => {
   const plans = plansText({ queue: { concurrency: 1, queue: { length: 3, wait: '60s' } } });
   let gateway: TestGateway;
   let timers: TestTimers;
@@ -215,7 +215,7 @@ describe(`a question that the database does not respond`, { timeout: 120_000 }, 
   ];
   for (const { what, name, headers, body } of questions) {
     for (const family of families) {
-      it(`${family.name}: ${what}: the call fails after two seconds, to be tried again; nothing is held or charged`, async () => {
+      it(`${family.name}: ${what}: the call fails after two seconds and may be retried; nothing is reserved or charged`, async () => {
         const account = await gateway.createAccount();
         const { length } = gateway.provider.requests;
         const asked = hold(name);
@@ -231,7 +231,7 @@ describe(`a question that the database does not respond`, { timeout: 120_000 }, 
     }
   }
 
-  it('an admission that was made all the same leaves nothing held, and nobody pays', async () => {
+  it('an admission that was made all the same is released, and nothing is charged', async () => {
     const account = await gateway.createAccount();
     const { length } = gateway.provider.requests;
     const admissions = gateway.observed.statement('reservations.admit');
@@ -248,7 +248,7 @@ describe(`a question that the database does not respond`, { timeout: 120_000 }, 
     await assertSpent(account, 0n);
   });
 
-  it('a wait for the concurrency of a plan does not count', async () => {
+  it('waiting at the concurrency limit of a plan does not count', async () => {
     held = 'reservations.admit';
     const account = await createSubscriber(gateway, 'queue');
     const live = liveResponse();
@@ -258,7 +258,7 @@ describe(`a question that the database does not respond`, { timeout: 120_000 }, 
     const admissions = gateway.observed.statement('reservations.admit');
     const { asked, done } = admissions;
     const second = account.call();
-    // It was refused, tried again when it was queued, and is not being asked about at the moment.
+    // It was refused, retried when it was queued, and has no pending admission at the moment.
     await until(() => admissions.asked >= asked + 2 && admissions.done - done === admissions.asked - asked);
     assert.equal(gateway.gateway.callsWaiting(account.id), 1);
     timers.advance(10 * QUESTION_MS);

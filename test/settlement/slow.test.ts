@@ -40,7 +40,7 @@ describe(`the database is slow when a call ends`, { timeout: 120_000 }, () => {
 
   for (const family of families) {
     for (const { kind, isStream } of modesOf(family)) {
-      it(`${family.name}, ${kind}: the whole success leaves before its charge is made, which the slow statement makes once`, async () => {
+      it(`${family.name}, ${kind}: the complete response is delivered before its charge is made, which the slow statement makes once`, async () => {
         const { gateway, stored, dataDir } = scene;
         const account = await gateway.createAccount();
         const ends = statement('settlement.end');
@@ -54,14 +54,14 @@ describe(`the database is slow when a call ends`, { timeout: 120_000 }, () => {
 
         ends.release();
         await journalEmptied(dataDir);
-        assert.equal(ends.asked, asked + 1, 'it is not asked for a second time while it is under way');
+        assert.equal(ends.asked, asked + 1, 'it is not asked a second time while it is pending');
         assert.equal(await countCharges(stored, account.id), 1);
         await assertSpent(account, family.cost);
         assert.equal((await onlyCall(gateway, account)).status, 'succeeded');
       });
 
       for (const when of whens) {
-        it(`${family.name}, ${kind}: it is charged once, too, if the slow statement fails ${when} it was carried out`, async () => {
+        it(`${family.name}, ${kind}: it is charged once even if the slow statement fails ${when} it was carried out`, async () => {
           const { gateway, stored, dataDir } = scene;
           const account = await gateway.createAccount();
           const ends = statement('settlement.end');
@@ -72,7 +72,7 @@ describe(`the database is slow when a call ends`, { timeout: 120_000 }, () => {
           const { asked } = ends;
           ends.fail(when);
           ends.release();
-          // The journal is tried, more than once.
+          // The journal's entries are retried more than once.
           await ends.reached(asked + 2);
           assert.equal(journalEntries(dataDir).length, 1);
           ends.recover();
@@ -96,7 +96,7 @@ describe(`the database is slow when a call ends`, { timeout: 120_000 }, () => {
       });
     }
 
-    it(`${family.name}: a call with an Idempotency-Key leaves although its response is not stored yet; its repeat waits for that`, async () => {
+    it(`${family.name}: the response to a call with an Idempotency-Key is delivered although it is not stored yet; the repeat waits for that`, async () => {
       const { gateway, stored, dataDir } = scene;
       const account = await gateway.createAccount();
       const { length } = gateway.provider.requests;
@@ -120,7 +120,7 @@ describe(`the database is slow when a call ends`, { timeout: 120_000 }, () => {
     });
   }
 
-  it('a response leaves although it is not remembered yet which provider made it', async () => {
+  it('a response is delivered although it is not stored yet which provider made it', async () => {
     const { gateway, stored, dataDir } = scene;
     const account = await gateway.createAccount();
     statement('settlement.end').hold();
@@ -146,11 +146,11 @@ describe(`the database is slow when a call ends`, { timeout: 120_000 }, () => {
     assert.ok((await countKeys()) > 0);
   });
 
-  it('many calls leave that wait for one statement, and each is charged once when it is through', async () => {
+  it('many responses that wait for one statement are delivered, and each call is charged once that is done', async () => {
     const { gateway, stored, dataDir } = scene;
     const account = await gateway.createAccount();
     const ends = statement('settlement.end');
-    // All are at the provider before the first one ends: what is asked together with an end waits with it.
+    // All are at the provider before the first one ends: admissions that are batched with an end wait with it.
     const admitted: (() => void)[] = [];
     gateway.provider.respond = (request, response) => {
       const family = families[request.path.endsWith('messages') ? 1 : 0]!;

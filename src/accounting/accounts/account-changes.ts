@@ -4,7 +4,6 @@ import type { Principals } from './principals.ts';
 import type { RateLimitChange, RateLimitStore } from './rate-limit-store.ts';
 import type { AccountFields, AccountStore } from './store.ts';
 
-/** What of an account is to be changed; what is absent stays. */
 interface AccountChange extends LedgerTerms {
   readonly fields?: AccountFields | undefined;
   readonly rates?: RateLimitChange | undefined;
@@ -22,15 +21,12 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>;
 
 export function createAccountChanges({ accounts, ledger, rateLimits, principals, clock }: AccountChangesParts) {
   return {
-    /**
-     * Changes an account. Every node is told of it, and drops what it has cached of its keys. `too_many_models`: of more models than
-     * may have limits, and nothing is changed.
-     */
+    /** Changes an account; every node drops its cached keys. `too_many_models`: the limits would name too many models; nothing is changed. */
     async change(
       accountId: string,
       { fields, rates, ...terms }: AccountChange,
     ): Promise<'done' | 'absent' | 'too_many_models'> {
-      // First, so that the notification of the change comes after it.
+      // Before the account, whose update notifies the nodes.
       if (rates !== undefined) {
         if ((await accounts.findAccount(accountId)) === null) return 'absent';
         if ((await rateLimits.change({ accountId, keyId: null }, rates)) === 'too_many') return 'too_many_models';

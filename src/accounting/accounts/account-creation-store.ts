@@ -4,12 +4,9 @@ import { postEntry } from '../ledger/ledger-store.ts';
 import type { Place } from '../partitions/placement.ts';
 import { partAt, type Routes } from '../partitions/routes.ts';
 
-/** The SQL of new accounts, in the directory and in their partition. */
-
-/** A request with the same key returns the first account instead of making another; with anything else it is a conflict. */
+/** A repeat with the same key and content returns the first account; with other content it is a conflict. */
 interface KeyedAccountRequest {
   readonly idempotencyKey: string;
-  /** What is asked for. */
   readonly request: string;
 }
 
@@ -19,14 +16,14 @@ export interface NewAccount {
   readonly email: string | null;
   readonly verified: boolean;
   readonly dailyCapNano: bigint | null;
-  /** The first top-up; none if it is 0 or absent. */
+  /** First top-up; 0 or absent: none. */
   readonly openingNano?: bigint;
-  /** Absent, or `null`: another request with the same content makes another account. */
+  /** Absent or `null`: a repeated request creates another account. */
   readonly keyed?: KeyedAccountRequest | null;
   readonly at: Date;
 }
 
-/** Waits for a transaction with the same key to end. Plan: primary key. */
+/** Waits until a transaction that inserts the same key ends. */
 const insertRequest: Statement = {
   name: 'account-requests.insert',
   text: `insert into account_requests (idempotency_key, request, account_id, created_at) values ($1, $2, $3, $4)
@@ -34,7 +31,6 @@ on conflict (idempotency_key) do nothing
 returning account_id`,
 };
 
-/** Plan: primary key. */
 const selectRequest: Statement = {
   name: 'account-requests.select',
   text: 'select request, account_id from account_requests where idempotency_key = $1',
@@ -53,16 +49,12 @@ values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint)`,
 
 export type AccountCreations = ReturnType<typeof createAccountCreations>;
 
-/** @param place where a new account goes. */
 export const createAccountCreations = ({ all }: Pick<Routes<PartitionLane>, 'all'>, place: Place) => ({
-  /**
-   * Creates an account with its balance and its first top-up. Returns its id, that of the first one for the repeat of a request with an
-   * idempotency key, `null` if the key was used for another account.
-   */
+  /** Returns the account's id, or the first account's for a repeat; `null` if the idempotency key belongs to a different request. */
   async create({ id, dailyCapNano, openingNano = 0n, keyed = null, at, ...named }: NewAccount): Promise<string | null> {
     const partition = await place();
     return partAt(all, partition).transactionWithDirectory(async (transaction) => {
-      // Before the balance, unlike other transactions of both: nobody else knows the account, so nobody waits for its balance.
+      // Other transactions over both homes lock the balance first. Nobody waits for this balance, because nobody else knows the account.
       const first = keyed === null ? id : await requestedFirst(transaction, keyed, id, at);
       if (first !== id) return first;
       await transaction.query(insertBalance, [id, dailyCapNano]);
@@ -76,7 +68,7 @@ export const createAccountCreations = ({ all }: Pick<Routes<PartitionLane>, 'all
   },
 });
 
-/** Returns the account that was first requested with a key, which is the given one if there was none; `null` if another one was requested. */
+/** Returns the first account requested with the idempotency key; `null` if its request was different. */
 async function requestedFirst(
   transaction: TransactionOverBoth,
   { idempotencyKey, request }: KeyedAccountRequest,

@@ -6,14 +6,11 @@ import { findOwnKeyIds, type OwnKeysLimit, requireMembership, requireRoomForKey 
 import { DEFAULT_SCOPES, type KeyScope } from './key-scopes.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** The SQL of API keys. */
-
 export const ALLOW_LISTS: Selection<AllowLists> = selection({
   models: orNull(listColumn('allowed_models')),
   networks: orNull(listColumn('allowed_networks')),
 });
 
-/** The columns of `api_keys`, without the hash. */
 export const KEYS = selection({
   id: textColumn('id'),
   accountId: textColumn('account_id'),
@@ -24,9 +21,9 @@ export const KEYS = selection({
   revokedAt: orNull(dateColumn('revoked_at')),
   allowed: ALLOW_LISTS,
   scopes: listColumn<KeyScope>('scopes'),
-  /** The person whose key it is; `null`: the account's. */
+  /** The user who owns the key; `null`: it belongs to the account. */
   userId: orNull(textColumn('user_id')),
-  /** The name of the person whose key it was and who has left the account; `null`: nobody. */
+  /** Name of the user who owned the key and has left the account; `null`: there is none. */
   formerUserName: orNull(textColumn('former_user_name')),
 });
 
@@ -42,7 +39,7 @@ values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10::text[], $11, $1
 returning ${KEYS.list}`,
 };
 
-/** SQL: the status of a key. A key that was revoked stays revoked when it would have expired. */
+/** SQL: status of a key at an instant. A revoked key stays revoked after its expiry. */
 const STATUS_AT = (at: string) => `case when revoked_at is not null then 'revoked'
   when expires_at <= ${at}::timestamptz then 'expired' else 'active' end`;
 
@@ -53,22 +50,20 @@ where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or
 order by id desc limit $3::int`,
 });
 const listKeys = listOf('accounts.list-keys');
-/** Those of a person. Plan: api_keys_by_user. */
+/** Keys of one user. Uses api_keys_by_user. */
 const listOwnKeys = listOf('accounts.list-own-keys', 'and user_id = $6');
 
-/** By the unique index api_keys_by_id. */
 const selectKey: Statement = {
   name: 'accounts.select-key',
   text: `select ${KEYS.list} from api_keys where id = $1`,
 };
 
-/** By the unique index api_keys_by_id. */
 const selectKeyNames: Statement = {
   name: 'accounts.select-key-names',
   text: 'select id, name from api_keys where id = any ($1::text[])',
 };
 
-/** By the unique index api_keys_by_id. A key that is already revoked keeps its first date. */
+/** A key that is already revoked keeps its first date. */
 const revokeKey: Statement = {
   name: 'accounts.revoke-key',
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning account_id`,
@@ -81,26 +76,22 @@ export interface NewKey {
   readonly keyHash: Buffer;
   readonly prefix: string;
   readonly expiresAt: Date | null;
-  /** Absent: none. */
   readonly allowed?: AllowListChange;
-  /** Absent: for calls. */
   readonly scopes?: readonly KeyScope[] | undefined;
-  /** Absent, or `null`: the account's. */
+  /** Absent or `null`: the key belongs to the account. */
   readonly userId?: string | null;
-  /** Absent: none beside those of the account. */
+  /** Absent: only the limits of the account apply. */
   readonly ownKeys?: OwnKeysLimit | undefined;
-  /** Whether another program made it, so that every node learns that there are such keys. */
+  /** Another program created it. Every node is notified, so that it starts to look up keys of other formats. */
   readonly isImported?: boolean;
-  /** Whether it is refused from the first. */
+  /** Revoked from the start. */
   readonly isRevoked?: boolean;
   readonly at: Date;
 }
 
-/** Which keys of an account a list has; what is absent or `null` filters nothing. */
+/** Filters of a list of keys; absent or `null` members filter nothing. */
 interface KeyFilter {
-  /** The person whose keys they are. */
   readonly userId?: string | null;
-  /** The status at `at`. */
   readonly status?: KeyStatus | null;
   readonly at?: Date | null;
 }
@@ -109,29 +100,20 @@ export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export interface ApiKeyStore {
-  /**
-   * Makes a key without limits.
-   *
-   * @throws TooManyKeysError, NoMemberError
-   */
+  /** @throws TooManyKeysError, NoMemberError */
   insertKey(key: NewKey): Promise<ApiKey>;
   /** Newest first. */
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
-  /** The ids of the keys of a person, the newest first, revoked ones too. */
+  /** Ids of a user's keys, newest first, including revoked ones. */
   findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
-  /** Returns the account of the revoked key, or `null` if there is no such key. Every node drops it from its cache. */
+  /** Returns the account of the key, or `null` if there is no such key. Every node drops the account's cached keys. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
-  /** `null` if there is no such key. */
   findKey(keyId: string): Promise<ApiKey | null>;
-  /** The names of keys by their ids; those that are not there are left out. */
+  /** Names by key id; unknown ids are absent. */
   findKeyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-/**
- * In a transaction of its caller.
- *
- * @throws TooManyKeysError, NoMemberError
- */
+/** @throws TooManyKeysError, NoMemberError */
 export async function makeKey(
   transaction: DirectoryQueryable,
   {
@@ -192,7 +174,6 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
   };
 }
 
-/** Names by ids, of a statement that reads both. */
 export async function namesOf(
   database: DirectoryLane,
   statement: Statement,

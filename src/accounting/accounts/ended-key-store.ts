@@ -7,19 +7,19 @@ import { PartitionWalk } from '../partitions/partition-walk.ts';
 import type { PlacedLanes } from '../partitions/placed-lanes.ts';
 
 /**
- * The SQL that forgets keys that have ended and that no call names, so that an account does not gather rows of keys that it makes and
- * revokes. Each key is looked at once, some days after its end: no call can begin with it then, so one that calls name stays for good.
- * What else names a key (refusals, the change log, notices) says its id and its name itself. Its limits and its uses go with it.
+ * Deletes keys some days after they were revoked or expired, unless a call refers to them, so that an account that keeps creating and
+ * revoking keys does not accumulate rows. Each key is checked once, when no new call can use it any more; if a call refers to it then, it
+ * stays for good. Refusals, the audit log and notices store the key's id and name themselves. The key's limits and last use are deleted
+ * with it.
  */
 
-/** For how long a key that no call names is kept after its end: whoever still uses it is told that it was revoked or has expired. */
+/** Days for which an ended key is kept, so that whoever still uses it learns that it was revoked or has expired. */
 export const ENDED_KEYS_KEPT_DAYS = 7;
 
-/** Keys that are looked at in one statement. */
 const PAGE_ROWS = 200;
-/** Keys that are looked at in one run; the next one goes on. */
+/** Keys checked per run; the next run continues. */
 const RUN_ROWS = 20_000;
-/** Rows of the queue, and unresolved calls, beyond which nothing is forgotten: each page looks through them. */
+/** Nothing is deleted while the usage queue has more rows, or while more calls are unresolved: every page reads all of them. */
 const QUEUED_MAX = 100;
 const UNRESOLVED_MAX = 1_000;
 
@@ -28,14 +28,14 @@ const readProgress: Statement = {
   text: 'select ended_at::text as ended_at, key_id as id from ended_keys_progress',
 };
 
-/** Never back: another node may have got further. */
+/** Progress never goes back: another node may be further. */
 const setProgress: Statement = {
   name: 'ended-keys.set-progress',
   text: `update ended_keys_progress set ended_at = $1::timestamptz, key_id = $2
 where (ended_at, key_id) < ($1::timestamptz, $2::text)`,
 };
 
-/** Whether the sums of usage have nearly all calls, so that the keys which calls name are known. Plan: the queue is short. */
+/** Whether nearly all calls are in the usage sums, which tell which keys have calls. Scans the queue, which is short. */
 const selectReadiness: Statement = {
   name: 'ended-keys.select-readiness',
   text: `select b.is_done
@@ -43,26 +43,23 @@ const selectReadiness: Statement = {
 from usage_backfill b`,
 };
 
-/**
- * Whether the index of unresolved calls is whole, which it may not be in a database that is older than the baseline. By itself: Citus takes no
- * statement about its catalog and two tables.
- */
+/** Databases older than the baseline may lack this index. Citus refuses one statement over its catalog and two tables. */
 const selectIndexReadiness: Statement = {
   name: 'ended-keys.select-index-readiness',
   text: `select coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass('calls_by_status')), false) as is_ready`,
 };
 
-/** Plan: calls_by_status. */
+/** Uses calls_by_status. */
 const selectFewUnresolved: Statement = {
   name: 'ended-keys.select-few-unresolved',
   text: `select count(*) <= ${UNRESOLVED_MAX} as is_ready
 from (select from calls where status = 'unresolved' limit ${UNRESOLVED_MAX + 1}) c`,
 };
 
-/** SQL: whether there is a row. As `exists`, but looked up row by row however few there are: `exists` may read all rows into a hash. */
+/** SQL: whether a row exists, by one index lookup for each key. PostgreSQL may execute `exists` by hashing all rows. */
 const isThere = (from: string): string => `coalesce((select true from ${from} limit 1), false)`;
 
-/** Keys in the order of their ends. Plan: api_keys_by_end. */
+/** Keys in the order in which they ended. Uses api_keys_by_end. */
 export const selectEnded: Statement = {
   name: 'ended-keys.select',
   text: `select account_id, id, least(revoked_at, expires_at)::text as ended_at from api_keys
@@ -72,9 +69,9 @@ order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}`,
 };
 
 /**
- * Those keys that a call names: one in the sums, one on its way there, an unresolved one, or one in flight. One state of all of these,
- * because calls go from one to the other. That the keys were read before does not matter: no call begins with them any more. Plans:
- * usage_rollups_by_key, primary keys, calls_by_status.
+ * Keys that a call refers to: in the usage sums, in their queue, unresolved, or in flight. One statement, because calls move from one of
+ * these to another. The keys can be read before it, because no new call uses them. Uses usage_rollups_by_key, primary keys and
+ * calls_by_status.
  */
 export const selectNamed: Statement = {
   name: 'ended-keys.select-named',
@@ -93,13 +90,12 @@ where ${isThere('usage_rollups u where u.account_id = p.account_id and u.key_id 
   or ${isThere('unresolved c where c.account_id = p.account_id and c.key_id = p.id')}`,
 };
 
-/** Plan: primary key. */
 const deleteKeys: Statement = {
   name: 'ended-keys.delete',
   text: 'delete from api_keys where account_id = $1 and id = any ($2::text[])',
 };
 
-/** All that a partition has of keys alone. Plans: primary keys. */
+/** Deletes all rows of a partition that belong to keys alone. Uses primary keys. */
 const deleteLimits: Statement = {
   name: 'ended-keys.delete-limits',
   text: `with limits as (
@@ -112,9 +108,9 @@ delete from key_uses where account_id = $1 and key_id = any ($2::text[])`,
 
 interface EndedKey {
   account_id: string;
-  /** No two accounts have a key of one id. */
+  /** Unique over all accounts. */
   id: string;
-  /** Text, because an instant of JavaScript is shorter. */
+  /** Text, because a JavaScript date drops the microseconds. */
   ended_at: string;
 }
 
@@ -131,7 +127,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
     return true;
   }
 
-  /** Nobody sets limits of a key that is not there: that is done under the same lock. */
+  /** Limits are set under the same lock, so none can be set for a deleted key. */
   const forget = (partition: PartitionLane, accountId: string, ids: readonly string[]): Promise<void> =>
     partition.transactionWithDirectory(async (transaction) => {
       await lockAccount(transaction, accountId);
@@ -139,7 +135,6 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
       await transaction.query(deleteLimits, [accountId, toArray(ids)]);
     });
 
-  /** The ids of those keys of a partition that calls name. */
   async function namedIn(partition: PartitionLane, keys: readonly EndedKey[]): Promise<ReadonlySet<string>> {
     const names = fieldsOf(keys, 'account_id', 'id');
     const rows = await partition.query<{ id: string }>(selectNamed, names);
@@ -148,19 +143,19 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
 
   return {
     /**
-     * Forgets keys that ended before an instant and that no call names, the first to end first. Returns false where others have locked
-     * keys that it needs: these come again. So do keys of a partition that cannot tell now which of them calls name, or fails.
+     * Deletes keys that ended before an instant and that no call refers to, in the order of their ends. Returns false if locks of others
+     * timed out; those keys are left for a later run. So are the keys of a partition that fails, or cannot tell which keys calls refer to.
      *
-     * @throws PartitionError of the first partition that has failed, at the end.
+     * @throws PartitionError of the first failed partition, after the others are done.
      */
     async forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean> {
       const walk = new PartitionWalk(partitions);
       const telling = new Map<PartitionLane, boolean>();
-      /** Whether a key was left: the next run begins with it. */
+      /** Whether a key was skipped; the next run begins with it. */
       let isLeft = false;
       let isAll = true;
 
-      /** Forgets those of a partition that no call names, an account a transaction, so that none is locked for the length of the others. */
+      /** One transaction per account, so that no account stays locked while others are processed. */
       async function forgetUnnamed(partition: PartitionLane, keys: readonly EndedKey[]): Promise<void> {
         const tells = telling.get(partition) ?? (await canTell(partition));
         telling.set(partition, tells);
@@ -206,7 +201,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
         await forgetPage(page);
         if (signal.aborted) return isAll;
         last = page.at(-1) ?? last;
-        // What was locked, or left, is behind the place that is kept.
+        // Progress stays before skipped and locked keys, so that the next run reads them again.
         if (isAll && !isLeft) await directory.query(setProgress, [last!.ended_at, last!.id]);
         isMore = page.length === PAGE_ROWS && !walk.isOver && !tellsNone();
       }

@@ -4,7 +4,7 @@ import { createTestClock } from '../../../test/support/clock.ts';
 import { patientQuestions } from '../../../test/support/questions.ts';
 import { createImportedKeys } from './imported-keys.ts';
 
-/** Whether there are such keys, with a database whose responses a test gives one by one. */
+/** `importedKeys` over a database whose reads the test resolves. */
 function scene() {
   const clock = createTestClock('2026-11-27T00:00:00Z');
   const reads: PromiseWithResolvers<boolean>[] = [];
@@ -16,8 +16,8 @@ function scene() {
   return { clock, reads, importedKeys: createImportedKeys(read, patientQuestions(), clock) };
 }
 
-describe('whether other programs have made keys', () => {
-  it('is read once for all who ask at a time, and not again for a minute', async () => {
+describe('whether there are imported keys', () => {
+  it('is read once for concurrent callers and trusted for a minute', async () => {
     const { clock, reads, importedKeys } = scene();
     const asked = [importedKeys.areThere(), importedKeys.areThere()];
     reads[0]!.resolve(false);
@@ -31,7 +31,7 @@ describe('whether other programs have made keys', () => {
     assert.equal(await again, true);
   });
 
-  it('is read anew after a change, though a reading of before comes in later', async () => {
+  it('is read again after a change, and a read that began before it is ignored', async () => {
     const { reads, importedKeys } = scene();
     const before = importedKeys.areThere();
     importedKeys.forget();
@@ -44,7 +44,7 @@ describe('whether other programs have made keys', () => {
     assert.equal(reads.length, 2);
   });
 
-  it('is what was read last while the database is down, and before that true, so that a look-up says that it is down', async () => {
+  it('stays as last read while the database is down; it starts as true, so that a lookup reports the failure', async () => {
     const { clock, reads, importedKeys } = scene();
     const first = importedKeys.areThere();
     reads[0]!.reject(new Error('down'));

@@ -4,10 +4,10 @@ import type { Clock } from '../../lib/clock.ts';
 const TRUST_MS = 60_000;
 
 /**
- * Whether keys that another program made were imported, so that a key of another form is worth a look-up.
+ * Whether the directory has imported keys. Only then are keys of other formats looked up.
  *
- * @param read asks the database. While that cannot be told, what was read last counts; before the first reading, that there are such
- *   keys: a look-up then says itself that the database is down.
+ * @param read queries the database. If it fails, the last value counts. The first value is true, so that a lookup itself reports that the
+ * database is down.
  */
 export function createImportedKeys(
   read: (signal: AbortSignal) => Promise<boolean>,
@@ -17,7 +17,7 @@ export function createImportedKeys(
   let known = true;
   let trustedUntilMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<boolean> | null = null;
-  /** Counts what was forgotten: a reading that was under way then may have read what is no longer so. */
+  /** Incremented by `forget`: a read that was pending then may return an outdated value. */
   let generation = 0;
 
   async function readAgain(): Promise<boolean> {
@@ -32,13 +32,12 @@ export function createImportedKeys(
   }
 
   return {
-    /** Strangers ask too, so it is read at most once at a time, and not at all while the last reading is trusted. */
+    /** Unauthenticated requests cause this read, so at most one runs at a time, and its result is trusted for a minute. */
     async areThere(): Promise<boolean> {
       if (clock.nowMs() < trustedUntilMs) return known;
       reading ??= readAgain();
       return reading;
     },
-    /** Something has changed: it is read again when it is asked next. */
     forget(): void {
       generation++;
       trustedUntilMs = Number.NEGATIVE_INFINITY;

@@ -8,7 +8,6 @@ import { createApiKey, displayPrefix, hashApiKey, isApiKey, mayBeImportedKey } f
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Bytes that repeat. */
 function repeating(...pattern: readonly number[]): FillRandom {
   let next = 0;
   return (bytes) => {
@@ -19,13 +18,13 @@ function repeating(...pattern: readonly number[]): FillRandom {
 const anyKey = fc.uint8Array({ minLength: 50, maxLength: 50 }).map((drawn) => createApiKey(repeating(...drawn, 0)));
 
 describe('API keys', () => {
-  it('are the prefix, 32 random characters and 6 of checksum', () => {
+  it('consist of the prefix, 32 random characters and a checksum of 6', () => {
     const key = createApiKey(randomFillSync);
     assert.match(key, /^sk-fg-[0-9A-Za-z]{38}$/);
     assert.equal(isApiKey(key), true);
   });
 
-  it('of other programs are visible characters of any form but that of keys made here, and at most 200', () => {
+  it('may be imported if they are at most 200 visible characters without the prefix of keys created here', () => {
     for (const key of ['sk-1234', 'a', 'x'.repeat(200), 'sk-ant-api03-_-.='])
       assert.equal(mayBeImportedKey(key), true, key);
     for (const key of ['', 'x'.repeat(201), 'two words', 'sk-\u4e2d', 'sk-fg-mistyped', createApiKey(randomFillSync)]) {
@@ -33,7 +32,7 @@ describe('API keys', () => {
     }
   });
 
-  it('of other programs are shown by a third at most, and by seven characters at most', () => {
+  it('show at most a third and at most seven characters if they were imported', () => {
     assert.equal(displayPrefix('sk-1a2b3c4d5e6f7a8b9c0d1e2f'), 'sk-1a2b…');
     assert.equal(displayPrefix('secret'), 'se…');
     assert.equal(displayPrefix('pw'), '…');
@@ -44,7 +43,7 @@ describe('API keys', () => {
     assert.equal(createApiKey(repeating(...Array(64).keys())), 'sk-fg-0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL');
   });
 
-  it('take each character from as many bytes as any other, and do not use the bytes that are left over', () => {
+  it('use every character with equal probability and skip bytes above 247', () => {
     for (let byte = 0; byte < 248; byte++) {
       assert.equal(createApiKey(repeating(byte)).slice(6, -6), ALPHABET[byte % 62]!.repeat(32));
     }
@@ -53,7 +52,7 @@ describe('API keys', () => {
     }
   });
 
-  it('draw more bytes until they have enough', () => {
+  it('draw more random bytes until they have 32 characters', () => {
     let draws = 0;
     const key = createApiKey((bytes) => {
       draws++;
@@ -64,7 +63,7 @@ describe('API keys', () => {
     assert.equal(isApiKey(key), true);
   });
 
-  it('are recognised, and with any one character changed they are not', () => {
+  it('are valid, and invalid with any one character changed', () => {
     fc.assert(
       fc.property(anyKey, fc.nat({ max: 43 }), fc.constantFrom(...ALPHABET), (key, at, letter) => {
         assert.equal(isApiKey(key), true);
@@ -75,7 +74,7 @@ describe('API keys', () => {
     );
   });
 
-  it('are not recognised cut, lengthened, in another case or with anything around them', () => {
+  it('are invalid if cut, lengthened, in another case or surrounded by other characters', () => {
     const key = createApiKey(repeating(7, 11, 13));
     for (const text of [
       '',
@@ -97,7 +96,7 @@ describe('API keys', () => {
     assert.equal(hashApiKey('abc').toString('hex'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 
-  it('are shown with four of their random characters', () => {
+  it('show four of their random characters', () => {
     const key = createApiKey(repeating(10, 11, 12, 13, 14));
     assert.equal(displayPrefix(key), 'sk-fg-ABCD…');
   });

@@ -1,34 +1,32 @@
 import type { FillRandom } from '../../lib/ids.ts';
 import { createSecretText, hashSecretText, isSecretText, shownPrefix } from '../../lib/secret-text.ts';
 
-/** What an API key begins with. */
 export const KEY_PREFIX = 'sk-fg-';
 
-/** Makes a new key. */
 export function createApiKey(fillRandom: FillRandom): string {
   return createSecretText(KEY_PREFIX, fillRandom);
 }
 
-/** Whether the text has the form of a key, checksum included. */
+/** Checks the format of a key, including its checksum. */
 export function isApiKey(text: string): boolean {
   return isSecretText(KEY_PREFIX, text);
 }
 
-/** The longest key of another program that is looked up. */
+/** Maximum length of an imported key. */
 const IMPORTED_CHARS_MAX = 200;
 const VISIBLE = /^[\x21-\x7e]+$/;
 
-/** Whether the text may be a key that another program made and that was imported: one that has not the form of keys made here. */
+/** Whether a key may be an imported one: it does not have the format of keys created here. */
 export function mayBeImportedKey(text: string): boolean {
   return text.length <= IMPORTED_CHARS_MAX && !text.startsWith(KEY_PREFIX) && VISIBLE.test(text);
 }
 
-/** The SHA-256 of a key: all that is stored of it, and what it is found by. */
+/** SHA-256 of a key. Only the hash is stored, and keys are looked up by it. */
 export function hashApiKey(key: string): Buffer {
   return hashSecretText(key);
 }
 
-/** What lists show of a key, enough to distinguish keys: `sk-fg-Ab12…`. Of a key of another program, which may be short, a third at most. */
+/** The beginning of a key that lists show, such as `sk-fg-Ab12…`. Imported keys may be short, so at most a third of them is shown. */
 export function displayPrefix(key: string): string {
   if (key.startsWith(KEY_PREFIX)) return shownPrefix(KEY_PREFIX, key);
   return `${key.slice(0, Math.min(Math.floor(key.length / 3), IMPORTED_SHOWN_CHARS_MAX))}…`;

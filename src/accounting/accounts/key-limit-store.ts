@@ -6,7 +6,7 @@ import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimits, LIMITS, MEMBER_LIMITS, type MemberLimits } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** The SQL of the limits of keys, and of the people of accounts, as people set them. What is used of them is counted by `accounting/reservations/`. */
+/** Limits that people set for keys and members. `accounting/reservations/` counts their use. */
 
 const noneOf = <Limits extends object>({ fields }: TableColumns<Limits>): Limits =>
   Object.fromEntries(Object.keys(fields).map((field) => [field, null])) as Limits;
@@ -14,36 +14,26 @@ const noneOf = <Limits extends object>({ fields }: TableColumns<Limits>): Limits
 export const NO_LIMITS: KeyLimits = noneOf(LIMITS);
 export const NO_MEMBER_LIMITS: MemberLimits = noneOf(MEMBER_LIMITS);
 
-/** Limits to set; what is absent stays as it is. */
 type ChangeOf<Limits> = { readonly [Limit in keyof Limits]?: Limits[Limit] | undefined };
 export type KeyLimitChange = ChangeOf<KeyLimits>;
 
-/** SQL: whether a row `l` limits anything. */
 export const IS_LIMITED = `coalesce(${LIMITS.of('l')}) is not null`;
 
 interface LimitStore<Limits> {
-  /**
-   * Sets the limits that the change names, and returns all of them; `null` if there is no such account. Every node drops its cached
-   * keys. Who asks knows that the key or the person is there.
-   */
+  /** Returns all limits; `null` if the account does not exist. The caller has checked that the key or member exists. */
   change(accountId: string, ownerId: string, change: ChangeOf<Limits>): Promise<Limits | null>;
-  /** The limits of those keys, or people, that have any. */
+  /** By owner id; owners without a row are absent. */
   find(accountId: string, ownerIds: readonly string[]): Promise<ReadonlyMap<string, Limits>>;
 }
 
-/** Of keys (`keys.ts`). */
 export type KeyLimitStore = LimitStore<KeyLimits>;
 
-/** Of people, over all keys of each. */
+/** A member's limits apply to all keys of the member together. */
 export type MemberLimitStore = LimitStore<MemberLimits>;
 
-/** The statements of one kind of owners. */
 function limitsOf<Limits extends object>(name: string, columns: TableColumns<Limits>) {
   const { fields, list, names } = columns;
-  /**
-   * Sets the limits that are named, in one statement, so that two changes of different limits both take effect. The parameters
-   * from `$3` on are the limits, and after these, whether each is named.
-   */
+  /** One statement, so that concurrent changes of different limits both take effect. `$3…`: the limits, then whether each is set. */
   const changeLimits: Statement = {
     name: `${name}.change`,
     text: `insert into key_limits as l (account_id, key_id, ${names.join(', ')})
@@ -57,13 +47,11 @@ ${names
   .join(',\n')}`,
   };
 
-  /** By primary key, for owners of one account. */
   const selectLimits: Statement = {
     name: `${name}.select`,
     text: `select key_id, ${list} from key_limits where account_id = $1 and key_id = any ($2::text[])`,
   };
 
-  /** In a transaction of its caller. */
   async function set(
     transaction: PartitionQueryable,
     accountId: string,
@@ -79,7 +67,7 @@ ${names
       ...columns.valuesOf(given),
       ...values.map((value) => value !== undefined),
     ]);
-    // Not by `returning`: on Citus a function of lists may not be there.
+    // Not by `returning`, where Citus does not allow the function that reads lists.
     const rows = await transaction.query(selectLimits, [accountId, toArray([ownerId])]);
     return columns.read(rows[0]!);
   }
@@ -105,6 +93,5 @@ ${names
 export const { set: setKeyLimits, store: createKeyLimitStore } = limitsOf('key-limits', LIMITS);
 export const { store: createMemberLimitStore } = limitsOf('member-limits', MEMBER_LIMITS);
 
-/** Of all partitions. */
 export const routedLimits = <Limits>(routes: Routes<LimitStore<Limits>>): LimitStore<Limits> =>
   routedByAccount(routes, { change: itself, find: itself });

@@ -13,23 +13,23 @@ import {
 } from '../../db/table.ts';
 
 /**
- * The limits of keys and of the people of an account, and what is counted for them. What people set and read of them, what limits calls,
- * what a key that replaces another one takes over, and which counters an audit recomputes follows from here.
+ * Limits of keys and members, and their counters. The admin API, admission, key replacement and the audit derive their columns from this
+ * file.
  *
- * A row whose `key_id` is the id of a person limits that person by all keys that are that person's. It stays when the person leaves the
- * account: keys may be left, and whoever comes back goes on with what is used.
+ * A row whose `key_id` is a user id limits that member over all of the member's keys. It stays when the member leaves the account: keys may
+ * remain, and a member who returns continues with the counted use.
  */
 
-/** The ids of people begin so, and those of keys do not. */
+/** Prefix of user ids; key ids have another one. */
 const PERSON = 'usr_';
 
 export const isPersonId = (ownerId: string): boolean => ownerId.startsWith(PERSON);
 
-/** SQL: whether a row of limits is of a key. */
+/** SQL: whether a row of limits belongs to a key. */
 export const isOfKey = (ownerId: string): string => `not starts_with(${ownerId}, '${PERSON}')`;
 
 const CAPS = {
-  /** What it may spend in a day, a week and a month of the billing time zone, and in all. */
+  /** Maximum spend per day, week and month of the billing time zone, and in total. */
   dailySpendCapNano: orNull(bigintColumn('daily_spend_cap_nano')),
   weeklySpendCapNano: orNull(bigintColumn('weekly_spend_cap_nano')),
   monthlySpendCapNano: orNull(bigintColumn('monthly_spend_cap_nano')),
@@ -38,19 +38,17 @@ const CAPS = {
   concurrencyMax: orNull(countColumn('concurrency_max')),
 };
 
-/** What a key may use; `null` means not limited. */
 export const LIMITS = tableColumns(CAPS);
 export type KeyLimits = RowOf<typeof LIMITS>;
 
-/** What a person may use; the models of a key are in the directory. */
+/** Limits of a member. The allowed models of keys are in the directory. */
 export const MEMBER_LIMITS = tableColumns({ ...CAPS, allowedModels: orNull(listColumn('allowed_models')) });
 export type MemberLimits = RowOf<typeof MEMBER_LIMITS>;
 
-/** The periods that are counted. */
 const PERIODS = {
-  /** Of the day that `spentNano` and `calls` count. */
+  /** Start of the day for `spentNano` and `calls`. */
   dayBeganAtMs: instantColumn('day_began_at'),
-  /** How many days were begun: reservations name by it the one in which they are counted. */
+  /** Number of days begun; a reservation refers by it to the day in which it counts. */
   dayNo: countColumn('day_no'),
   weekBeganAtMs: instantColumn('week_began_at'),
   weekNo: countColumn('week_no'),
@@ -58,7 +56,7 @@ const PERIODS = {
   monthNo: countColumn('month_no'),
 };
 
-/** What is used in them, which a key that replaces this one goes on with. */
+/** Use within the periods, which a replacement key takes over. */
 const USED = {
   spentNano: bigintColumn('spent_nano'),
   weekSpentNano: bigintColumn('week_spent_nano'),
@@ -67,15 +65,14 @@ const USED = {
   calls: countColumn('calls'),
 };
 
-/** How what is used is recomputed. */
+/** How the audit recomputes a counter. */
 interface KeyCounterTerms {
-  /** What findings of an audit call it. */
+  /** Name in audit findings. */
   readonly counter: string;
-  /** What it counts in; `null`: in all. */
+  /** `null`: the total. */
   readonly period: 'day' | 'week' | 'month' | null;
-  /** The records that it is a sum of. */
   readonly of: 'charges' | 'calls';
-  /** What `counted_before` calls it, which has what no record of this key says. */
+  /** Name in `counted_before`, which holds the use that no record of this key accounts for. */
   readonly before: string;
 }
 
@@ -90,20 +87,18 @@ const COUNTERS = {
 type Counted = keyof typeof COUNTERS;
 export type KeyCounter = (typeof COUNTERS)[Counted]['counter'];
 
-/** With their columns. */
 export const KEY_COUNTERS = (Object.keys(USED) as Counted[]).map((field) => ({
   ...COUNTERS[field],
   column: USED[field].name,
 }));
 
-/** What a key that replaces another one has of it. */
 export const TAKEN_OVER = tableColumns({ ...CAPS, ...PERIODS, ...USED });
 
-/** What calls in flight hold, and how many records there are: it stays with the key. */
+/** Amounts held by calls in flight and the number of records, which stay with the replaced key. */
 const OWN = {
   reservedNano: bigintColumn('reserved_nano'),
   inFlight: countColumn('in_flight'),
-  /** How many records of calls say that they count among its calls. */
+  /** Number of call records that have a use number of this key. */
   useNo: countColumn('use_no'),
 };
 

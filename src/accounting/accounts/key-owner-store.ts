@@ -2,23 +2,19 @@ import type { Statement } from '../../db/database.ts';
 import type { DirectoryQueryable } from '../../db/home-lanes.ts';
 import { lockAccountRow } from './account-row-store.ts';
 
-/** The SQL of the keys that persons have in an account. */
-
-/** The most keys of one person in an account whose calls, refusals and usage are shown to that person: the newest ones. */
+/** Maximum keys of a member whose calls, refusals and usage the member sees: the newest ones. */
 const OWN_KEYS_SHOWN = 500;
 
-/** Plan: api_keys_by_user. */
+/** Uses api_keys_by_user. */
 const selectOwnKeyIds: Statement = {
   name: 'keys.select-own-ids',
   text: `select id from api_keys where account_id = $1 and user_id = $2 order by id desc limit ${OWN_KEYS_SHOWN}`,
 };
 
-/** Keys of an account that can be used. */
 export const ACTIVE_KEYS_MAX = 1_000;
-/** Keys of an account that are made in a day, those that replace others too: each leaves a row (`ended-key-store.ts`). */
+/** Maximum keys that an account creates in a day, replacements included: each leaves a row (`ended-key-store.ts`). */
 export const KEYS_A_DAY_MAX = 1_000;
 
-/** Plan: primary key, of one account. */
 const countKeys: Statement = {
   name: 'keys.count',
   text: `select count(*) filter (where is_active)::int as active,
@@ -31,7 +27,6 @@ from (
 ) k`,
 };
 
-/** The ids of the keys of a person, newest first, revoked ones too. */
 export async function findOwnKeyIds(
   queryable: DirectoryQueryable,
   accountId: string,
@@ -41,16 +36,14 @@ export async function findOwnKeyIds(
   return rows.map(({ id }) => id);
 }
 
-/** How many keys a person may have at a time. */
 export interface OwnKeysLimit {
   readonly userId: string;
   readonly keysMax: number;
 }
 
-/** Which limit a further key would be beyond: of the person, of the account, or of a day. */
+/** The exceeded limit: keys of the user, usable keys of the account, or keys created in a day. */
 export type KeysLimit = 'own' | 'active' | 'made';
 
-/** There would be more keys than there may be. */
 export class TooManyKeysError extends Error {
   readonly limit: KeysLimit;
 
@@ -60,18 +53,17 @@ export class TooManyKeysError extends Error {
   }
 }
 
-/** By primary key. */
 const selectMembership: Statement = {
   name: 'keys.select-membership',
   text: 'select from memberships where account_id = $1 and user_id = $2',
 };
 
-/** Whoever would have the key, or makes it, does not belong to the account, or no more. */
+/** The owner or the creator of the key is not, or no longer, a member of the account. */
 export class NoMemberError extends Error {}
 
 /**
- * In the transaction that makes a key, while it has the lock of the account. Whoever removes a member has that lock too, so a key is there
- * before the removal, which looks for the keys of the person, or is not made.
+ * Runs in the transaction that creates a key, which holds the lock of the account's row. Removing a member takes the same lock, so a key
+ * either exists before the removal, which finds it, or is not created.
  *
  * @throws NoMemberError
  */
@@ -81,13 +73,14 @@ export async function requireMembership(
   userId: string,
 ): Promise<void> {
   const found = await transaction.query(selectMembership, [accountId, userId]);
-  if (found.length === 0) throw new NoMemberError(`${userId} is no member of ${accountId}`);
+  if (found.length === 0) throw new NoMemberError(`${userId} is not a member of ${accountId}`);
 }
 
 /**
- * In the transaction that makes a key, before it does. `own`: if a person makes it. `replaces`: it takes the place of another
- * one, so that an account with more keys than it may have can still change them.
+ * Checks the limits of keys before the caller's transaction creates one.
  *
+ * @param own the limit of the user who creates it
+ * @param replaces whether it replaces a key: an account that exceeds its limit can still replace keys
  * @throws TooManyKeysError
  */
 export async function requireRoomForKey(
@@ -97,7 +90,7 @@ export async function requireRoomForKey(
   at: Date,
   replaces: boolean,
 ): Promise<void> {
-  // Two requests at a time count one after the other.
+  // Concurrent requests count one after the other.
   await lockAccountRow(transaction, accountId);
   const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [accountId, own?.userId ?? null, at]);
   const keys = row!;

@@ -8,12 +8,7 @@ import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireMembership, requireRoomForKey } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** The SQL by which a key is replaced by another one that may do the same. */
-
-/**
- * The end of the old key, which is never later than it was. Without time left it is revoked, because clocks of nodes differ. By the
- * unique index api_keys_by_id.
- */
+/** Never ends later than before. Without time left the key is revoked, because clocks of nodes differ. */
 const endKey: Statement = {
   name: 'keys.end-replaced',
   text: `update api_keys set
@@ -23,7 +18,6 @@ where id = $1 and revoked_at is null and (expires_at is null or expires_at > $2:
 returning ${KEYS.list}`,
 };
 
-/** By the unique index api_keys_by_id. */
 const copyKey: Statement = {
   name: 'keys.copy',
   text: `insert into api_keys (
@@ -34,22 +28,19 @@ from api_keys where id = $1
 returning ${KEYS.list}`,
 };
 
-/** SQL: what the old key had counted, as `counted_before` has it. */
+/** SQL: the counters of the old key, in the format of `counted_before`. */
 const COUNTED_BEFORE = [
   ...['day', 'week', 'month'].map((period) => `'${period}', ${placeSql(`${period}_no`, `${period}_began_at`)}`),
   ...KEY_COUNTERS.map(({ before, column }) => `'${before}', ${column}`),
 ].join(', ');
 
-/** Read by itself: on Citus no statement that inserts what it reads may have such a function. Plan: primary key. */
+/** A statement of its own: Citus does not allow this function in a statement that inserts what it reads. */
 const selectCounted: Statement = {
   name: 'keys.select-counted',
   text: `select jsonb_build_object(${COUNTED_BEFORE})::text as counted from key_limits where account_id = $1 and key_id = $2`,
 };
 
-/**
- * With what is used of them: a budget does not begin anew. The records of it name the old key, so the new one says what it had
- * counted before. What is in flight ends at the old key. Plan: primary key.
- */
+/** The records of the copied use refer to the old key, so the new key keeps it as `counted_before`. Calls in flight end at the old key. */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
   text: `insert into key_limits (account_id, key_id, ${TAKEN_OVER.list}, counted_before)
@@ -57,7 +48,6 @@ select account_id, $3, ${TAKEN_OVER.list}, $4::jsonb
 from key_limits where account_id = $1 and key_id = $2`,
 };
 
-/** Plan: primary key. */
 const copyRates: Statement = {
   name: 'keys.copy-rates',
   text: `insert into rate_limits (account_id, key_id, model, requests_max, tokens_max)
@@ -67,16 +57,14 @@ where account_id = $1 and key_id = $2 and (requests_max is not null or tokens_ma
 
 export interface KeyReplacement {
   readonly accountId: string;
-  /** The key that is replaced. */
   readonly keyId: string;
   readonly id: string;
   readonly keyHash: Buffer;
   readonly prefix: string;
-  /** Of the new key. */
+  /** Expiry of the new key. */
   readonly expiresAt: Date | null;
-  /** How long the old key is valid still. */
+  /** How long the old key stays valid. */
   readonly keepOldMs: number;
-  /** Absent: no limit. */
   readonly ownKeys?: OwnKeysLimit | undefined;
   readonly at: Date;
 }
@@ -86,8 +74,8 @@ export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 export function createKeyReplacementStore({ partitions }: Pick<PlacedLanes, 'partitions'>) {
   return {
     /**
-     * Makes a key with the name, allow-lists, scopes and person of another one, also the former one, and with its limits and what is used of
-     * them, and ends that one. `null` where that one is revoked or has expired, or there is none.
+     * Creates a key with the name, allow-lists, scopes, user or former user, limits and counted use of another key, and ends that key.
+     * `null`: that key does not exist, is revoked or has expired.
      *
      * @throws TooManyKeysError, NoMemberError
      */
@@ -101,7 +89,7 @@ export function createKeyReplacementStore({ partitions }: Pick<PlacedLanes, 'par
         const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));
         if (replaced === null) return null;
         await requireRoomForKey(transaction, accountId, ownKeys, at, true);
-        // Keys whose person has left are replaced by owners and operators.
+        // Owners and operators also replace keys whose user has left the account.
         if (ownKeys !== undefined) await requireMembership(transaction, accountId, ownKeys.userId);
         const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));
         const [limits] = await transaction.query<{ counted: string }>(selectCounted, [accountId, keyId]);

@@ -8,9 +8,6 @@ import { KEYS } from './api-key-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
 import type { AccountStatus } from './store.ts';
 
-/** The SQL by which operators find keys: by the whole key, of which only a hash is stored, by its id, or by what lists show of it. */
-
-/** A key `k` with its account `a`. */
 const FOUND_KEYS = selection({
   key: KEYS.from('k'),
   account: selection({
@@ -23,20 +20,16 @@ const FOUND_KEYS = selection({
   }),
 });
 
-/** What limits a key, and when it was used last. */
 const USES = selection({
   limits: LIMITS.from('l'),
   lastUsedAt: orNull(dateColumn('u.last_used_at')),
 });
 
-/** All that says whose a key is and whether it may be used. */
 export type FoundKey = RowOf<typeof FOUND_KEYS> & RowOf<typeof USES>;
 
-/** Plan: primary key of accounts. */
 const FOUND = `select ${FOUND_KEYS.list}
 from api_keys k join accounts a on a.id = k.account_id`;
 
-/** Plans: primary keys of key_limits and key_uses. */
 const selectUses: Statement = {
   name: 'key-search.select-uses',
   text: `select k.id, ${USES.list}
@@ -45,14 +38,14 @@ left join key_limits l on l.account_id = k.account_id and l.key_id = k.id
 left join key_uses u on u.account_id = k.account_id and u.key_id = k.id`,
 };
 
-/** Plan: api_keys_by_id. */
+/** Uses api_keys_by_id. */
 const findById: Statement = {
   name: 'key-search.by-id',
   text: `${FOUND}
 where k.id = $1`,
 };
 
-/** Plan: api_keys_by_hash. */
+/** Uses api_keys_by_hash. */
 const findByHash: Statement = {
   name: 'key-search.by-hash',
   text: `${FOUND}
@@ -60,8 +53,8 @@ where k.key_hash = $1`,
 };
 
 /**
- * Newest first. The character behind all others ends the range. All keys of it are read before they are sorted: a walk of ids
- * backwards would read every key of the database where few begin so. Plan: api_keys_by_prefix.
+ * Newest first. The range ends with the last code point. All keys of the range are read before they are sorted: a backward scan of ids
+ * would read every key of the database if few match. Uses api_keys_by_prefix.
  */
 const findByPrefix: Statement = {
   name: 'key-search.by-prefix',
@@ -75,7 +68,6 @@ where k.id in (select id from page)
 order by k.id desc`,
 };
 
-/** By the ids of keys, of one partition. */
 async function readUses(
   partition: PartitionLane,
   keys: readonly RowOf<typeof FOUND_KEYS>[],
@@ -92,7 +84,6 @@ async function readUses(
 export type KeySearchStore = ReturnType<typeof createKeySearchStore>;
 
 export function createKeySearchStore({ directory, partitions }: PlacedLanes) {
-  /** In the order in which they were found. */
   async function withUses(rows: readonly StoredRow[]): Promise<FoundKey[]> {
     const keys = FOUND_KEYS.all(rows);
     const usesOf = await mapByPartition(partitions, keys, ({ key }) => key.accountId, readUses);
@@ -100,13 +91,10 @@ export function createKeySearchStore({ directory, partitions }: PlacedLanes) {
   }
 
   return {
-    /** `null` if no key has this hash. */
     findByHash: async (keyHash: Buffer): Promise<FoundKey | null> =>
       (await withUses(await directory.query(findByHash, [keyHash])))[0] ?? null,
-    /** `null` if no key has this id. */
     findById: async (id: string): Promise<FoundKey | null> =>
       (await withUses(await directory.query(findById, [id])))[0] ?? null,
-    /** Keys whose prefix begins with a text, newest first. */
     findByPrefix: async (prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]> =>
       withUses(await directory.query(findByPrefix, [prefix, beforeId, limit])),
   };

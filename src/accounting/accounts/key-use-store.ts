@@ -4,8 +4,6 @@ import type { PartitionLane } from '../../db/home-lanes.ts';
 import { instantColumn, type RowOf, tableColumns, textColumn } from '../../db/table.ts';
 import { accountIdOf, askedByPartition, mapByPartition, type Routes } from '../partitions/routes.ts';
 
-/** The SQL of when keys were used last. */
-
 const USES = tableColumns({
   accountId: textColumn('account_id'),
   keyId: textColumn('key_id'),
@@ -13,7 +11,7 @@ const USES = tableColumns({
 });
 export type KeyUse = RowOf<typeof USES>;
 
-/** In the order of the primary key, so that two nodes that write the same keys wait for each other instead of deadlocking. */
+/** Ordered by the primary key, so that nodes that write the same keys wait for each other instead of deadlocking. */
 const recordUses: Statement = {
   name: 'key-uses.record',
   text: `insert into key_uses as k (account_id, key_id, last_used_at)
@@ -22,7 +20,6 @@ order by account_id, key_id
 on conflict (account_id, key_id) do update set last_used_at = greatest(k.last_used_at, excluded.last_used_at)`,
 };
 
-/** Plan: primary key. */
 const findUses: Statement = {
   name: 'key-uses.find',
   text: `select k.key_id, k.last_used_at from unnest($1::text[], $2::text[]) as v (account_id, key_id)
@@ -36,7 +33,7 @@ export function createKeyUseStore(database: PartitionLane) {
     async record(uses: readonly KeyUse[]): Promise<void> {
       await database.query(recordUses, [USES.rows.parameter(uses)]);
     },
-    /** When keys were used last, by their ids; those that never were are left out. */
+    /** Last uses by key id; unused keys are absent. */
     async find(
       keys: readonly { readonly accountId: string; readonly id: string }[],
     ): Promise<ReadonlyMap<string, Date>> {
@@ -48,7 +45,6 @@ export function createKeyUseStore(database: PartitionLane) {
   };
 }
 
-/** Of all partitions. */
 export function routedKeyUses(routes: Routes<KeyUseStore>): KeyUseStore {
   return {
     async record(uses) {

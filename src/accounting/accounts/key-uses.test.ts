@@ -19,7 +19,7 @@ function setScene(t: TestContext) {
       },
     },
   });
-  /** Lets so much time pass, and the writes in it be done. */
+  /** Advances the clock and waits for the writes that become due. */
   async function pass(ms: number): Promise<void> {
     nowMs += ms;
     t.mock.timers.tick(ms);
@@ -31,7 +31,7 @@ function setScene(t: TestContext) {
 const use = (keyId: string, usedAtMs: number): KeyUse => ({ accountId: 'acct_1', keyId, usedAtMs });
 
 describe('the last uses of keys', () => {
-  it('are written together, each key once a minute', async (t) => {
+  it('are written in batches, each key once a minute', async (t) => {
     const { uses, scene, pass } = setScene(t);
     for (const keyId of ['key_1', 'key_2', 'key_1']) uses.note('acct_1', keyId);
     assert.deepEqual(scene.written, []);
@@ -45,7 +45,7 @@ describe('the last uses of keys', () => {
     assert.deepEqual(scene.written.slice(1), [[use('key_1', MINUTE_MS)]]);
   });
 
-  it('are dropped if they cannot be written, and written again a minute later', async (t) => {
+  it('are dropped if a write fails; the next one is written a minute later', async (t) => {
     const { uses, scene, pass } = setScene(t);
     scene.isDown = true;
     uses.note('acct_1', 'key_1');
@@ -56,7 +56,7 @@ describe('the last uses of keys', () => {
     assert.deepEqual(scene.written, [[use('key_1', MINUTE_MS)]]);
   });
 
-  it('take no more memory than that of a thousand keys until they are written; the others are noted at their next use', async (t) => {
+  it('are buffered for at most 1,000 keys; others are recorded at their next use', async (t) => {
     const { uses, scene, pass } = setScene(t);
     for (let n = 0; n < 1_500; n++) uses.note('acct_1', `key_${n}`);
     await pass(GATHER_MS);
@@ -68,7 +68,7 @@ describe('the last uses of keys', () => {
     );
   });
 
-  it('are not written any more after the end', async (t) => {
+  it('are not written after the stop', async (t) => {
     const { uses, scene, pass } = setScene(t);
     uses.note('acct_1', 'key_1');
     await uses.stop();

@@ -4,23 +4,20 @@ import type { KeyUse, KeyUseStore } from './key-use-store.ts';
 interface KeyUsesOptions {
   readonly store: Pick<KeyUseStore, 'record'>;
   readonly clock: Clock;
-  /** How often a key is written at most. */
+  /** Minimum time between two writes of a key. */
   readonly everyMs?: number;
-  /** How long uses are gathered. */
+  /** How long uses are collected for one write. */
   readonly gatherMs?: number;
 }
 
 const EVERY_MS = 60_000;
 const GATHER_MS = 1_000;
-/** Keys whose last use is remembered; beyond that, some are written more often. */
+/** Keys whose last write is remembered. Beyond this, some are written more often. */
 const NOTED_MAX = 100_000;
-/** Keys that wait to be written; beyond that, they are noted at their next use. */
+/** Keys that wait for the next write. Beyond this, a key is recorded at its next use. */
 const WAITING_MAX = 1_000;
 
-/**
- * When keys were used last, for people who ask. A use is written behind its call, with those of other keys, once a minute for
- * a key; one that cannot be written is dropped, because the next one says as much.
- */
+/** Records last uses for display, in batches and once a minute per key. A failed write is dropped: the next use replaces it. */
 export function createKeyUses(options: KeyUsesOptions) {
   const { store, clock, everyMs = EVERY_MS, gatherMs = GATHER_MS } = options;
   const notedAtMs = new Map<string, number>();
@@ -37,7 +34,6 @@ export function createKeyUses(options: KeyUsesOptions) {
   }
 
   return {
-    /** Notes that a key is used now. It returns at once. */
     note(accountId: string, keyId: string): void {
       const usedAtMs = clock.nowMs();
       const before = notedAtMs.get(keyId);
@@ -48,7 +44,7 @@ export function createKeyUses(options: KeyUsesOptions) {
       waiting.push({ accountId, keyId, usedAtMs });
       timer ??= setTimeout(write, gatherMs).unref();
     },
-    /** Drops what is not written yet, and resolves when nothing is under way. */
+    /** Drops what is not written yet, and resolves when no write is pending. */
     async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);

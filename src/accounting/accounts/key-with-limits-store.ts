@@ -8,12 +8,8 @@ import type { KeyLimits } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 import { NO_RATE_LIMITS, orTooMany, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
 
-/**
- * The SQL of keys together with their limits: the key is in the directory, its limits are in the partition of its account, and one
- * transaction changes both.
- */
+/** The key is in the directory, its limits are in the account's partition, and one transaction changes both. */
 
-/** Sets the name and the lists that are given. By the unique index api_keys_by_id. */
 const updateKey: Statement = {
   name: 'keys.update',
   text: `update api_keys set
@@ -24,13 +20,11 @@ where id = $1
 returning ${KEYS.list}`,
 };
 
-/** Limits to set; what is absent stays as it is. */
 interface LimitChange {
   readonly limits?: KeyLimitChange | undefined;
   readonly rates?: RateLimitChange | undefined;
 }
 
-/** What of a key is to be changed; what is absent stays. */
 export interface KeyChange extends LimitChange {
   readonly allowed?: AllowListChange | undefined;
   readonly name?: string | undefined;
@@ -46,16 +40,12 @@ export type KeyWithLimitsStore = ReturnType<typeof createKeyWithLimitsStore>;
 
 export function createKeyWithLimitsStore({ partitions }: Pick<PlacedLanes, 'partitions'>) {
   return {
-    /**
-     * Makes a key with limits.
-     *
-     * @throws TooManyKeysError, NoMemberError
-     */
+    /** @throws TooManyKeysError, NoMemberError */
     async insert(key: NewKey, { limits, rates }: LimitChange): Promise<KeyWithLimits> {
       const { accountId, id: keyId } = key;
       const lane = await partitions.of(accountId);
       return lane.transactionWithDirectory(async (transaction) => {
-        // Before the insertion, which locks the account's row in the directory.
+        // Before `makeKey`, which locks the account's row in the directory.
         await lockAccount(transaction, accountId);
         return {
           key: await makeKey(transaction, key),
@@ -64,17 +54,14 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedLanes, 'part
         };
       });
     },
-    /**
-     * Changes a key and its limits; `null` if there is no such key, `too_many` if limits would be of more models than there may be. Every
-     * node drops the cached keys of the account.
-     */
+    /** `null`: there is no such key. `too_many`: the limits would name too many models. Every node drops the account's cached keys. */
     async change(
       { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
       { limits, rates, allowed = {}, name }: KeyChange,
     ): Promise<ApiKey | 'too_many' | null> {
       const lane = await partitions.of(accountId);
       const changed = lane.transactionWithDirectory(async (transaction) => {
-        // Whoever deletes the key has this lock, too, so it stays while its limits are set.
+        // Deleting a key takes the same lock, so the key exists while its limits are set.
         if (limits !== undefined || rates !== undefined) await lockAccount(transaction, accountId);
         const { models, networks } = allowed;
         const values = [models !== undefined, arrayOrNull(models), networks !== undefined, arrayOrNull(networks)];

@@ -9,23 +9,19 @@ import type { KeyChange, KeyWithLimits, KeyWithLimitsStore } from './key-with-li
 import type { Principals } from './principals.ts';
 import { NO_RATE_LIMITS, type RateLimitChange } from './rate-limit-store.ts';
 
-/** What a key is to be. */
 interface AskedKey extends Pick<NewKey, 'accountId' | 'name' | 'expiresAt' | 'scopes' | 'ownKeys'> {
-  /** Absent: none. */
   readonly limits?: KeyLimitChange | undefined;
-  /** Absent: none. */
   readonly rates?: RateLimitChange | undefined;
   readonly allowed: AllowListChange;
-  /** The person whose key it is; `null`: the account's. */
   readonly userId: string | null;
 }
 
-/** A key that another program made and that clients have already: the hash of what clients send, and what lists show of it. */
+/** A key that another program created and clients already use: the hash of what they send, and the prefix that lists show. */
 export type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>>;
 
 type AskedReplacement = Pick<KeyReplacement, 'accountId' | 'keyId' | 'expiresAt' | 'keepOldMs' | 'ownKeys'>;
 
-/** A new key with its text, which nobody can read again. */
+/** A new key with its secret, which is not stored. */
 interface MadeKey {
   readonly key: ApiKey;
   readonly text: string;
@@ -43,10 +39,7 @@ interface KeysParts {
 
 export type Keys = ReturnType<typeof createKeys>;
 
-/**
- * Makes, changes and ends keys. Every node is told of a change, and drops what it has cached of the account; this one does so before
- * a change is done.
- */
+/** Every node is notified of a change and drops the account's cached keys; this node does so before the change returns. */
 export function createKeys(parts: KeysParts) {
   const { accounts, keysWithLimits, keyReplacements, principals, clock, ids, fillRandom } = parts;
 
@@ -73,16 +66,16 @@ export function createKeys(parts: KeysParts) {
       return { ...(await insert(asked, stored)), text };
     },
     /**
-     * Makes a key of a text that clients have already, of which nothing but its hash is known here. No other key has this hash.
+     * Creates a key whose secret clients already have; only its hash is known here.
      *
      * @throws TooManyKeysError; StatementError if another key has the hash.
      */
     makeImported: (asked: AskedKey, text: ImportedKeyText): Promise<KeyWithLimits> =>
       insert(asked, { ...text, id: ids.next('key'), isImported: true }),
     /**
-     * Returns the changed key; `null` if it is not there any more. `too_many`: limits of more models than there may be, and nothing is changed.
+     * Returns the changed key, or `null` if it no longer exists. `too_many`: the limits would name too many models; nothing is changed.
      *
-     * @param key as it was read before.
+     * @param key as it was read before
      */
     async change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'too_many' | null> {
       const changed = await keysWithLimits.change(key, change);
@@ -90,7 +83,7 @@ export function createKeys(parts: KeysParts) {
       return changed;
     },
     /**
-     * Makes a key that may do the same as another one, and ends that one. `null`: that one is revoked or has expired.
+     * `null`: the replaced key is revoked or has expired.
      *
      * @throws TooManyKeysError, NoMemberError
      */
@@ -101,7 +94,6 @@ export function createKeys(parts: KeysParts) {
       principals.forget(asked.accountId);
       return { ...done, text };
     },
-    /** Returns whether there is such a key. */
     async revoke(keyId: string): Promise<boolean> {
       const accountId = await accounts.revokeKey(keyId, now());
       if (accountId === null) return false;

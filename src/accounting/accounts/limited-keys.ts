@@ -5,7 +5,7 @@ import type { KeyLimitation, LimitedKeyStore, LookedUpKey } from './limited-key-
 
 export type LimitedKeys = ReturnType<typeof createLimitedKeys>;
 
-/** Which kinds of limits keys have: those of one partition that come together are one statement. */
+/** Looks up which kinds of limits keys have. Concurrent lookups in a partition share one statement. */
 export function createLimitedKeys(store: LimitedKeyStore, questions: Questions) {
   const lookUps = new ItemBatcher<LookedUpKey, KeyLimitation>({
     run: questions.guard((keys, { signal }) => store.find(keys, signal)),

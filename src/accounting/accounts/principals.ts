@@ -18,33 +18,29 @@ import type { LimitedKeys } from './limited-keys.ts';
 import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
 import { type KeyStatus, type KeyStatusStore, refusalOfKey } from './status-store.ts';
 
-/** The account and the key that a request was authenticated as. */
 export interface Principal {
   readonly accountId: string;
   readonly keyId: string;
-  /** What lists show of the key. */
+  /** The beginning of the key that lists show. */
   readonly keyPrefix: string;
-  /** Whether what the key may use is limited. */
   readonly isKeyLimited: boolean;
-  /** The person whose key it is, if what that person may use is limited. */
+  /** The user who owns the key, if the account limits this member. */
   readonly memberId: string | null;
-  /** The models that the key may use, by canonical ids; `null`: every model. */
+  /** Canonical ids of the models that the key may call; `null`: every model. */
   readonly allowedModels: ReadonlySet<string> | null;
-  /** Those that the person may use whose key it is, likewise. */
+  /** Canonical ids of the models that the member may call; `null`: every model. */
   readonly memberModels: ReadonlySet<string> | null;
-  /** Where the key may be used from; `null`: everywhere. */
+  /** Networks that may use the key; `null`: every network. */
   readonly allowedNetworks: AddressRanges | null;
-  /** Whether the account or the key has limits by the minute of its own. */
   readonly isRateLimited: boolean;
-  /** Whether the key reads the balance of the account; where not, what its own budgets leave. */
+  /** Whether the key reads the account's balance; otherwise it reads what its own budgets leave. */
   readonly seesBalance: boolean;
-  /** Whether the key has the scope `calls`. */
   readonly mayCall: boolean;
-  /** Whether there is no other account, which the load of this one could delay. It may change while a call runs. */
+  /** Whether the gateway has no other account, which this one's load could delay. It may change while a call runs. */
   readonly isOnlyAccount: boolean;
 }
 
-/** What principals are found by; it says nothing about the key. */
+/** Identifies a principal in the cache; it reveals nothing about the key. */
 export const principalHash = (key: string): string => hash('sha256', key, 'base64');
 
 interface CachedStatus {
@@ -54,37 +50,34 @@ interface CachedStatus {
 }
 
 const MALFORMED = 'The API key is malformed. Keys begin with sk-fg- and have 44 characters.';
-/** Keys; each entry of an allow-list takes the place of one more. */
+/** Cached keys; each entry of an allow-list counts as one more. */
 const CACHED_KEYS_MAX = 100_000;
 const TRUST_MS = 60_000;
 
 interface PrincipalsOptions {
   readonly store: KeyStatusStore;
   readonly limitedKeys: LimitedKeys;
-  /** Learns where accounts are. */
   readonly partitions: Pick<KnownPartitions, 'note'>;
-  /** Notifications are of a whole server, so those that partitions send are heard here, too. */
+  /** Notifications cover the whole server, so those that partitions send arrive here, too. */
   readonly directory: Pick<DirectoryDatabase, 'subscribe'>;
   readonly questions: Questions;
   readonly clock: Clock;
-  /** Called with each principal that is authenticated. */
   readonly onUse?: ((principal: Principal) => void) | undefined;
 }
 
 export type Principals = Awaited<ReturnType<typeof createPrincipals>>;
 
 /**
- * Finds the account of a key. Standings are cached; when a key or its account changes, every node is notified and drops it
- * (contract 5). While notifications cannot reach a node, which it knows after four seconds, it reads every key from the
- * database, those of calls that come together in one statement.
+ * Authenticates API keys. Statuses are cached; every node is notified of changes and drops them (contract 5). A node that receives no
+ * notifications, which it notices within four seconds, reads every key from the database.
  */
 export async function createPrincipals(options: PrincipalsOptions) {
   const { store, limitedKeys, partitions, directory, questions, clock, onUse } = options;
-  // With `max`, the cache would take the memory for all of them at once.
+  // With `max`, the cache would allocate memory for all entries at once.
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
-  /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
+  /** Incremented by every drop: a lookup that was pending then may have read the old row, so it is not cached. */
   let generation = 0;
-  /** Once a second account has been seen, no account is the only one any more, even if it was cached as such. */
+  /** Once a second account is seen, no account is the only one, even if it was cached as one. */
   let hasSeveralAccounts = false;
 
   const lookUps = new ItemBatcher<Buffer, KeyStatus | null>({
@@ -177,10 +170,9 @@ export async function createPrincipals(options: PrincipalsOptions) {
 
   return {
     /**
-     * `keyHash`: the key's `principalHash`, if the caller has it. `noted.principal` becomes whose key it is, also where it is
-     * refused.
-     *
-     * @throws GatewayError, or rejects with it: `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
+     * @param keyHash `principalHash` of the key, if the caller has it
+     * @param noted receives the key's principal, even if the key is refused
+     * @throws GatewayError, or rejects with it: `invalidApiKey`, with a message that gives the reason; `databaseDown`.
      */
     authenticate(
       key: string,
@@ -196,14 +188,12 @@ export async function createPrincipals(options: PrincipalsOptions) {
         return lookUpUnknown(key, keyHash, noted);
       });
     },
-    /** The account and key of this hash, also if it is refused; `null` if the cache does not have it. */
+    /** The cached principal of a hash, even if its key is refused; `null` if it is not cached. */
     holderOf: (keyHash: string): Principal | null => cache.get(keyHash)?.principal ?? null,
-    /** Whether the cache has the key of this hash, so that it need not be looked up for the first time. */
     isCached: (keyHash: string): boolean => cache.get(keyHash) !== undefined,
-    /** Drops the cached keys of an account at once on this node. The database notifies other nodes. */
+    /** Drops the cached keys of an account on this node. The database notifies the other nodes. */
     forget,
     close: (): Promise<void> => subscription.close(),
-    /** Whether notifications reach this node. */
     get isNotified(): boolean {
       return subscription.isConnected;
     },

@@ -6,14 +6,14 @@ import { lockAccount } from '../ledger/account-lock-store.ts';
 import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** The SQL of limits by the minute as people set them. What is used of them is counted by `accounting/reservations/`. */
+/** Limits per minute that people set. `accounting/reservations/` counts their use. */
 
 const MAXIMA = tableColumns({
   requestsMax: orNull(countColumn('requests_max')),
   tokensMax: orNull(countColumn('tokens_max')),
 });
 
-/** What may be used in a minute; `null` means not limited. */
+/** Maxima per minute; `null`: unlimited. */
 export type RateMaxima = RowOf<typeof MAXIMA>;
 
 const PLACED = selection({
@@ -23,39 +23,36 @@ const PLACED = selection({
   maxima: MAXIMA,
 });
 
-/** The limits by the minute of an account or a key: for all models together, and for single ones. */
+/** Limits per minute of an account or a key: for all models together, and for single models. */
 export interface RateLimits extends RateMaxima {
-  /** By the canonical ids of models. */
+  /** By canonical model id. */
   readonly models: ReadonlyMap<string, RateMaxima>;
 }
 
 export const NO_RATE_LIMITS: RateLimits = { requestsMax: null, tokensMax: null, models: new Map() };
 
-/** Limits to set, of all models or of one; what is absent stays as it is. */
 export type MaximaChange = { readonly [Name in keyof RateMaxima]?: RateMaxima[Name] | undefined };
 
-/** Limits to set; what is absent stays as it is. */
 export interface RateLimitChange extends MaximaChange {
   readonly models?: ReadonlyMap<string, MaximaChange> | undefined;
 }
 
-/** Models with limits of their own, of an account or a key: each may be a row that a call reads. */
+/** Maximum models with limits of their own, for an account or a key: a call may read a row for each. */
 export const RATE_LIMITED_MODELS_MAX = 100;
 
-/** Whose limits they are: an account's, or a key's. */
 interface RateOwner {
   readonly accountId: string;
-  /** `null`: of the account. */
+  /** `null`: the limits of the account. */
   readonly keyId: string | null;
 }
 
-/** SQL: whether the account of a key `k`, or the key, has limits. Plan: primary key, by the account. */
+/** SQL: whether a key `k` or its account has limits per minute. */
 export const IS_RATE_LIMITED = `exists (
     select from rate_limits r where r.account_id = k.account_id and r.key_id in ('', k.id)
       and (r.requests_max is not null or r.tokens_max is not null)
   )`;
 
-/** Sets what is named of each limit; the rest stays, and so does what is counted. Plan: primary key. */
+/** Sets the given maxima; the others and the counters stay. */
 const changeLimits: Statement = {
   name: 'rate-limits.change',
   text: `insert into rate_limits (account_id, key_id, model, requests_max, tokens_max)
@@ -68,10 +65,7 @@ on conflict (account_id, key_id, model) do update
   set requests_max = excluded.requests_max, tokens_max = excluded.tokens_max`,
 };
 
-/**
- * A row without limits may be the bucket of one that the configuration has, or that stands under another name of its model: what is
- * used of it stays. Plan: primary key.
- */
+/** A row without limits stays while it counts use: it may be the bucket of a limit from the configuration or of an alias. */
 const deleteEmpty: Statement = {
   name: 'rate-limits.delete-empty',
   text: `delete from rate_limits
@@ -79,7 +73,6 @@ where account_id = $1 and key_id = $2 and requests_max is null and tokens_max is
   and requests_used = 0 and tokens_used = 0`,
 };
 
-/** Plan: primary key. */
 const selectLimits: Statement = {
   name: 'rate-limits.select',
   text: `select ${PLACED.list} from rate_limits
@@ -91,10 +84,7 @@ export type RateLimitStore = ReturnType<typeof createRateLimitStore>;
 
 export function createRateLimitStore(database: PartitionLane) {
   return {
-    /**
-     * Sets the limits that the change names, and returns all; `too_many`: of more models than there may be, and nothing is set. Every node
-     * drops the cached keys of the account.
-     */
+    /** Returns all limits. `too_many`: they would name too many models; nothing is set. Every node drops the account's cached keys. */
     change: (owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> =>
       orTooMany(
         database.transaction(async (transaction) => {
@@ -103,10 +93,10 @@ export function createRateLimitStore(database: PartitionLane) {
           return limits;
         }),
       ),
-    /** Of those accounts that have any, by account. */
+    /** By account id; accounts without limits are absent. */
     ofAccounts: (accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>> =>
       readLimits(database, accountIds, [''], (row) => row.accountId),
-    /** Of those keys that have any, by key. */
+    /** By key id; keys without limits are absent. */
     ofKeys(
       keys: readonly { readonly accountId: string; readonly id: string }[],
     ): Promise<ReadonlyMap<string, RateLimits>> {
@@ -117,21 +107,15 @@ export function createRateLimitStore(database: PartitionLane) {
   };
 }
 
-/** The limits would be of more models than there may be. */
 class TooManyModelsError extends Error {}
 
-/** What a transaction returns that sets limits; `too_many`: they would be of more models than there may be, and nothing is set. */
 export const orTooMany = <Result>(transaction: Promise<Result>): Promise<Result | 'too_many'> =>
   transaction.catch((error: unknown) => {
     if (error instanceof TooManyModelsError) return 'too_many';
     throw error;
   });
 
-/**
- * In a transaction of its caller.
- *
- * @throws TooManyModelsError, and an error if there is no such account.
- */
+/** @throws TooManyModelsError; Error if the account does not exist */
 export async function setRateLimits(
   transaction: PartitionQueryable,
   { accountId, keyId }: RateOwner,
@@ -140,7 +124,7 @@ export async function setRateLimits(
   const own = keyId ?? '';
   const { models = new Map<string, MaximaChange>(), ...ofAll } = change;
   const changes = [['', ofAll] as const, ...models];
-  if (!(await lockAccount(transaction, accountId))) throw new Error(`there is no account ${accountId}`);
+  if (!(await lockAccount(transaction, accountId))) throw new Error(`account ${accountId} does not exist`);
   await transaction.query(changeLimits, [
     accountId,
     own,
@@ -176,7 +160,6 @@ async function readLimits(
   );
 }
 
-/** Of all partitions. */
 export function routedRateLimits(routes: Routes<RateLimitStore>): RateLimitStore {
   return {
     ...routedByAccount<Pick<RateLimitStore, 'change'>>(routes, { change: accountIdOf }),

@@ -6,8 +6,6 @@ import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slice
 import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** The SQL of accounts; that of their keys is in `api-key-store.ts`, and how they are made in `account-creation-store.ts`. */
-
 export type AccountStatus = 'active' | 'suspended';
 
 const ACCOUNTS = selection({
@@ -16,11 +14,10 @@ const ACCOUNTS = selection({
   email: orNull(textColumn('email')),
   verified: booleanColumn('verified'),
   status: textColumn<AccountStatus>('status'),
-  /** Why it has that status, as an operator has said; `null` if none has. */
+  /** The reason that an operator gave for the status; `null`: none. */
   statusReason: orNull(textColumn('status_reason')),
-  /** `null`: since it was created. */
+  /** `null`: unchanged since the account was created. */
   statusChangedAt: orNull(dateColumn('status_changed_at')),
-  /** Whether keys of members read its balance. */
   membersSeeBalance: booleanColumn('members_see_balance'),
   createdAt: dateColumn('created_at'),
 });
@@ -38,19 +35,17 @@ where id = $1
 returning ${ACCOUNTS.list}`,
 };
 
-/** By primary key. */
 const selectNames: Statement = {
   name: 'accounts.names',
   text: 'select id, name from accounts where id = any($1::text[])',
 };
 
-/** By primary key. */
 const selectAccount: Statement = {
   name: 'accounts.select',
   text: `select ${ACCOUNTS.list} from accounts where id = $1`,
 };
 
-/** Plans: accounts_by_name and accounts_by_email. Few accounts have one name. */
+/** Uses accounts_by_name and accounts_by_email. Few accounts share a name. */
 const listNamed: Statement = {
   name: 'accounts.list-named',
   text: `select id from (
@@ -60,17 +55,14 @@ const listNamed: Statement = {
 where $2::text is null or id < $2 order by id desc limit $3::int`,
 };
 
-/** Those of a list. Plan: primary key. */
 const selectListed: Statement = {
   name: 'accounts.select-listed',
   text: `select ${ACCOUNTS.list} from accounts where id = any ($1::text[]) order by id desc`,
 };
 
-/** Which accounts a list has. */
 interface AccountFilter {
-  /** A part of the name or of the e-mail address in any case, or the id. */
+  /** Part of the name or e-mail address in any case, or the id. */
   readonly search?: string | undefined;
-  /** All of the name or of the e-mail address. */
   readonly name?: string | undefined;
 }
 
@@ -79,7 +71,7 @@ export interface AccountFields {
   readonly email?: string | undefined;
   readonly verified?: boolean | undefined;
   readonly status?: AccountStatus | undefined;
-  /** Of the status; without it, a status that is set has none. */
+  /** Reason for the status; a status that is set without one has none. */
   readonly statusReason?: string | undefined;
   readonly membersSeeBalance?: boolean | undefined;
 }
@@ -90,7 +82,7 @@ export function createAccountStore(database: DirectoryLane) {
   const search = createNameSearch(database, 'accounts');
   return {
     ...createApiKeyStore(database),
-    /** Returns the changed account, or `null` if there is none. Every node drops its cached keys. */
+    /** Returns the changed account, or `null` if it does not exist. Every node drops its cached keys. */
     updateAccount: (id: string, change: AccountFields, at: Date): Promise<Account | null> =>
       database.transaction(async (transaction) => {
         const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
@@ -104,14 +96,11 @@ export function createAccountStore(database: DirectoryLane) {
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);
       }),
-    /** The names of accounts by their ids; those that are not there are left out. */
+    /** Names by account id; unknown ids are absent. */
     findNames: (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => namesOf(database, selectNames, ids),
     findAccount: async (id: string): Promise<Account | null> =>
       ACCOUNTS.first(await database.query(selectAccount, [id])),
-    /**
-     * Accounts that a filter lets through, newest first. If the time is over before there are enough, it returns what it has
-     * found and where to look on. Without a `timing` it looks at everything.
-     */
+    /** Newest first. If time runs out, it returns what it has found and where to continue. Without a `timing` it scans everything. */
     async listAccounts(
       { search: part, name }: AccountFilter,
       beforeId: string | null,

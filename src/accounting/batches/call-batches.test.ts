@@ -24,11 +24,11 @@ const ADMITTED: Admission = {
 const endOf = (callId: string, accountId = 'acct') => recordOf(outcomeOf(accountId, callId, 7n));
 const askOf = (callId: string, accountId = 'acct') => requestOf(accountId, callId, 1n);
 
-/** Batches whose transactions are carried out as a test says. */
+/** Batches whose transactions the test carries out. */
 function setScene(
   options: {
     waitingItemsMax?: number;
-    /** What happens to a transaction, by what is in it; it may wait, or fail. */
+    /** Runs a transaction, given its contents; it may wait or fail. */
     carryOut?: (batch: string, locks: LockMode, signal: AbortSignal) => Promise<void>;
     lockedAccount?: string;
   } = {},
@@ -69,14 +69,14 @@ function setScene(
 
 const turn = () => new Promise(setImmediate);
 
-/** `fulfilled`, or the name of the error. */
+/** `fulfilled`, or the message of the error. */
 async function outcomesOf(work: readonly Promise<unknown>[]): Promise<string[]> {
   const settled = await Promise.allSettled(work);
   return settled.map((each) => (each.status === 'fulfilled' ? 'fulfilled' : each.reason.message));
 }
 
-describe('ends and admissions that wait at the same time', () => {
-  it('are one transaction, each with its own result, in whatever order they come', async () => {
+describe('waiting ends and admissions', () => {
+  it('share one transaction in any order, and each gets its own result', async () => {
     const { ends, admissions, batches } = setScene();
     const results = await Promise.all([
       admissions.submit(askOf('a')),
@@ -87,7 +87,7 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(batches, ['end b, admit a, admit c']);
   });
 
-  it('take turns by their arrival, so that neither waits for all of the other kind', async () => {
+  it('fill batches by arrival, so that neither kind waits for all of the other', async () => {
     const gate = Promise.withResolvers<void>();
     const { ends, admissions, batches } = setScene({ carryOut: () => gate.promise });
     const first = admissions.submit(askOf('first'));
@@ -109,7 +109,7 @@ describe('ends and admissions that wait at the same time', () => {
     );
   });
 
-  it('fail by themselves where their data is refused', async () => {
+  it('fail alone if the database refuses their data', async () => {
     const { ends, admissions, batches } = setScene({
       carryOut: async (batch) => {
         if (batch.includes('bad')) throw dataFault;
@@ -124,13 +124,13 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(batches, ['end bad, end b, admit a', 'admit a', 'end bad', 'end b']);
   });
 
-  it('fail together where their connection is lost', async () => {
+  it('fail together if their connection is lost', async () => {
     const { ends, admissions } = setScene({ carryOut: () => Promise.reject(connectionLost) });
     const outcomes = await outcomesOf([admissions.submit(askOf('a')), ends.submit(endOf('b'))]);
     assert.deepEqual(outcomes, [connectionLost.message, connectionLost.message]);
   });
 
-  it('fail after two seconds where the database says nothing, and their connection is cut off; then nothing is asked', async () => {
+  it('fail after two seconds without a response; the connection is closed and later ones are not sent', async () => {
     let isCutOff = false;
     const { ends, admissions, timers, batches } = setScene({
       carryOut: (_batch, _locks, signal) =>
@@ -155,7 +155,7 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(batches, ['end b, admit a']);
   });
 
-  it('of a locked account wait together, and later ones with them; others do not', async () => {
+  it('of a locked account wait together, later ones included; those of other accounts do not', async () => {
     const gate = Promise.withResolvers<void>();
     const { ends, admissions, batches } = setScene({
       lockedAccount: 'locked',
@@ -184,7 +184,7 @@ describe('ends and admissions that wait at the same time', () => {
     ]);
   });
 
-  it('are bounded in bytes, so that large records are no reason for others to wait long', async () => {
+  it('have batches bounded in bytes, so that large records do not delay others', async () => {
     const { ends, admissions, batches } = setScene();
     const large = (callId: string) =>
       recordOf(outcomeOf('acct', callId, 7n), {
@@ -199,7 +199,7 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(batches, ['end a', 'end b, admit c', 'end d']);
   });
 
-  it('go on beside a slow transaction of the other kind alone, and wait for one of their own', async () => {
+  it('run next to a slow transaction of the other kind only, and wait for one with their own kind', async () => {
     const gate = Promise.withResolvers<void>();
     const { ends, admissions, timers, batches } = setScene({
       carryOut: async (batch) => {
@@ -209,12 +209,12 @@ describe('ends and admissions that wait at the same time', () => {
     const slow = ends.submit(endOf('slow'));
     await turn();
     timers.advance(50);
-    const [late, beside] = [ends.submit(endOf('b')), admissions.submit(askOf('a'))];
+    const [late, parallel] = [ends.submit(endOf('b')), admissions.submit(askOf('a'))];
     timers.advance(49);
     await turn();
     assert.deepEqual(batches, ['end slow']);
     timers.advance(100);
-    assert.equal(await beside, ADMITTED);
+    assert.equal(await parallel, ADMITTED);
     assert.equal(await admissions.submit(askOf('c')), ADMITTED);
     assert.deepEqual(batches, ['end slow', 'admit a', 'admit c']);
     gate.resolve();
@@ -222,7 +222,7 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(batches.at(-1), 'end b');
   });
 
-  it('are given up after two seconds if they are ends alone, which does not mean that the database is down', async () => {
+  it('are aborted after two seconds if they are ends only, without the database counting as down', async () => {
     const { ends, admissions, timers } = setScene({
       carryOut: async (batch, _locks, signal) => {
         if (!batch.includes('slow')) return;
@@ -239,7 +239,7 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(await ends.submit(endOf('b')), { availableNano: 1n });
   });
 
-  it('are tried by kind if something else than an account is locked', async () => {
+  it('are retried by kind if something other than an account is locked', async () => {
     const { ends, admissions, batches } = setScene({
       carryOut: async (batch, locks) => {
         if (locks !== 'waiting' && batch.includes('end')) throw lockNotAvailable;
@@ -256,7 +256,7 @@ describe('ends and admissions that wait at the same time', () => {
     ]);
   });
 
-  it('are counted by kind: admissions that wait keep no end out', async () => {
+  it('are limited by kind: waiting admissions keep no end out', async () => {
     const gate = Promise.withResolvers<void>();
     const { ends, admissions } = setScene({ waitingItemsMax: 2, carryOut: () => gate.promise });
     const work: Promise<unknown>[] = [admissions.submit(askOf('running'))];
@@ -272,8 +272,8 @@ describe('ends and admissions that wait at the same time', () => {
   });
 });
 
-describe('ends that nobody waits for', () => {
-  it('are in transactions of their own, and may take as long as they like', async () => {
+describe('late ends', () => {
+  it('have their own transactions without a time limit', async () => {
     const gate = Promise.withResolvers<void>();
     const { ends, lateEnds, timers, batches } = setScene({
       carryOut: async (batch) => {

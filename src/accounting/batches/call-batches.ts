@@ -8,48 +8,44 @@ import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import type { EndResult } from '../settlement/store.ts';
 import type { BatchStore } from './store.ts';
 
-/** Hears of batches, for metrics. */
+/** Receives the size and duration of each batch, completed or failed, for metrics. */
 export interface BatchObserver {
-  /** A transaction has ended that had so many ends, whatever came of it. */
   ends(count: number, tookMs: number): void;
-  /** The same of admissions. */
   admissions(count: number, tookMs: number): void;
 }
 
 interface CallBatchParts {
   readonly store: BatchStore;
   readonly questions: Pick<Questions, 'guard' | 'unlessDown' | 'limit'>;
-  /** The configuration in force. */
   readonly terms: () => AdmissionTerms;
-  /** Admissions that may wait; one more is refused. As many ends may wait besides. */
+  /** Admissions that may wait; one more is refused. The same number of ends may wait, too. */
   readonly waitingItemsMax?: number | undefined;
-  /** A call has ended in the database, whether its end was still waited for or not. */
+  /** Called when a call has ended in the database, even if its caller no longer waits. */
   readonly onEnded: (call: CallName) => void;
-  /** The items of an account begin to wait for its lock. */
+  /** Called when work of an account begins to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
   readonly observer?: BatchObserver | undefined;
 }
 
-/** An end or an admission. */
 type Item = SettlementRecord | ReservationRequest;
 type Result = EndResult | Admission;
 
-/** Records with long ids and many keys are no reason for others to wait: a batch has no more than this of them. */
+/** Limits a batch, so that records with long ids and many keys do not delay others. */
 const BATCH_BYTES_MAX = 1024 * 1024;
-/** The columns of a record, or of a reservation, roughly. */
+/** Approximate size of a record or a reservation without its variable parts. */
 const ITEM_BYTES = 1024;
 
 export type CallBatches = ReturnType<typeof createCallBatches>;
 
 /**
- * Ends and admissions of this node that wait at the same time are one transaction:
+ * Puts ends and admissions that wait at the same time into one transaction:
  *
  *     end ───────┐
  *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ each its result
  *     admission ─┘
  *
- * So ends and admissions do not wait for each other's locks, and what ends gave back is there for the admissions beside them. Either has two
- * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Beside ends that are slow, admissions go on.
+ * So they do not wait for each other's locks, and admissions can use what ends of the same batch give back. Both have two seconds: then an
+ * admission fails, and an end goes to the journal (`settlement/settlement.ts`). Slow batches of ends do not stop admissions.
  */
 export function createCallBatches(parts: CallBatchParts) {
   const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
@@ -81,7 +77,7 @@ export function createCallBatches(parts: CallBatchParts) {
     }
   }
 
-  /** What a batch of ends alone takes says nothing of the database: it may wait for more than admissions do, which go on beside it. */
+  /** The duration of a batch of ends alone does not show that the database is down: ends may wait for locks that admissions do not need. */
   function guarded(run: RunBatch<Item, Result>): RunBatch<Item, Result> {
     const [watched, unwatched] = [questions.guard(run), questions.unlessDown(run)];
     return (items, batch) => (items.every((item) => 'outcome' in item) ? unwatched : watched)(items, batch);
@@ -99,8 +95,8 @@ export function createCallBatches(parts: CallBatchParts) {
     ...shared,
     guarded,
     limit: questions.limit,
-    // A batch that takes longer than it may wait for a lock is slow. If it has ends alone, which may wait for more than admissions
-    // do, such as for a table of records, admissions go on beside it; and the other way round.
+    // A batch that takes longer than the wait for a lock is slow. If it has only ends, which may wait for other locks than admissions, such
+    // as one of a table of records, admissions run next to it, and vice versa.
     besideAfterMs: BATCH_LOCK_MAX_MS,
     onLocked,
   });
@@ -112,7 +108,7 @@ export function createCallBatches(parts: CallBatchParts) {
   return {
     admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission'),
     ends: batcherOf<SettlementRecord, EndResult>(batches, 'end'),
-    /** Ends that nobody waits for, such as those of a journal: in batches of their own, without a limit of time. */
+    /** Ends without a caller that waits, such as those of a journal: in separate batches without a time limit. */
     lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end'),
   };
 }
@@ -121,7 +117,7 @@ type Kind = 'end' | 'admission';
 
 const kindOf = (item: Item): Kind => ('outcome' in item ? 'end' : 'admission');
 
-/** What one kind of items, whose results are of one kind too, sees of a batcher of both. */
+/** The items of one kind, with their results, in a batcher of both kinds. */
 function batcherOf<Given extends Item, Got extends Result>(
   batches: AccountBatcher<Item, Result>,
   kind: Kind,
@@ -135,7 +131,7 @@ function batcherOf<Given extends Item, Got extends Result>(
   };
 }
 
-/** What varies in size is the keys of state at a provider, and the ids that clients send. */
+/** The parts that vary: keys of state at a provider, ids that clients send, and failed routes. */
 function sizeBytesOf(item: Item): number {
   if (!('outcome' in item)) return ITEM_BYTES + item.facts.length;
   const { outcome, made } = item;

@@ -13,13 +13,12 @@ import { reservationWrites } from '../reservations/store.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import { CallEnds, type EndResult } from '../settlement/store.ts';
 
-/** Calls of one transaction. */
 export interface CallBatch {
   readonly ends: readonly SettlementRecord[];
   readonly admissions: readonly ReservationRequest[];
 }
 
-/** One result a call, in the same order. */
+/** One result per call, in the same order. */
 export interface BatchResults<Locks extends LockMode = LockMode> {
   readonly ends: readonly (EndResult | LockedIn<Locks>)[];
   readonly admissions: readonly (Admission | LockedIn<Locks>)[];
@@ -31,18 +30,15 @@ const ADMIT_CALLS = 'reservations.admit';
 export type BatchStore = ReturnType<typeof createBatchStore>;
 
 /**
- * The transaction of a batch of calls, of two messages: the first one locks the accounts and reads what limits them and what the
- * calls that end have reserved, the second one writes what was decided. Statements: `reservations`, `settlement`.
+ * The transaction of a batch of calls, in two messages: the first locks the accounts and reads their limits and the reservations of the
+ * calls that end; the second writes the decisions. The statements are in `reservations` and `settlement`.
  *
- * @param logger hears of counts that had begun in the future
+ * @param logger receives warnings about counts that begin in the future
  */
 export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   const storedPriceLists = new StoredPriceLists();
   return {
-    /**
-     * Ends calls and admits others in one transaction, all of it or nothing: what the ends give back, the admissions may take.
-     * `availableNano` of an end is what remains for the account after the whole batch.
-     */
+    /** Admissions can use what the ends give back. `availableNano` of an end is what remains for the account after the batch. */
     async run<Locks extends LockMode = 'all'>(
       { ends, admissions }: CallBatch,
       terms: AdmissionTerms,
@@ -96,7 +92,6 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
 
 const NOTHING_ADMITTED = { admissions: [], reservations: [] };
 
-/** Says what is in the batch, for errors. */
 function nameOf(ends: CallBatch['ends'], admissions: CallBatch['admissions']): string {
   if (admissions.length === 0) return END_CALLS;
   return ends.length === 0 ? ADMIT_CALLS : `${END_CALLS}+${ADMIT_CALLS}`;
@@ -108,7 +103,7 @@ function askedBy(
   terms: AdmissionTerms,
 ): AskedAccounts {
   const asked = new AskedAccounts();
-  // Also of calls whose reservations are gone: a late charge counts too.
+  // Also for calls whose reservations are gone: a late charge counts, too.
   for (const { key, outcome } of ends) {
     const { accountId, keyId } = outcome;
     asked.accountIds.add(accountId);
@@ -126,7 +121,7 @@ function askedBy(
   return asked;
 }
 
-/** The results of some items in the places of all; the others have none. */
+/** Spreads the results of some items over the positions of all; the others are `locked`. */
 function inPlace<Item, Result>(
   all: readonly Item[],
   some: readonly Item[],

@@ -12,17 +12,14 @@ import {
   textColumn,
 } from '../../db/table.ts';
 
-/** The SQL of continuation keys. */
-
-/** The provider that made what a call refers to. */
+/** The model and provider of state that a call refers to. */
 export interface ContinuedState {
   readonly model: string;
   readonly providerId: string;
-  /** What a call that continues this reads; absent: not known. */
+  /** Input tokens of a call that continues the state; absent: unknown. */
   readonly totalTokens?: number;
 }
 
-/** A continuation key that the response of a call has made known. */
 export interface MadeContinuedState extends ContinuedState {
   readonly atMs: number;
 }
@@ -35,7 +32,6 @@ const FOUND_KEYS = selection({
   totalTokens: orNull(countColumn('total_tokens')),
 });
 
-/** One row a key that is known. Plan: primary key. */
 const findContinuationKeys: Statement = {
   name: 'routing.find-affinities',
   text: `select ${FOUND_KEYS.list}
@@ -45,10 +41,7 @@ join continuation_keys using (account_id, key)`,
 
 const FORGOTTEN_ROWS_MAX = 500;
 
-/**
- * Housekeeping, over all accounts, by continuation_keys_by_age. Rows that another transaction has locked are left to a later
- * round.
- */
+/** Deletes old keys of all accounts, by continuation_keys_by_age. Rows that another transaction has locked are left for a later run. */
 const deleteContinuationKeys: Statement = {
   name: 'routing.delete-affinities',
   text: `with old as (
@@ -67,9 +60,9 @@ export interface ContinuationLookup {
 }
 
 export interface ContinuationKeyStore {
-  /** For each lookup, in the same order, those of its keys that are known. */
+  /** The known keys of each lookup, in the same order. */
   find(lookups: readonly ContinuationLookup[], signal?: AbortSignal): Promise<ReadonlyMap<string, ContinuedState>[]>;
-  /** In batches, until none is left or the signal has aborted. */
+  /** Deletes in batches, until none is left or the signal is aborted. */
   deleteBefore(instant: Date, signal?: AbortSignal): Promise<void>;
 }
 
@@ -105,10 +98,7 @@ const CONTINUATION_KEYS = tableColumns({
   totalTokens: orNull(countColumn('total_tokens')),
 });
 
-/**
- * Stores the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones
- * wait for each other instead of deadlocking. Plan: primary key.
- */
+/** Ordered by key, so that nodes that record the same keys wait for each other instead of deadlocking. */
 const recordContinuationKeys: Statement = {
   name: 'settlement.record-continuation-keys',
   text: `insert into continuation_keys (${CONTINUATION_KEYS.list})
@@ -121,7 +111,6 @@ on conflict (account_id, key) do update
   where continuation_keys.made_at <= excluded.made_at`,
 };
 
-/** The writes of what the responses of calls have made known. */
 export function continuationWrites(
   ends: readonly {
     readonly outcome: { readonly accountId: string };

@@ -7,17 +7,14 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
 const WAITING_ITEMS_MAX = 10_000;
 
-/** Older keys are those of state that no provider keeps any more. */
+/** Providers have deleted the state of older keys. */
 export function oldestContinuationKey(nowMs: number): Date {
   return new Date(nowMs - KEPT_MS);
 }
 
 export type ContinuationKeys = ReturnType<typeof createContinuationKeys>;
 
-/**
- * Remembers which provider made a response or a compacted context, by account and across restarts. A later call that refers
- * to it goes back there, because no other provider can read it (`docs/provider-state.md`).
- */
+/** Calls must continue at the provider that created their state, because no other can read it (`docs/provider-state.md`). */
 export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions) {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = new ItemBatcher({
@@ -29,7 +26,7 @@ export function createContinuationKeys(store: ContinuationKeyStore, questions: Q
   });
   return {
     /**
-     * Those of an account's keys that are known, with the provider that made what they stand for.
+     * The known keys of an account, with the provider of their state.
      *
      * @throws GatewayError `databaseDown`.
      */

@@ -3,15 +3,13 @@ import { nowSql } from '../../db/database-time.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
 
-/** The SQL that deletes the slots of subscriptions that are over. */
-
-/** How long an ended subscription keeps its slots: far longer than the five-hour window. */
+/** An ended subscription keeps its slots for a day, far longer than the five-hour window. */
 const PAST = `${nowSql('$1')} - interval '1 day'`;
 
 const FORGOTTEN_SUBSCRIPTIONS_MAX = 100;
 const FORGOTTEN_SLOTS_MAX = 500;
 
-/** Housekeeping, over all accounts, of which there are as many as were ever sold. Walks the primary key from the last one on. */
+/** Lists subscriptions of all accounts that still have slots. Scans the primary key in pages. */
 const listPastSlots: Statement = {
   name: 'plans.list-past-slots',
   text: `select account_id, id from subscriptions
@@ -19,13 +17,13 @@ where slots > 0 and (ends_at < ${PAST} or canceled_at < ${PAST}) and (account_id
 order by account_id, id limit ${FORGOTTEN_SUBSCRIPTIONS_MAX}`,
 };
 
-/** As `lockAccount`, if nobody else has the row. */
+/** As `lockAccount`, but skips a locked row. */
 const lockFreeAccount: Statement = {
   name: 'plans.lock-free-account',
   text: 'select from balances where account_id = $1 for update skip locked',
 };
 
-/** Slots of a subscription that no admission reads any more, some at a time. Plan: plan_slots_by_time, primary keys. */
+/** Deletes slots that no admission reads any more, in batches. Uses plan_slots_by_time and primary keys. */
 const deletePastSlots: Statement = {
   name: 'plans.delete-past-slots',
   text: `with past as (
@@ -39,7 +37,6 @@ update subscriptions set slots = slots - (select count(*) from gone) where accou
 returning slots`,
 };
 
-/** As `forgetSlots` of the store of subscriptions. */
 export async function forgetPastSlots(
   database: PartitionLane,
   nowMs: number | null,
@@ -60,7 +57,7 @@ export async function forgetPastSlots(
   return isAll;
 }
 
-/** Returns whether they are all gone. */
+/** Returns false if the account was locked. */
 async function forgetSlotsOf(
   database: PartitionLane,
   accountId: string,

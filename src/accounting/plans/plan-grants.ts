@@ -7,16 +7,16 @@ import {
   type SubscriptionStore,
 } from './subscriptions-store.ts';
 
-/** Why a plan is not granted or renewed; nothing has changed then. */
+/** Why a plan was not granted or renewed; nothing has changed. */
 export type GrantRefusal =
-  /** The idempotency key was used for another grant or renewal of the account. */
+  /** The account used the idempotency key for another grant or renewal. */
   | 'other_request'
   | 'unknown_plan'
-  /** The period would be over already. */
+  /** The period would already be over. */
   | 'over'
-  /** The period would end later than can be stored. */
+  /** The period would end after the last instant that can be stored. */
   | 'out_of_range'
-  /** Another subscription has that time; of a renewal also: it is canceled, or was renewed meanwhile. */
+  /** Another subscription overlaps. For a renewal also: the subscription was canceled, or renewed concurrently. */
   | 'taken';
 
 interface AskedGrant {
@@ -29,25 +29,23 @@ interface AskedGrant {
 
 export interface Granted {
   readonly subscription: Subscription;
-  /** Whether the request was carried out before: nothing has changed. */
+  /** Whether the request is a repeat, which changes nothing. */
   readonly isRepeat: boolean;
 }
 
-/** Grants and renews plans, each for one period of the terms that are in force. An account has one active subscription at most. */
+/** Grants and renews plans, each for one period of the terms in force. An account has at most one active subscription. */
 export interface PlanGrants {
-  /** The repeat of a request returns what it made, whatever has changed since. */
+  /** A repeat returns the subscription of the first request as it is now. */
   grant(asked: AskedGrant): Promise<Granted | GrantRefusal>;
-  /** Weeks and periods go on from the same anchor. Repeats as those of grants. */
+  /** Weeks and periods keep their anchor. Repeats as for grants. */
   renew(subscription: Subscription, idempotencyKey: string | null): Promise<Granted | GrantRefusal>;
-  /** Ends it at once. */
   cancel(subscription: Subscription): Promise<void>;
 }
 
 interface PlanGrantsParts {
   readonly subscriptions: Pick<SubscriptionStore, 'findRepeated' | 'grant' | 'renew' | 'cancel'>;
-  /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
-  /** Read in the database, so that a subscription that begins now has begun for the next call. */
+  /** The database's clock, so that a subscription that begins now has begun for the next call. */
   readonly databaseNowMs: () => Promise<number>;
   readonly ids: Ids;
 }
@@ -57,11 +55,10 @@ interface GrantedPeriod {
   readonly sale: PlanSale | null;
 }
 
-/** The last instant whose year has four digits: the database does not parse the ISO 8601 text of a later one. */
+/** The last instant whose year has four digits: PostgreSQL does not parse ISO 8601 text of later ones. */
 const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: PlanGrantsParts): PlanGrants {
-  /** Carries a grant or a renewal out, unless it is a repeat. */
   async function once(
     accountId: string,
     keyed: KeyedRequest | null,
@@ -78,13 +75,12 @@ export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: P
     }
   }
 
-  /** When a period of a plan ends that begins at an instant, and what it is sold for. */
   function periodOf(planId: string, fromMs: number, nowMs: number): GrantedPeriod | GrantRefusal {
     const plan = plans().find(({ id }) => id === planId);
     if (plan === undefined) return 'unknown_plan';
     const endsAt = new Date(fromMs + periodMsOf(plan));
     if (endsAt.getTime() <= nowMs) return 'over';
-    // Not so also for an invalid `Date`.
+    // Also false for an invalid `Date`.
     return endsAt.getTime() <= ENDS_AT_MAX_MS ? { endsAt, sale: plan.sale } : 'out_of_range';
   }
 

@@ -28,7 +28,7 @@ const PRO = {
 };
 
 describe('plan terms', () => {
-  it('are those of the configuration, in bytes and milliseconds', () => {
+  it('come from the configuration, in bytes and milliseconds', () => {
     assert.deepEqual(compilePlans(config({ queue: { length: 5, wait: '20s' } })), [
       {
         id: 'pro',
@@ -47,16 +47,16 @@ describe('plan terms', () => {
     ]);
   });
 
-  it('have the price that a period is sold for, with the zone whose days it is spread over', () => {
+  it('have the price of a period and the time zone of the days over which it is spread', () => {
     const [{ sale }] = compilePlans(config({ priceYuan: '199.5' })) as [PlanTerms];
     assert.deepEqual(sale, { priceNano: 199_500_000_000n, timezone: 'Asia/Shanghai' });
   });
 
-  it('let no call wait unless they say so', () => {
+  it('have no queue by default', () => {
     assert.equal(compilePlans(config({}))[0]!.queue.length, 0);
   });
 
-  it('are an empty list if nothing is sold', () => {
+  it('are empty without plans', () => {
     const { plans: _plans, ...rest } = config({});
     assert.deepEqual(compilePlans({ ...rest, plans: {} }), []);
   });

@@ -11,7 +11,6 @@ import type { SubscriptionStore } from './subscriptions-store.ts';
 
 type OfAll = 'find' | 'forgetSlots' | 'nowMs' | 'countActive';
 
-/** The subscriptions of all partitions. */
 export function routedSubscriptions(routes: Routes<SubscriptionStore>): SubscriptionStore {
   return {
     ...routedByAccount<Omit<SubscriptionStore, OfAll>>(routes, {
@@ -27,7 +26,7 @@ export function routedSubscriptions(routes: Routes<SubscriptionStore>): Subscrip
       const done = await inEachPartition(routes, (subscriptions) => subscriptions.forgetSlots(nowMs, signal));
       return done.every((isDone) => isDone);
     },
-    // What begins and ends by it differs by what the clocks of servers do.
+    // The clock of the first partition's server. Other servers' clocks may differ slightly.
     nowMs: () => routes.all[0]!.nowMs(),
     async countActive(planIds, now, max) {
       const counts = await ofEachPartition(routes, (subscriptions) => subscriptions.countActive(planIds, now, max));

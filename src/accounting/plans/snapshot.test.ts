@@ -39,7 +39,7 @@ const stateOf = (state: Partial<SubscriptionState>): SubscriptionState => ({
 const snapshotOf = (state: Partial<SubscriptionState>, ageMs = HOUR_MS, plan: Partial<PlanTerms> = {}) =>
   planSnapshot({ ...PLAN, ...plan }, stateOf(state), START_MS + ageMs);
 
-describe('the instant at which a used-up plan can be used again', () => {
+describe('the instant from which a used-up plan is usable again', () => {
   const free = START_MS + 3 * HOUR_MS;
   for (const [what, state, againMs] of [
     ['none while calls remain', { fiveHourCalls: 599, weekCalls: 4_999, periodTokens: 999_999 }, null],
@@ -63,7 +63,7 @@ describe('the instant at which a used-up plan can be used again', () => {
 });
 
 describe('plan snapshot', () => {
-  it('has all of what is used and remains, and from when to when', () => {
+  it('has used and remaining amounts with the bounds of their windows', () => {
     assert.deepEqual(snapshotOf({ fiveHourCalls: 120, weekCalls: 1_250, periodTokens: 250_000, inFlight: 3 }), {
       active: true,
       is_active: true,
@@ -98,14 +98,14 @@ describe('plan snapshot', () => {
     });
   });
 
-  it('has nothing remaining as soon as either window or the tokens are used up', () => {
+  it('has nothing remaining once a window or the tokens are used up', () => {
     for (const state of [{ fiveHourCalls: 600 }, { weekCalls: 5_000 }, { periodTokens: 1_000_000 }]) {
       const { active, is_active, isValid, remaining, balance } = snapshotOf(state);
       assert.deepEqual([active, is_active, isValid, remaining, balance], [true, false, false, 0, 0]);
     }
   });
 
-  it('is usable to the last call and the last token', () => {
+  it('is usable until the last call and the last token', () => {
     for (const state of [{ fiveHourCalls: 599 }, { weekCalls: 4_999 }]) {
       assert.deepEqual([snapshotOf(state).is_active, snapshotOf(state).remaining], [true, 1]);
     }
@@ -118,7 +118,7 @@ describe('plan snapshot', () => {
     assert.equal(snapshotOf({ periodTokens: 999_999 }).pkg?.usagePercent, 99);
   });
 
-  it('never says more than 100 percent or less than nothing, if a limit was lowered or is zero', () => {
+  it('stays within 0 and 100 percent if a limit is lowered or zero', () => {
     const lowered = snapshotOf({ fiveHourCalls: 600, weekCalls: 5_000, periodTokens: 9_000_000 }, HOUR_MS, {
       fiveHourCalls: 10,
       weeklyCalls: 0,
@@ -130,7 +130,7 @@ describe('plan snapshot', () => {
     assert.equal(lowered.remaining, 0);
   });
 
-  it('counts nothing of an earlier week or period, although its numbers are still stored', () => {
+  it('ignores the stored counts of an earlier week or period', () => {
     const state = { weekCalls: 5_000, periodTokens: 1_000_000, endsAtMs: START_MS + 20 * DAY_MS };
     const lastMoment = snapshotOf(state, 7 * DAY_MS - 1);
     assert.deepEqual([lastMoment.weekly?.used, lastMoment.pkg?.usedTokens], [5_000, 1_000_000]);
@@ -139,7 +139,7 @@ describe('plan snapshot', () => {
     assert.equal(snapshotOf(state, 10 * DAY_MS).pkg?.usedTokens, 0);
   });
 
-  it('does not go back to an earlier week if the clock went back a little', () => {
+  it('does not return to an earlier week if the clock goes back a little', () => {
     const weekBeganAtMs = START_MS + 7 * DAY_MS;
     const { weekly } = snapshotOf({ weekBeganAtMs, weekCalls: 3 }, 7 * DAY_MS - CLOCK_TOLERANCE_MS);
     assert.deepEqual([weekly?.used, weekly?.windowStart], [3, '2026-11-08T08:30:00.250Z']);
@@ -147,7 +147,7 @@ describe('plan snapshot', () => {
     assert.deepEqual([past?.used, past?.windowStart], [0, '2026-11-01T08:30:00.250Z']);
   });
 
-  it('counts what is counted of the running period, whatever its length was when the count began', () => {
+  it('counts the current period, whatever its length was when the count began', () => {
     const used = (beganAtDays: number, periodDays: number) =>
       snapshotOf({ periodBeganAtMs: START_MS + beganAtDays * DAY_MS, periodTokens: 7 }, 9 * DAY_MS, { periodDays }).pkg;
     assert.deepEqual([used(8, 30)?.usedTokens, used(8, 30)?.periodEnd], [7, '2026-11-11T08:30:00.250Z']);
@@ -161,7 +161,7 @@ describe('plan snapshot', () => {
     assert.deepEqual([pkg?.periodStart, pkg?.periodEnd], ['2026-11-11T08:30:00.250Z', '2026-11-13T08:30:00.250Z']);
   });
 
-  it('always lies inside its own week and period, and adds up', () => {
+  it('always lies within its week and period, and adds up', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -191,7 +191,7 @@ describe('plan snapshot', () => {
     );
   });
 
-  it('of no plan has every field that the one of a plan has', () => {
+  it('has the same fields without a plan', () => {
     const none = noPlanSnapshot(START_MS, 'There is none.');
     assert.deepEqual(Object.keys(none), Object.keys(snapshotOf({})));
     assert.deepEqual(none, {
@@ -220,7 +220,7 @@ describe('the current plan', () => {
     return current.plan === null ? current.reason : current.plan.id;
   };
 
-  it('is there from its first millisecond to its last', () => {
+  it('is active from its first millisecond to its last', () => {
     const state = stateOf({});
     assert.equal(reasonAt(START_MS - 1, state), 'The plan Pro begins at 2026-11-01T08:30:00.250Z.');
     assert.equal(reasonAt(START_MS, state), 'pro');
@@ -228,8 +228,8 @@ describe('the current plan', () => {
     assert.equal(reasonAt(state.endsAtMs, state), 'The plan Pro expired at 2026-11-11T08:30:00.250Z.');
   });
 
-  it('is none for an account that never had one, or whose plan has gone from the configuration', () => {
+  it('is none if the account never had one, or if the plan has left the configuration', () => {
     assert.equal(reasonAt(START_MS, null), 'This account has no Coding Plan.');
-    assert.equal(reasonAt(START_MS, stateOf({}), []), 'The plan pro is not offered any more.');
+    assert.equal(reasonAt(START_MS, stateOf({}), []), 'The plan pro is no longer offered.');
   });
 });

@@ -2,7 +2,7 @@ import { countedPeriod } from '../counts/counted-since.ts';
 import { FIVE_HOURS_MS, type PlanTerms, periodMsOf, WEEK_MS } from './plan.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';
 
-/** What remains of a Coding Plan (contract 2.3); every field is there in every state. */
+/** What remains of a Coding Plan (contract 2.3); every field is present in every state. */
 interface PlanSnapshot {
   readonly active: boolean;
   readonly is_active: boolean;
@@ -38,7 +38,6 @@ interface TokenQuota {
   readonly supportedModels: readonly string[];
 }
 
-/** The plan that an account may use at an instant, or why it has none. */
 export type CurrentPlan =
   | { readonly plan: PlanTerms; readonly state: SubscriptionState }
   | { readonly plan: null; readonly reason: string };
@@ -50,7 +49,7 @@ export function findCurrentPlan(
 ): CurrentPlan {
   if (state === null) return { plan: null, reason: 'This account has no Coding Plan.' };
   const plan = plans.find(({ id }) => id === state.planId);
-  if (plan === undefined) return { plan: null, reason: `The plan ${state.planId} is not offered any more.` };
+  if (plan === undefined) return { plan: null, reason: `The plan ${state.planId} is no longer offered.` };
   if (state.startsAtMs > nowMs)
     return { plan: null, reason: `The plan ${plan.name} begins at ${iso(state.startsAtMs)}.` };
   if (state.endsAtMs <= nowMs)
@@ -58,7 +57,7 @@ export function findCurrentPlan(
   return { plan, state };
 }
 
-/** The snapshot of an account without a plan that may be used now. */
+/** The snapshot of an account without an active plan. */
 export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
   return {
     active: false,
@@ -79,10 +78,7 @@ export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
   };
 }
 
-/**
- * The snapshot of an active subscription. A plan whose tokens are used up has no usable calls, so nothing remains of it,
- * even if its windows have room.
- */
+/** The snapshot of an active subscription. Once its tokens are used up, no calls remain, even if its windows have capacity. */
 export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: number): PlanSnapshot {
   const fiveHour = window(plan.fiveHourCalls, state.fiveHourCalls);
   const { startsAtMs, weekBeganAtMs, periodBeganAtMs } = state;
@@ -122,7 +118,7 @@ export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: n
   };
 }
 
-/** When a plan of which nothing remains can be used again; `null` if something remains. */
+/** When a used-up plan becomes usable again; `null` if something remains. */
 export function usableAgainMs(state: SubscriptionState, snapshot: PlanSnapshot): number | null {
   const { fiveHour, weekly, pkg, remaining } = snapshot;
   if (remaining > 0 || fiveHour === null || weekly === null || pkg === null) return null;
@@ -137,7 +133,7 @@ function window(limit: number, used: number): Window {
   return { limit, used, remaining: Math.max(limit - used, 0), usedPercent: percent(used, limit) };
 }
 
-/** Whole percent, rounded down, so that 100 means that nothing remains; of a limit of 0 it is 100. */
+/** Whole percent, rounded down, so that 100 means that nothing remains; 100 for a limit of 0. */
 function percent(used: number, limit: number): number {
   return limit === 0 ? 100 : Math.min(Math.floor((used * 100) / limit), 100);
 }

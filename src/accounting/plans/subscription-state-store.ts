@@ -5,16 +5,13 @@ import { countColumn, instantColumn, orNull, type RowOf, selection, textColumn }
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 
-/** The SQL of what is used of a subscription, as people see it. */
-
-/** A subscription with its counters as they are stored: each says when the week or the period began that it counts. */
 const STATES = selection({
   planId: textColumn('s.plan_id'),
   startsAtMs: instantColumn('s.starts_at'),
   endsAtMs: instantColumn('s.ends_at'),
   /** Calls in the five hours before the instant. */
   fiveHourCalls: countColumn('lapsed.five_hour_calls'),
-  /** When the window has room for one more than now, or at all if it is full; null where it counts no call. */
+  /** When the window next gains capacity: for the first call if it is full, else for one more. `null` if it counts no call. */
   fiveHourMoreAtMs: orNull(instantColumn(`freeing.taken_at + interval '5 hours' as five_hour_more_at`)),
   weekBeganAtMs: instantColumn('s.week_began_at'),
   weekCalls: countColumn('s.week_calls'),
@@ -25,16 +22,15 @@ const STATES = selection({
 
 export type SubscriptionState = RowOf<typeof STATES>;
 
-/** SQL: the last instant that is not ahead (`accounting/counts/counted-since.ts`). */
+/** SQL: later instants lie in the future (`accounting/counts/counted-since.ts`). */
 const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
-/** What a plan allows in five hours. */
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 /**
- * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, for the
- * reason why none is active; and the slot whose end gives the window more room than now. Plan: primary key;
- * plan_slots_by_time for the slots that are over, or lie ahead, but are not deleted yet, and for the oldest of the others.
+ * The subscription that is active at an instant with its counts; if none is, the one that ended last or begins next, for the reason. Also
+ * the slot whose end next adds capacity to the window. Uses the primary key, and plan_slots_by_time for the slots that are over or in the
+ * future but not deleted yet, and for the oldest of the others.
  */
 const selectState: Statement = {
   name: 'plans.select-state',

@@ -7,8 +7,6 @@ import { forgetPastSlots } from './past-slots-store.ts';
 import type { PlanSale } from './plan.ts';
 import { findState, type SubscriptionState, type WindowLimit } from './subscription-state-store.ts';
 
-/** The SQL of subscriptions as people see them: granted, renewed, canceled, read. */
-
 const SUBSCRIPTIONS = selection({
   id: textColumn('id'),
   accountId: textColumn('account_id'),
@@ -22,7 +20,7 @@ const SUBSCRIPTIONS = selection({
 
 export type Subscription = RowOf<typeof SUBSCRIPTIONS>;
 
-/** Only if no other subscription of the account overlaps. Plan: primary key, by account. */
+/** Only if no other subscription of the account overlaps. */
 const insertSubscription: Statement = {
   name: 'plans.insert-subscription',
   text: `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
@@ -34,7 +32,7 @@ where not exists (
 returning ${SUBSCRIPTIONS.list}`,
 };
 
-/** Longer by a period, with the same anchor; not where the next subscription of the account begins before that. */
+/** Adds a period with the same anchor, unless the next subscription of the account begins before its end. */
 const renewSubscription: Statement = {
   name: 'plans.renew-subscription',
   text: `update subscriptions s set ends_at = $4::timestamptz
@@ -53,27 +51,24 @@ where account_id = $1 and id = $2
 returning ${SUBSCRIPTIONS.list}`,
 };
 
-/** The one that runs at an instant. Plan: primary key, by account. */
 const selectRunning: Statement = {
   name: 'plans.select-running',
   text: `select ${SUBSCRIPTIONS.list} from subscriptions
 where account_id = $1 and canceled_at is null and starts_at <= $2::timestamptz and ends_at > $2::timestamptz`,
 };
 
-/** By the unique index subscriptions_by_id. */
 const selectSubscription: Statement = {
   name: 'plans.select-subscription',
   text: `select ${SUBSCRIPTIONS.list} from subscriptions where id = $1`,
 };
 
-/** Newest first: ids sort by time. Walks the primary key backwards. */
+/** Newest first: ids sort by time. Scans the primary key backwards. */
 const listSubscriptions: Statement = {
   name: 'plans.list-subscriptions',
   text: `select ${SUBSCRIPTIONS.list} from subscriptions
 where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
 };
 
-/** Plan: primary keys. */
 const selectRequest: Statement = {
   name: 'plans.select-request',
   text: `select r.request, ${SUBSCRIPTIONS.of('s')}
@@ -87,7 +82,7 @@ const insertRequest: Statement = {
 values ($1, $2, $3, $4, clock_timestamp())`,
 };
 
-/** A day at least, for one that begins and ends on the same day because a clock was put back. */
+/** At least one day, for a period that begins and ends on one day because a clock was put back. */
 const insertPeriod: Statement = {
   name: 'plans.insert-period',
   text: `insert into plan_periods (account_id, subscription_id, starts_at, first_day, days, price_nano)
@@ -97,7 +92,7 @@ from (
 ) p`,
 };
 
-/** Each plan is counted up to a number. Plan: subscriptions_by_plan. */
+/** Counts each plan up to a maximum. Uses subscriptions_by_plan. */
 const countActive: Statement = {
   name: 'plans.count-active',
   text: `select p.plan_id, (
@@ -122,18 +117,16 @@ interface NewSubscription {
   readonly startsAt: Date;
   readonly endsAt: Date;
   readonly at: Date;
-  /** What the period is sold for; absent: no price is noted. */
   readonly sale?: PlanSale | null;
 }
 
-/** A grant or a renewal that may come again. */
+/** A grant or a renewal that a client may repeat. */
 export interface KeyedRequest {
   readonly idempotencyKey: string;
-  /** What is asked for, as text that is equal for equal requests. */
+  /** The content of the request, equal for equal requests. */
   readonly request: string;
 }
 
-/** The idempotency key was used for another grant or renewal of the account. */
 export class OtherRequestError extends Error {
   constructor() {
     super('the idempotency key was used for another request');
@@ -144,7 +137,7 @@ export class OtherRequestError extends Error {
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
 export function createSubscriptionStore(database: PartitionLane) {
-  /** The account's row is locked first, so that a repeat that races the first request finds it. */
+  /** Locks the account's row first, so that a concurrent repeat finds the first request. */
   const changed = (
     accountId: string,
     statement: Statement,
@@ -167,8 +160,8 @@ export function createSubscriptionStore(database: PartitionLane) {
 
   return {
     /**
-     * `null` if the account has another subscription in that time, or does not exist. A repeat of a keyed request grants
-     * nothing and returns the subscription of the first one, as it is now.
+     * `null` if another subscription of the account overlaps, or the account does not exist. A repeat of a keyed request returns the
+     * subscription of the first one, as it is now.
      *
      * @throws OtherRequestError
      */
@@ -178,8 +171,8 @@ export function createSubscriptionStore(database: PartitionLane) {
     ): Promise<Subscription | null> =>
       changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed, { from: startsAt, sale }),
     /**
-     * Moves the end; `null` if another subscription overlaps, or where this one is canceled or its end is not `from`. A
-     * repeat of a keyed request moves nothing and returns the subscription as it is now.
+     * Moves the end. `null` if another subscription overlaps, or this one is canceled or does not end at `from`. A repeat of a keyed
+     * request returns the subscription as it is now.
      *
      * @throws OtherRequestError
      */
@@ -191,11 +184,6 @@ export function createSubscriptionStore(database: PartitionLane) {
       keyed?: KeyedRequest | null,
       sale: PlanSale | null = null,
     ): Promise<Subscription | null> => changed(accountId, renewSubscription, [id, from, to], keyed, { from, sale }),
-    /**
-     * The subscription of a keyed request that was carried out, as it is now; `null` if it is the first one.
-     *
-     * @throws OtherRequestError
-     */
     findRepeated: (accountId: string, keyed: KeyedRequest): Promise<Subscription | null> =>
       findKeyedSubscription(database, accountId, keyed),
     cancel: (accountId: string, id: string, at: Date): Promise<Subscription | null> =>
@@ -204,36 +192,34 @@ export function createSubscriptionStore(database: PartitionLane) {
       SUBSCRIPTIONS.first(await database.query(selectSubscription, [id])),
     list: async (accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]> =>
       SUBSCRIPTIONS.all(await database.query(listSubscriptions, [accountId, beforeId, limit])),
-    /** The database's clock, by which subscriptions begin and end. */
+    /** The database's clock, which decides when subscriptions begin and end. */
     async nowMs(): Promise<number> {
       const [row] = await database.query<{ now_ms: bigint }>(selectNow);
       return Number(row!.now_ms);
     },
     /**
-     * Deletes the slots of subscriptions that are over for a day, in batches. Returns false if somebody else had locked rows
-     * of some accounts, whose slots are left. `nowMs`: for tests, in place of the database's clock. Ends after a batch once the
-     * signal has aborted.
+     * Deletes, in batches, the slots of subscriptions that ended more than a day ago. Returns false if accounts were locked, whose slots
+     * remain. Stops after a batch once the signal is aborted.
+     *
+     * @param nowMs for tests, instead of the database's clock
      */
     forgetSlots: (nowMs: number | null, signal?: AbortSignal): Promise<boolean> =>
       forgetPastSlots(database, nowMs, signal),
-    /** How many subscriptions of each plan are active at an instant; if there are more, `max`. */
+    /** Active subscriptions of each plan at an instant, at most `max`. */
     async countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>> {
       const rows = await database.query<{ plan_id: string; active: bigint }>(countActive, [toArray(planIds), now, max]);
       return new Map(rows.map((row) => [row.plan_id, Number(row.active)]));
     },
-    /** `null` if the account has no subscription, or only canceled ones. */
     findState: (accountId: string, now: Date, plans: readonly WindowLimit[] = []): Promise<SubscriptionState | null> =>
       findState(database, accountId, now, plans),
   };
 }
 
-/** The period of a subscription that begins then, and is the last one that it has. */
 interface SoldPeriod {
   readonly from: Date;
   readonly sale: PlanSale | null;
 }
 
-/** Notes what a period was sold for, if it has a price. */
 async function notePeriod(
   transaction: PartitionQueryable,
   { accountId, id, endsAt }: Subscription,
@@ -244,16 +230,13 @@ async function notePeriod(
   await transaction.query(insertPeriod, [accountId, id, from, endsAt, sale.priceNano, zone]);
 }
 
-/** A plan for one period, from now on or from the end of the running subscription of the same plan on. */
+/** One period of a plan, from now or from the end of the current subscription of the plan. */
 interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'planId' | 'at'> {
   readonly periodMs: number;
   readonly sale: PlanSale | null;
 }
 
-/**
- * Grants a period, or renews by it, in a transaction that holds the account's lock, for a request that was not carried out
- * (`findKeyedSubscription`). Nothing is changed if another plan runs, or another subscription begins within the period.
- */
+/** Runs while the caller holds the account's lock. Changes nothing if another plan is active or another subscription overlaps. */
 export async function grantPeriod(
   transaction: PartitionQueryable,
   { accountId, id, planId, at, periodMs, sale }: GrantedPeriod,
@@ -274,7 +257,7 @@ export async function grantPeriod(
 }
 
 /**
- * The subscription of a keyed request that was carried out, as it is now; `null` if it is the first one.
+ * The subscription of an earlier request with the same key, as it is now; `null` if there was none.
  *
  * @throws OtherRequestError
  */

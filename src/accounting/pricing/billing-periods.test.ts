@@ -5,7 +5,7 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import { monthOf, nextMonthOf, nextWeekOf, weekOf } from './billing-periods.ts';
 import { createLocalTime } from './local-time.ts';
 
-/** Zones whose days begin late, twice or not at midnight, and the two ends of the map. */
+/** Zones whose days begin late, twice or not at midnight, and both ends of the map. */
 const ZONES = [
   'Asia/Shanghai',
   'America/New_York',
@@ -30,7 +30,7 @@ describe('weeks and months of billing days', () => {
     ['2100-02-28', '2100-02-22', '2100-03-01', '2100-03-01'],
   ];
   for (const [day, week, nextWeek, nextMonth] of days) {
-    it(`of ${day} begin on ${week}, and end with ${nextWeek} and ${nextMonth}`, () => {
+    it(`of ${day} begin on ${week} and end before ${nextWeek} and ${nextMonth}`, () => {
       assert.deepEqual(
         [weekOf(day), monthOf(day), nextWeekOf(day), nextMonthOf(day)],
         [week, `${day.slice(0, 7)}-01`, nextWeek, nextMonth],
@@ -38,8 +38,8 @@ describe('weeks and months of billing days', () => {
     });
   }
 
-  // A budget that frees a moment early would be spent twice in its period.
-  it('end exactly: the millisecond before is the last of the old period by the clock on the wall, whatever the zone does', () => {
+  // A budget that resets a moment early would be spent twice in its period.
+  it('end exactly: the millisecond before belongs to the old period by the local time of every zone', () => {
     const calendars = new Map(ZONES.map((zone) => [zone, createLocalTime(zone)]));
     fc.assert(
       fc.property(
@@ -65,7 +65,7 @@ describe('weeks and months of billing days', () => {
     );
   });
 
-  it('of a day that a zone left out begin with the day after it', () => {
+  it('of a day that a zone skipped begin with the next day', () => {
     const apia = createLocalTime('Pacific/Apia');
     assert.equal(new Date(apia.dayStartMs('2011-12-30')).toISOString(), '2011-12-30T10:00:00.000Z');
     assert.equal(apia.dayStartMs('2011-12-31'), apia.dayStartMs('2011-12-30'));

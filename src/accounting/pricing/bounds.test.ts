@@ -25,8 +25,8 @@ const bound = (usage: Partial<Usage>, more: Partial<BoundingFacts> = {}) => {
   return boundUsage(reported, usageBounds({ ...facts, ...more }, reported));
 };
 
-describe('the bounds of what a call can have used', () => {
-  it('are the context and the output of its model', () => {
+describe('usage bounds', () => {
+  it('are the context and output limits of the model', () => {
     assert.equal(bound({ inputTokens: 1_000, outputTokens: 100 }).excess, null);
     const { usage, excess } = bound({ inputTokens: 1_001, outputTokens: TOKEN_COUNT_MAX });
     assert.deepEqual([usage.inputTokens, usage.outputTokens], [1_000, 100]);
@@ -39,27 +39,27 @@ describe('the bounds of what a call can have used', () => {
     assert.deepEqual(bound({ outputTokens: TOKEN_COUNT_MAX }, none).usage.outputTokens, COUNT_MAX);
   });
 
-  it('apply to every choice, and to every input that is read by itself', () => {
+  it('apply to each choice and to each separately read input', () => {
     assert.equal(bound({ outputTokens: 300 }, { choices: 3 }).excess, null);
     assert.equal(bound({ inputTokens: 5_000 }, { inputs: 5 }).excess, null);
     assert.deepEqual(bound({ inputTokens: 5_001 }, { inputs: 5 }).excess, { inputTokens: 1 });
   });
 
-  it('leave room for what does not count as output of the model', () => {
+  it('allow output that does not count against the limit of the model', () => {
     assert.equal(bound({ outputTokens: 1_200 }, { choices: 2, moreOutputTokens: 500 }).excess, null);
     assert.deepEqual(bound({ outputTokens: 1_201 }, { choices: 2, moreOutputTokens: 500 }).excess, { outputTokens: 1 });
   });
 
-  it('grow with the rounds at the provider, in each of which a context is read and an output written', () => {
+  it('grow with each round at the provider, which reads a context and writes an output', () => {
     const transcript: readonly [usage: Partial<Usage>, inputTokens: number, outputTokens: number][] = [
       [{}, 1_000, 100],
       [{ serverToolUses: 1 }, 2_000, 200],
       [{ serverToolUses: 3 }, 4_000, 400],
       [{ compactions: 1 }, 2_000, 200],
       [{ serverToolUses: 3, compactions: 2 }, 6_000, 600],
-      // Uses alone are no rounds: what counts rounds is decided where a report is read.
+      // Tool uses alone are not rounds: the reader of a report decides what counts as a round.
       [{ webSearches: 9 }, 1_000, 100],
-      // But not with rounds beyond what a call can have used.
+      // The number of rounds is limited, too.
       [{ serverToolUses: 100 }, 101_000, 10_100],
       [{ serverToolUses: TOKEN_COUNT_MAX }, 101_000, 10_100],
       [{ compactions: TOKEN_COUNT_MAX }, 101_000, 10_100],
@@ -71,19 +71,19 @@ describe('the bounds of what a call can have used', () => {
     }
   });
 
-  it('leave room for thinking in each round of each choice', () => {
+  it('allow thinking in each round of each choice', () => {
     const asked = { choices: 2, moreOutputTokens: 500 };
     assert.equal(bound({ outputTokens: 2_400, serverToolUses: 1 }, asked).excess, null);
     assert.deepEqual(bound({ outputTokens: 2_401, serverToolUses: 1 }, asked).excess, { outputTokens: 1 });
   });
 
-  it('are one for all kinds of input, of which the cached one gives way', () => {
+  it('are shared by all kinds of input, and cached input is cut first', () => {
     const { usage, excess } = bound({ inputTokens: 600, cacheWriteTokens: 300, cachedInputTokens: 700 });
     assert.deepEqual([usage.inputTokens, usage.cacheWriteTokens, usage.cachedInputTokens], [600, 300, 100]);
     assert.deepEqual(excess, { inputTokens: 600 });
   });
 
-  it('are the images that were asked for, and the units that the request can cause', () => {
+  it('are the requested images and the search units that the request can cause', () => {
     const images = [
       { quality: 'high', size: null, count: 2 },
       { quality: 'low', size: null, count: 2 },
@@ -96,7 +96,7 @@ describe('the bounds of what a call can have used', () => {
     assert.deepEqual([usage.searchUnits, excess], [1, { images: 1, searchUnits: 8 }]);
   });
 
-  it('are never exceeded by what is charged, and nothing is lost between charge and excess', () => {
+  it('are never exceeded by the charged usage; charged usage and excess add up to the report', () => {
     const count = fc.nat(TOKEN_COUNT_MAX);
     const usage: fc.Arbitrary<Usage> = fc.record({
       ...byUnit(() => count),

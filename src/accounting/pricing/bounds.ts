@@ -9,42 +9,35 @@ import {
   usageUnits,
 } from '../../protocols/metering/usage-units.ts';
 
-/** The most that a call can have used, by its model and its request. */
 interface UsageBounds {
-  /** Of everything that the model read, cached or not. */
+  /** All tokens that the model reads, cached or not. */
   readonly inputTokensMax: number;
-  /** Of everything that it wrote. */
   readonly outputTokensMax: number;
   readonly imagesMax: number;
   readonly searchUnitsMax: number;
-  /** Of the uses of all tools that have a price. */
+  /** Uses of all tools that have a price. */
   readonly toolUsesMax: number;
 }
 
-/** What the bounds follow from: limits of the model and facts of the request. */
 export interface BoundingFacts {
-  /** `null`: not in the configuration. */
+  /** `null`: not configured. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
-  /** Choices that were asked for. */
   readonly choices: number;
-  /** Inputs that are read apart from each other, each up to the context. */
+  /** Inputs that are read separately, each up to the context. */
   readonly inputs: number;
-  /** Output for each choice that does not count as the model's. */
+  /** Output per choice that does not count against the model's limit. */
   readonly moreOutputTokens: number;
   readonly searchUnitsMax: number;
 }
 
-/** The most that is accepted of a count if the configuration gives the model no limit. */
+/** Maximum accepted count if the configuration has no limit for the model. */
 export const COUNT_MAX = 10_000_000;
 
-/** The most rounds at the provider, and the most compactions, that are accepted: each reported one raises the bounds. */
+/** Maximum rounds at the provider, and maximum compactions, that raise the bounds. */
 const ROUNDS_MAX = 100;
 
-/**
- * In each round of a loop at the provider, such as the use of a tool that it runs, and in each compaction the model reads its context again
- * and may write its longest output.
- */
+/** Each round of a loop at the provider and each compaction reads the context again and may write the longest output. */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;
   const compactions = Math.min(usage.compactions, ROUNDS_MAX);
@@ -61,15 +54,12 @@ export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   };
 }
 
-/** What was reported beyond the bounds; only counts above 0. */
+/** Reported counts beyond the bounds; only those above 0. */
 export type UsageExcess = {
   readonly [Name in UnitBound['name'] | 'images']?: number;
 };
 
-/**
- * Cuts reported usage down to what the call can have used, and returns what was cut off as `excess`; `null` if the usage
- * was within its bounds. Of the kinds of input, and of output, those at the full price are cut last.
- */
+/** `excess` is the usage beyond the bounds; `null`: none. Among kinds of input, and of output, tokens at the full price are cut last. */
 export function boundUsage<Facts extends Usage>(
   usage: Facts,
   bounds: UsageBounds,
@@ -92,7 +82,7 @@ export function boundUsage<Facts extends Usage>(
   return { usage: { ...usage, ...counts, images }, excess };
 }
 
-/** Nearly all usage is, and this test is much cheaper than the cut. */
+/** Nearly all usage is, and this check is much cheaper than the cut. */
 function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0, toolUses: 0 };
   for (const { unit, bound } of BOUNDED) used[bound.name] += usage[unit];
@@ -105,7 +95,7 @@ function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   );
 }
 
-/** The units that have a bound, in the order in which they take of it: what comes last is cut first. */
+/** The units that have a bound, in the order in which they use it up: the last ones are cut first. */
 const BOUNDED = unitNames
   .flatMap((unit) => {
     const { bound }: UsageUnit = usageUnits[unit];

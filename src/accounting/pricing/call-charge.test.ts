@@ -9,7 +9,7 @@ import type { Model } from '../../providers/catalog/catalog.ts';
 import { type ChargeTerms, type CostTerms, chargeCall } from './call-charge.ts';
 import type { UnitPrices } from './charge.ts';
 
-/** A nano-yuan for a token, and two for one of a call with more than 1,000 tokens of input. */
+/** 1 nano-yuan per token, and 2 in calls with more than 1,000 input tokens. */
 const tokenPrices = (nanoPerMillion: bigint) => ({
   inputNanoPerMillion: nanoPerMillion,
   cachedInputNanoPerMillion: nanoPerMillion,
@@ -50,7 +50,7 @@ const asking = (serviceTier: string) => ({
 });
 
 describe('the charge of a call', () => {
-  it('notes the step and the terms that chose its prices, and what has no price', () => {
+  it('records the step and the terms of its prices, and uses without a price', () => {
     const { chargeNano, notes } = charge({
       inputTokens: 1_001,
       webSearches: 2,
@@ -63,19 +63,19 @@ describe('the charge of a call', () => {
     });
   });
 
-  it('has no such notes on a plan', () => {
+  it('has no such notes for a call on a plan', () => {
     const usage = { inputTokens: 1_001, webSearches: 2, servedOn: { speed: 'fast' } };
     assert.equal(charge(usage, { isPaid: false }).notes, undefined);
   });
 
-  it('is that of the cheaper of the asked and the plain tier, if none is reported', () => {
+  it('uses the cheaper of the requested and the plain tier if none is reported', () => {
     const used = { inputTokens: 100 };
     assert.equal(charge(used, asking('flex')).chargeNano, 50n);
     assert.equal(charge(used, asking('priority')).chargeNano, 100n);
     assert.equal(charge({ ...used, servedOn: { serviceTier: 'default' } }, asking('flex')).chargeNano, 100n);
   });
 
-  it('has the prices of each run by the length of its own input', () => {
+  it('prices each run by the length of its own input', () => {
     const run = (inputTokens: number, more: object = {}) => ({
       model: null,
       isInside: true,
@@ -102,16 +102,16 @@ describe('the charge of a call', () => {
         ],
       },
     ]);
-    // Nothing needs to be said where the sum has the same prices.
+    // No note if the sum has the same prices.
     assert.deepEqual(cost([run(300, summary), run(600)]), [900n, undefined]);
     assert.deepEqual(cost([run(1_001, summary), run(1_002)]), [4_006n, { above: '1000' }]);
-    // Of an estimate, and of what was cut, the runs are not known.
+    // The runs of estimated or cut usage are unknown.
     assert.deepEqual(cost([run(900, summary), run(600)], { source: 'estimated' }), [3_000n, { above: '1000' }]);
     const short = { ...model, contextTokensMax: 700 };
     assert.deepEqual(cost([run(900, summary), run(600)], summary, { model: short }), [2_800n, { above: '1000' }]);
   });
 
-  it('names what chose the prices: reasoning, or the length of the output', () => {
+  it('records whether reasoning or the length of the output chose the prices', () => {
     const more = { ...prices, above: {}, thinking: tokenPrices(4_000_000n) };
     const noted = (usage: Partial<UsageFacts>, at: UnitPrices) => {
       const { chargeNano, notes } = charge(usage, { prices: at });
@@ -134,7 +134,7 @@ describe('the charge of a call', () => {
     ]);
   });
 
-  it('marks citations and reasoning that are counted separately if they have no price', () => {
+  it('records separately counted citations and reasoning that have no price', () => {
     const usage = { citationTokens: 3, separateReasoningTokens: 5 };
     assert.deepEqual(charge(usage).notes?.unpriced, ['citations', 'reasoning']);
     const priced = { ...prices, citationsNanoPerMillion: 2_000_000n, reasoningNanoPerMillion: 3_000_000n };
@@ -157,17 +157,17 @@ describe('the charge of a call', () => {
     const cost = (runs: number[], terms: Partial<ChargeTerms> = {}, more: Partial<UsageFacts> = {}) =>
       charge({ parts: runs.map(run), ...more }, { inner: [inner], ...terms });
 
-    it('has the prices of each of its runs by the length of that', () => {
+    it('prices each of its runs by its length', () => {
       const nano = (...runs: number[]) => cost(runs).chargeNano;
       assert.deepEqual([nano(900, 900), nano(1_001), nano(900, 1_102)], [1_800n, 2_002n, 3_104n]);
     });
 
-    it('has those of the average run if it was cut', () => {
+    it('prices cut usage by its average run', () => {
       const short = { ...inner, model: { ...model, contextTokensMax: 1_000 } };
       assert.equal(cost([900, 1_102], { inner: [short] }).chargeNano, 2_000n);
     });
 
-    it('is on record with what it follows from', () => {
+    it('is recorded with the values that determine it', () => {
       const [note] = cost([900, 1_102]).notes!.innerModels!;
       assert.deepEqual(note!.used, { inputTokens: 2_002 });
       assert.deepEqual(note!.pricedBy, {
@@ -179,7 +179,7 @@ describe('the charge of a call', () => {
       assert.deepEqual([note!.price!.rule, note!.price!.prices.inputNanoPerMillion], ['base', '1000000']);
     });
 
-    it('is at the plain price, or at that of the terms of the call if they are cheaper', () => {
+    it('uses the plain price, or the terms of the call if they are cheaper', () => {
       const asked = (serviceTier: string) => cost([100], asking(serviceTier)).chargeNano;
       assert.deepEqual([asked('flex'), asked('priority')], [50n, 100n]);
       const served = (serviceTier: string) => cost([100], asking('flex'), { servedOn: { serviceTier } }).chargeNano;
@@ -192,7 +192,7 @@ describe('the charge of a call', () => {
     const costOf = (usage: Partial<UsageFacts>, terms: Partial<ChargeTerms> = {}, cost: Partial<CostTerms> = {}) =>
       charge(usage, { cost: { prices: dear, basis: 'tokens', ofInner: () => null, ...cost }, ...terms }).costNano;
 
-    it('is what the usage has at the prices of the route, with steps and terms of these, and charges nothing more', () => {
+    it('prices the usage at the steps and terms of the route, and does not change the charge', () => {
       assert.deepEqual([costOf({ inputTokens: 10 }), costOf({ inputTokens: 1_001 })], [30n, 5_005n]);
       assert.equal(costOf({ inputTokens: 100, servedOn: { serviceTier: 'flex' } }), 150n);
       assert.equal(costOf({ inputTokens: 10 }, { isPaid: false }), 30n);
@@ -201,12 +201,12 @@ describe('the charge of a call', () => {
       assert.deepEqual({ ...withCost, costNano: null }, charge(usage));
     });
 
-    it('is that of all that was reported, of which only the charge is bounded', () => {
+    it('covers all reported usage; only the charge is bounded', () => {
       const small = { ...model, contextTokensMax: 1_000, outputTokensMax: 10 };
       const cost = { prices: dear, basis: 'tokens', ofInner: () => null } as const;
       const transcript: readonly [usage: Partial<UsageFacts>, chargeNano: bigint, costNano: bigint][] = [
         [{ inputTokens: 900, outputTokens: 10 }, 910n, 2_730n],
-        // The margin shows the loss: two contexts were read, and nothing says why.
+        // The margin shows the loss: two contexts were read without an explanation.
         [{ inputTokens: 2_000, outputTokens: 15 }, 1_010n, 10_075n],
         [{ inputTokens: 2_000, outputTokens: 15, serverToolUses: 1 }, 4_030n, 10_075n],
         [{ webSearches: 1_001 }, 0n, 0n],
@@ -218,7 +218,7 @@ describe('the charge of a call', () => {
       assert.deepEqual(charge({ inputTokens: 2_000 }, { model: small, cost }).notes?.excess, { inputTokens: 1_000 });
     });
 
-    it('is the charge of a call within its bounds, and never less, at one price list and whatever was reported', () => {
+    it('at the same price list equals the charge of a call within its bounds, and is never less', () => {
       const count = fc.nat(5_000);
       const usage = fc.record(byUnit(() => count));
       const limit = fc.option(fc.integer({ min: 1, max: 9_000 }));
@@ -234,19 +234,19 @@ describe('the charge of a call', () => {
       );
     });
 
-    it('has each listed run at its own step, also if the charge was cut', () => {
+    it('prices each listed run at its own step even if the charge was cut', () => {
       const run = (inputTokens: number) => ({ model: null, isInside: true, usage: { ...noUsage, inputTokens } });
       const usage = { inputTokens: 1_600, parts: [run(900), run(700)] };
       assert.equal(costOf(usage, { model: { ...model, contextTokensMax: 1_000 } }), 4_800n);
     });
 
-    it('is what a column of the database holds, whatever a provider reports', () => {
+    it('never exceeds what its database column can hold', () => {
       const prices = { ...dear, ...tokenPrices(9_000_000_000_000n), above: {} };
       const most = costOf({ inputTokens: 2_147_483_647 }, {}, { prices });
       assert.equal(most, 1_000_000_000_000_000n);
     });
 
-    it('is not known without a cost, or if the provider did not report what it goes by', () => {
+    it('is unknown without cost prices, or if the provider did not report the usage that they need', () => {
       const images = [{ quality: null, size: null, count: 2 }];
       const perImage = { ...dear, perImageNano: { default: 9n } };
       assert.equal(charge({ inputTokens: 10 }).costNano, null);
@@ -258,7 +258,7 @@ describe('the charge of a call', () => {
       assert.equal(costOf({ inputTokens: 3 }, {}, { prices: perImage, basis: 'images' }), null);
     });
 
-    it('has inner models at their own cost, and is not known if one has none', () => {
+    it('prices inner models at their own cost, and is unknown if one has none', () => {
       const inner = { name: 'inner', model, price: { rule: 'base' as const, prices } };
       const parts = [{ model: 'inner', isInside: false, usage: { ...noUsage, inputTokens: 100 } }];
       const usage = { inputTokens: 10, parts };
@@ -268,7 +268,7 @@ describe('the charge of a call', () => {
     });
   });
 
-  it('names the price of each image if a table has several', () => {
+  it('records the price of each image if the table has several', () => {
     const perImageNano = { low: 3n, high: { default: 70n } };
     const images = [
       { quality: 'low', size: null, count: 2 },

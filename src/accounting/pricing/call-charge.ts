@@ -22,40 +22,39 @@ export interface ChargeTerms<Inner extends PricedInnerModel = PricedInnerModel> 
   readonly model: PricedModel;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** The inner models that the request names. */
+  /** Models that the request names inside. */
   readonly inner: readonly Inner[];
-  /** The names that the provider may report for the call's own model. */
+  /** Names under which the provider may report the call's own model. */
   readonly ownNames: readonly string[];
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
-  /** The prices that the operator pays the provider; `null`: not known. */
+  /** Prices that the operator pays the provider; `null`: unknown. */
   readonly cost: CostTerms<Inner> | null;
-  /** Whether the call pays for what it used; on a plan nothing needs a price. */
+  /** Whether the call pays for its usage; charges on a plan have no notes about prices. */
   readonly isPaid: boolean;
-  /** What the account paid of the list price when the call was admitted. */
+  /** The account's price factor when the call was admitted. */
   readonly priceFactorBasisPoints: number;
 }
 
-/** The cost of the route that served a call, in force when the call was admitted. */
+/** Prices of the route that served the call, in force when the call was admitted. */
 export interface CostTerms<Inner extends PricedInnerModel = PricedInnerModel> {
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** What an inner model costs at the same provider; `null`: not known. */
+  /** Prices of an inner model at the same provider; `null`: unknown. */
   ofInner(inner: Inner): UnitPrices | null;
 }
 
 export interface CallCharge {
-  /** The usage of all models together, within their bounds. */
+  /** Usage of all models together, within their bounds. */
   readonly usage: UsageFacts;
   readonly chargeNano: bigint;
-  /** What the call cost the operator: all that the provider reported, also beyond the bounds; `null`: not known. */
+  /** What the operator pays for everything that the provider reported, also beyond the bounds; `null`: unknown. */
   readonly costNano: bigint | null;
   readonly notes: ChargeNotes | undefined;
 }
 
 /**
- * Charges a call: each model's usage at its own price, as far as that model can have used it, and each run of a model at the
- * step of the price list that its own input exceeds; all at the price factor of the account. The cost is that of the usage as
- * it was reported: the vendor bills it.
+ * Charges a call. Each model's usage counts at its own price and within its bounds, each run of a model at its own step of the price list,
+ * and everything at the account's price factor. The cost covers the usage as reported, because the vendor bills it.
  */
 export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, terms: ChargeTerms<Inner>): CallCharge {
   const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
@@ -65,7 +64,7 @@ export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, te
     : reported;
   const split = splitUsage(totals, facts.parts ?? [], (name) => reportedModel(name, ownNames, inner));
   const own = boundOwn(split.own.usage, terms);
-  // An estimate, and what was cut, no longer consist of the runs that the provider lists.
+  // Estimated or cut usage no longer consists of the runs that the provider lists.
   const reportedRuns = totals.source === 'observed' ? split.own.runs : [split.own.usage];
   const shares = stepShares(own.excess === null ? reportedRuns : [own.usage], prices);
   const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
@@ -102,7 +101,7 @@ function withTerms(facts: UsageFacts, servedOn: ServiceTerms): UsageFacts {
   return hasTerms(servedOn) ? { ...facts, servedOn } : facts;
 }
 
-/** As a charge, at the prices of the route. Where the usage of any model has no cost, the whole is not known. */
+/** Calculated like a charge, at the prices of the route; `null` if the cost of any model's usage is unknown. */
 function costOf<Inner extends PricedInnerModel>(
   own: OwnedUsage,
   servedOn: ServiceTerms | undefined,
@@ -125,16 +124,16 @@ function costOf<Inner extends PricedInnerModel>(
   return sum < COST_NANO_MAX ? sum : COST_NANO_MAX;
 }
 
-/** A column of the database has to hold it, whatever a provider reports. */
+/** The maximum of the database column, whatever a provider reports. */
 const COST_NANO_MAX = 1_000_000_000_000_000n;
 
-/** Whether the provider reported what a cost goes by: a model that is charged by image may cost by token. */
+/** Whether the provider reported the usage that the cost is based on: a model that is charged by image may cost by token. */
 function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {
   switch (basis) {
     case 'tokens':
       return usage.images.length === 0 || totalTokens(usage) > 0;
     case 'images':
-      // A response of which every image failed reports nothing, and costs nothing.
+      // A response whose images all failed reports nothing and costs nothing.
       return usage.images.length > 0 || totalTokens(usage) === 0;
     case 'searchUnits':
       return usage.searchUnits > 0;
@@ -155,13 +154,10 @@ function boundOwn(usage: Usage, { model, input: { choices, demand } }: Pick<Char
   return boundUsage(usage, usageBounds(facts, usage));
 }
 
-/** The most runs of an inner model that are charged; each run may read its context and write its output. */
+/** Maximum charged runs of an inner model; each may read a full context and write its longest output. */
 const RUNS_MAX = 100;
 
-/**
- * Charges an inner model. No vendor reports the terms of its runs: they count at the plain price, or at that of the terms of
- * the call where these are cheaper.
- */
+/** No vendor reports the service terms of an inner model, so it has the plain price, or the call's terms if they are cheaper. */
 function chargeInner(
   { inner, usage: reported, runs }: InnerUsage<PricedInnerModel>,
   termsOfCall: ServiceTerms,
@@ -197,7 +193,7 @@ function chargeInner(
   return { usage, excess, chargeNano, note };
 }
 
-/** Runs of which only the sum is known after it was cut. */
+/** The share of runs that were cut: only their sum is known, so their average chooses the step. */
 function averageShare(usage: Usage, runs: number, prices: UnitPrices): StepShare {
   const run = withTokens(usage, (name) => Math.ceil(usage[name] / runs));
   return { step: stepOf(prices, run), runs, counts: usage };

@@ -8,7 +8,7 @@ import { operationOf, operations } from '../../protocols/operations/all.ts';
 import { chargeBasis, chargeFor, type UnitPrices } from './charge.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS, PRICE_FACTOR_BASIS_POINTS_MAX } from './price-factor.ts';
 
-/** Primes, so that no count at a wrong price comes to the right sum. */
+/** Primes, so that a count at a wrong price cannot produce the right sum. */
 const prices: UnitPrices = {
   inputNanoPerMillion: 3_000_000_000n,
   cachedInputNanoPerMillion: 700_000_000n,
@@ -57,7 +57,7 @@ class Rational {
     return new Rational(this.numerator * other.numerator, this.denominator * other.denominator);
   }
 
-  /** The nearest whole number, the upper one if two are equally near. */
+  /** The nearest integer; a half rounds up. */
   roundedHalfUp(): bigint {
     const below = this.numerator / this.denominator;
     const rest = this.numerator - below * this.denominator;
@@ -69,7 +69,7 @@ function gcd(left: bigint, right: bigint): bigint {
   return right === 0n ? left : gcd(right, left % right);
 }
 
-/** The prices of each count, written down once more. */
+/** An independent calculation of the charge. */
 function referenceCharge(usage: Usage, at: UnitPrices, basisPoints = 10_000): bigint {
   const length =
     usage.inputTokens +
@@ -199,7 +199,7 @@ describe('a charge by tokens', () => {
     );
   });
 
-  it('takes each count at its own price', () => {
+  it('charges each count at its own price', () => {
     const used = {
       ...noUsage,
       inputTokens: 1,
@@ -220,7 +220,7 @@ describe('a charge by tokens', () => {
     assert.equal(chargeTokens({ ...used, reasoningTokens: 10 }, prices), chargeTokens(used, prices));
   });
 
-  it('takes the prices of the greatest step that the input exceeds, for the whole call', () => {
+  it('applies the highest step that the input exceeds to the whole call', () => {
     const at: UnitPrices = {
       ...free,
       inputNanoPerMillion: 1_000_000n,
@@ -237,7 +237,7 @@ describe('a charge by tokens', () => {
     );
   });
 
-  it('takes the prices of reasoning if the provider reports some, within the step of the input', () => {
+  it('applies the reasoning prices of the input step if the provider reports reasoning', () => {
     const at: UnitPrices = {
       ...free,
       outputNanoPerMillion: 1_000_000n,
@@ -255,7 +255,7 @@ describe('a charge by tokens', () => {
     );
   });
 
-  it('takes the prices of the greatest length that the output exceeds, of input and output', () => {
+  it('applies the prices of the highest exceeded output length to input and output', () => {
     const at: UnitPrices = {
       ...free,
       inputNanoPerMillion: 2_000_000n,
@@ -268,14 +268,14 @@ describe('a charge by tokens', () => {
     assert.deepEqual([costs(10, 200), costs(10, 201), costs(1_001, 201)], [1_620n, 2_844n, 7_220n]);
   });
 
-  it('takes citations and reasoning that are counted separately at prices of their own, or for nothing', () => {
+  it('charges separately counted citations and reasoning at their own prices, or nothing', () => {
     const used = { ...noUsage, citationTokens: 10, separateReasoningTokens: 100 };
     assert.equal(chargeTokens(used, prices), 0n);
     const priced = { ...prices, citationsNanoPerMillion: 2_000_000n, reasoningNanoPerMillion: 3_000_000n };
     assert.equal(chargeTokens(used, priced), 320n);
   });
 
-  it('has the factors of the terms that the provider reports, on tokens alone', () => {
+  it('applies the factors of reported service terms to tokens only', () => {
     const at: UnitPrices = {
       ...free,
       inputNanoPerMillion: 1_000_000n,
@@ -294,7 +294,7 @@ describe('a charge by tokens', () => {
     assert.equal(on({ serviceTier: 'constructor', speed: '__proto__' }), 107n);
   });
 
-  it('takes audio at the price of text, and uses of tools for nothing, if they have no price', () => {
+  it('charges audio as text, and tool uses nothing, if they have no price', () => {
     const used = { ...noUsage, audioInputTokens: 10, audioOutputTokens: 100, webSearches: 3, containers: 1 };
     assert.equal(chargeTokens(used, prices), 30_000n + 1_300_000n);
     const priced = {
@@ -307,7 +307,7 @@ describe('a charge by tokens', () => {
     assert.equal(chargeTokens(used, priced), 10n + 200n + 15n + 1_000n);
   });
 
-  it('costs nothing if nothing was used', () => {
+  it('is zero without usage', () => {
     assert.equal(chargeTokens(noUsage, prices), 0n);
   });
 
@@ -317,7 +317,7 @@ describe('a charge by tokens', () => {
     assert.deepEqual([at(499_999n), at(500_000n), at(1_499_999n), at(1_500_000n)], [0n, 1n, 1n, 2n]);
   });
 
-  it('rounds the sum and not its parts', () => {
+  it('rounds the sum, not its parts', () => {
     const half = { ...free, inputNanoPerMillion: 400_000n, outputNanoPerMillion: 400_000n };
     assert.equal(chargeTokens({ ...noUsage, inputTokens: 1, outputTokens: 1 }, half), 1n);
   });
@@ -331,7 +331,7 @@ describe('a charge by tokens', () => {
   });
 });
 
-describe('a charge by other things than tokens', () => {
+describe('a charge by images, search units or calls', () => {
   const used: Usage = {
     ...noUsage,
     inputTokens: 1_000_000,
@@ -343,16 +343,16 @@ describe('a charge by other things than tokens', () => {
     ],
   };
 
-  it('is the number of images, each at its own price', () => {
+  it('charges each image at its own price', () => {
     const perImageNano = { low: 5n, high: { '1024x1536': 70n } };
     assert.equal(chargeFor(used, { ...prices, perImageNano }, 'images'), 80n);
   });
 
-  it('is the number of search units', () => {
+  it('charges each search unit', () => {
     assert.equal(chargeFor(used, { ...prices, perSearchUnitNano: 11n }, 'searchUnits'), 33n);
   });
 
-  it('is the price of a call, whatever it used', () => {
+  it('is the price per call, whatever was used', () => {
     assert.equal(chargeFor(used, { ...prices, perCallNano: 11n }, 'calls'), 11n);
     assert.equal(chargeFor(noUsage, { ...prices, perCallNano: 11n }, 'calls'), 11n);
   });
@@ -393,19 +393,19 @@ describe('a charge at the price factor of an account', () => {
   it('does not round before the factor is applied', () => {
     const at = (inputNanoPerMillion: bigint) => ({ ...free, inputNanoPerMillion });
     const one = { ...noUsage, inputTokens: 1 };
-    // 0.4 at the list price, 0.8 and so 1 at twice of it; 0.625 x 0.8 is exactly a half.
+    // 0.4 at the list price, 0.8 and so 1 at twice that; 0.625 x 0.8 is exactly a half.
     assert.deepEqual([atFactor(one, at(400_000n), 20_000), atFactor(one, at(625_000n), 8_000)], [1n, 1n]);
     assert.equal(atFactor(one, at(624_999n), 8_000), 0n);
   });
 
-  it('is that of images, search units and calls as well', () => {
+  it('applies to images, search units and calls, too', () => {
     const used: Usage = { ...noUsage, searchUnits: 3, images: [{ quality: 'low', size: '1024x1024', count: 3 }] };
     assert.equal(atFactor(used, { ...prices, perImageNano: { default: 7n } }, 8_000, 'images'), 17n);
     assert.equal(atFactor(used, { ...prices, perSearchUnitNano: 11n }, 5_000, 'searchUnits'), 17n);
     assert.equal(atFactor(used, { ...prices, perCallNano: 11n }, 12_500, 'calls'), 14n);
   });
 
-  it('is the same as that of an amount that is whole at the list price', () => {
+  it('equals the factor on an amount that is whole at the list price', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 18n }), basisPoints, (amountNano, factor) => {
         const expected = new Rational(amountNano * BigInt(factor), 10_000n).roundedHalfUp();
@@ -416,20 +416,20 @@ describe('a charge at the price factor of an account', () => {
   });
 });
 
-describe('what a call is charged by', () => {
+describe('the basis of a charge', () => {
   const perImageNano = { default: 1n };
-  it('is tokens for everything that has no price of another kind', () => {
+  it('is tokens if there is no other price', () => {
     for (const operation of operations) assert.equal(chargeBasis(operation, prices), 'tokens');
   });
 
-  it('is images for the image operations of a model with a price an image, and tokens for its others', () => {
+  it('is images for the image operations of a model with a price per image, and tokens for its others', () => {
     const priced = { ...prices, perImageNano };
     assert.equal(chargeBasis(operationOf('images.generate'), priced), 'images');
     assert.equal(chargeBasis(operationOf('images.edit'), priced), 'images');
     assert.equal(chargeBasis(operationOf('responses'), priced), 'tokens');
   });
 
-  it('is search units or calls for a rerank with such a price', () => {
+  it('is search units or calls for rerank with such a price', () => {
     assert.equal(chargeBasis(operationOf('rerank'), { ...prices, perSearchUnitNano: 1n }), 'searchUnits');
     assert.equal(chargeBasis(operationOf('rerank'), { ...prices, perCallNano: 1n }), 'calls');
     assert.equal(chargeBasis(operationOf('chat'), { ...prices, perCallNano: 1n }), 'tokens');

@@ -13,9 +13,8 @@ import { type StepShare, stepShares } from './step-shares.ts';
 import { factorOf, listOfStep, type SteppedPrices, type TermFactors } from './token-rates.ts';
 
 /**
- * The unit prices of a model in nano-yuan; those of tokens per million. A price that the configuration leaves out has the
- * value of its stand-in, but for prices of marked units, which are absent. The others are `null` if the model is not
- * charged that way.
+ * Unit prices of a model in nano-yuan; prices of tokens are per million. If the configuration leaves a price out, it has the value of its
+ * stand-in, except for marked units, whose prices are absent. `null`: the model is not charged this way.
  */
 export interface UnitPrices extends UnitPriceFields, TermFactors, Omit<SteppedPrices, keyof UnitPriceFields> {
   readonly perImageNano: ImagePrices | null;
@@ -23,8 +22,9 @@ export interface UnitPrices extends UnitPriceFields, TermFactors, Omit<SteppedPr
 }
 
 /**
- * The charge in nano-yuan: the sum of count x price, times the price factor of the account, rounded half up once. `shares` are
- * the tokens of the usage by the step of their prices; by default all of them are those of one run.
+ * The charge in nano-yuan: the sum of count x price, times the account's price factor, rounded half up once.
+ *
+ * @param shares the tokens of the usage by price step; one run by default
  */
 export function chargeFor(
   usage: Usage,
@@ -37,7 +37,6 @@ export function chargeFor(
   return roundedAtFactor(dividend, divisor, priceFactorBasisPoints);
 }
 
-/** A charge before it is rounded. */
 interface ExactCharge {
   readonly dividend: bigint;
   readonly divisor: bigint;
@@ -58,14 +57,14 @@ function listCharge(usage: Usage, prices: UnitPrices, basis: ChargeBasis, shares
 
 const MILLION = 1_000_000n;
 
-/** The units that are charged on each basis. */
+/** The units that a basis charges. */
 const ofBasis = (basis: ChargeBasis, per: UnitPrice['per']) =>
   pricedUnits.filter(({ price }) => price.basis === basis && price.per === per);
 const TOKENS = ofBasis('tokens', 'million');
 const TOOL_USES = ofBasis('tokens', 'one');
 const SEARCH_UNITS = ofBasis('searchUnits', 'one');
 
-/** Tokens at the prices and factors of the call; uses of tools cost the same on all terms. */
+/** Factors of service terms apply to tokens, not to tool uses. */
 function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepShare[]): ExactCharge {
   let tokens = 0n;
   for (const { step, counts } of shares) tokens += sumOf(counts, listOfStep(prices, step), TOKENS);
@@ -99,12 +98,12 @@ function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigin
   );
 }
 
-/** The most that this many images can cost, for a reservation: quality and size are not known before the response. */
+/** Maximum cost of this many images, for a reservation: quality and size are unknown before the response. */
 export function imagesCostAtMost(count: number, prices: UnitPrices): bigint {
   return prices.perImageNano === null ? 0n : BigInt(count) * dearestImageNano(prices.perImageNano);
 }
 
-/** The basis on which an operation is charged at these prices: the last of its options that has a price, else the first. */
+/** The basis on which an operation is charged: the last of its options that has a price, or else the first. */
 export function chargeBasis(
   { charge }: { readonly charge: readonly [ChargeOption, ...ChargeOption[]] },
   prices: UnitPrices,
@@ -112,7 +111,6 @@ export function chargeBasis(
   return (charge.findLast((option) => isPriced(option.basis, prices)) ?? charge[0]).basis;
 }
 
-/** Whether these prices have one for the basis. */
 function isPriced(basis: ChargeBasis, { perImageNano, perSearchUnitNano, perCallNano }: UnitPrices): boolean {
   switch (basis) {
     case 'tokens':

@@ -20,7 +20,7 @@ describe('the price of an image', () => {
     ['goes by size if its quality is not known', null, '2048x2048', 6n],
     ['goes by the default if neither is named', 'auto', 'auto', 3n],
     ['goes by the default if neither is known', null, null, 3n],
-    ['does not take a name of every object for one of the table', 'constructor', 'toString', 3n],
+    ['ignores names that every object inherits', 'constructor', 'toString', 3n],
   ];
   for (const [what, quality, size, price] of cases) {
     it(what, () => {
@@ -28,7 +28,7 @@ describe('the price of an image', () => {
     });
   }
 
-  it('is chosen by no size that is spelt as a quality, and by no quality that is spelt as a size', () => {
+  it('is not chosen by a size spelled like a quality, or by a quality spelled like a size', () => {
     const cheap: ImagePrices = { low: 1n, high: 20n, '256x256': 2n, default: 4n };
     for (const size of ['low', 'high', 'default', ' low', 'auto']) {
       assert.equal(imagePriceNano(cheap, null, size), 4n, size);
@@ -41,7 +41,7 @@ describe('the price of an image', () => {
     assert.equal(imagePriceNano({ default: { low: 1n, default: 9n } }, null, 'low'), 9n);
   });
 
-  it('goes by the pixels of a size, however the size is spelt', () => {
+  it('goes by the pixels of a size, whatever its spelling', () => {
     const bySize: ImagePrices = { '1024x1024': 1n, '4096*4096': 9n, default: 3n };
     for (const size of ['1024x1024', '1024X1024', '1024*1024', '1024 x 1024', '01024x1024', '1024×1024']) {
       assert.equal(imagePriceNano(bySize, null, size), 1n, size);
@@ -50,7 +50,7 @@ describe('the price of an image', () => {
     assert.equal(imagePriceNano(bySize, null, '1024x10240'), 3n);
   });
 
-  it('may be one by quality under a size, or by a size of the vendor under a quality', () => {
+  it('may be set by quality below a size, or by a vendor size below a quality', () => {
     const table: ImagePrices = { '1x1': { low: 1n, default: 5n }, high: { '2K': 6n, '4K': 7n }, default: 8n };
     assert.equal(imagePriceNano(table, 'low', '1x1'), 1n);
     assert.equal(imagePriceNano(table, null, '1x1'), 5n);
@@ -64,12 +64,12 @@ describe('the price of an image', () => {
     assert.equal(imagePriceNano({ default: { low: 1n, default: 3n } }, null, '9x9', 'low'), 3n);
   });
 
-  it('is the dearest of a table that neither names the image nor has a default', () => {
+  it('is the highest price of a table without a match and without a default', () => {
     assert.equal(imagePriceNano({ low: 1n, high: { '1x1': 9n } }, 'medium', null), 9n);
     assert.equal(dearestImageNano({ low: 1n, high: { '1x1': 9n, '2x2': 8n } }), 9n);
   });
 
-  it('may be one by size under a default quality', () => {
+  it('may be set by size below a default quality', () => {
     const bySize: ImagePrices = { default: { '1x1': 7n, default: 8n } };
     assert.equal(imagePriceNano(bySize, 'high', '1x1'), 7n);
     assert.equal(imagePriceNano(bySize, null, null), 8n);

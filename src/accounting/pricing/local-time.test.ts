@@ -21,7 +21,7 @@ const zones = [
 ];
 
 const instant = fc.integer({ min: Date.UTC(2015, 0, 1), max: Date.UTC(2040, 0, 1) });
-/** Around the hours at which clocks are put forward and back, where mistakes would be. */
+/** Around changes of clocks, where mistakes are likely. */
 const instantNearChange = fc
   .tuple(
     fc.constantFrom(
@@ -41,7 +41,7 @@ const instantNearChange = fc
   .map(([change, offset]) => change + offset);
 
 describe('local time', () => {
-  it('returns the day and the minute that the clocks of the zone show', () => {
+  it('returns the local day and minute of a zone', () => {
     fc.assert(
       fc.property(fc.constantFrom(...zones), fc.oneof(instant, instantNearChange), (timeZone, atMs) => {
         const shown = new Date(atMs).toLocaleString('sv-SE', { timeZone });
@@ -73,12 +73,12 @@ describe('local time', () => {
     ['America/St_Johns', '2026-01-01T00:00:00Z', '2025-12-31 20:30 -03:30'],
     ['Europe/Berlin', '2026-03-29T01:00:00Z', '2026-03-29 03:00 +02:00'],
   ] as const) {
-    it(`writes an instant with its distance from UTC: ${text}`, () => {
+    it(`formats an instant with its UTC offset: ${text}`, () => {
       assert.equal(createLocalTime(timeZone).instant(Date.parse(at)), text);
     });
   }
 
-  it('returns the same whatever was asked before', () => {
+  it('returns the same results whatever is cached', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
@@ -116,7 +116,7 @@ describe('local time', () => {
       '2026-03-28T22:00:00Z',
     ],
     ['a midnight that is put back to 23:00', 'Asia/Beirut', '2026-10-24T20:30:00Z', '2026-10-24T22:00:00Z'],
-    ['a date that a zone left out', 'Pacific/Apia', '2011-12-30T09:00:00Z', '2011-12-30T10:00:00Z'],
+    ['a date that a zone skipped', 'Pacific/Apia', '2011-12-30T09:00:00Z', '2011-12-30T10:00:00Z'],
     ['a year', 'Asia/Shanghai', '2026-12-31T15:00:00Z', '2026-12-31T16:00:00Z'],
   ];
   for (const [what, zone, at, next] of nextDays) {
@@ -143,7 +143,7 @@ describe('local time', () => {
     assert.deepEqual([shanghai.day(midnight - 1), shanghai.day(midnight)], ['2026-07-31', '2026-08-01']);
   });
 
-  it('refuses a zone that it does not know', () => {
+  it('rejects an unknown zone', () => {
     assert.throws(() => createLocalTime('Mars/Olympus'), RangeError);
   });
 });

@@ -1,15 +1,14 @@
 import { nextDayOf } from './billing-periods.ts';
 
 const MINUTE_MS = 60_000;
-/** No zone is further from UTC, and no day is longer. */
+/** No UTC offset and no day is longer. */
 const ZONE_MINUTES_MAX = 26 * 60;
 
-/** The calendar of one time zone: the day and the minute of the day of an instant. */
 export type LocalTime = ReturnType<typeof createLocalTime>;
 
 /**
- * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call needs it, so the results for
- * the current minute and the current day are cached; offsets of time zones change on whole minutes.
+ * Creates the calendar of an IANA time zone. Every call needs its date, and formatting takes microseconds, so the results for the current
+ * minute and day are cached. Offsets change on whole minutes.
  *
  * @throws RangeError if the zone is unknown.
  */
@@ -47,16 +46,13 @@ export function createLocalTime(timezone: string) {
     return kept;
   }
 
-  /** How far the clock on the wall is ahead of UTC. */
+  /** Offset of local time from UTC, in minutes. */
   function offsetAt(minute: number): number {
     const { day, minuteOfDay } = localMinute(minute);
     return midnightOf(day) + minuteOfDay - minute;
   }
 
-  /**
-   * The first minute of a local day, which is behind one minute and not behind another. No zone changes its clocks twice in
-   * so short a time: where its distance from UTC is the same at both, it is in between, too. Else the minute is searched for.
-   */
+  /** No zone changes its clocks twice in this time, so an offset that is equal at both ends is equal in between. Otherwise binary search. */
   function firstMinuteOf(day: string, low: number, high: number): number {
     const offset = offsetAt(low);
     if (offset === offsetAt(high)) return midnightOf(day) - offset;
@@ -82,21 +78,20 @@ export function createLocalTime(timezone: string) {
   return {
     /** The local date, `YYYY-MM-DD`. */
     day: (epochMs: number): string => read(epochMs).day,
-    /** Minutes since local midnight, by the clock on the wall: 0 to 1439. */
+    /** Minutes since local midnight by the local clock: 0 to 1439. */
     minuteOfDay: (epochMs: number): number => read(epochMs).minuteOfDay,
-    /** A whole minute as people read it, with its distance from UTC: `2026-11-22 05:13 +08:00`. */
+    /** A whole minute for display, with its UTC offset: `2026-11-22 05:13 +08:00`. */
     instant(epochMs: number): string {
       const { day, minuteOfDay } = read(epochMs);
       const offset = Math.round(midnightOf(day) - epochMs / MINUTE_MS) + minuteOfDay;
       return `${day} ${clockText(minuteOfDay)} ${offset < 0 ? '-' : '+'}${clockText(Math.abs(offset))}`;
     },
-    /** The first instant of the next local day. */
     nextDayStartMs(epochMs: number): number {
       const { day } = read(epochMs);
       if (day !== keptNextDay.day) keptNextDay = { day, startMs: searchNextDayStartMs(epochMs, day) };
       return keptNextDay.startMs;
     },
-    /** The first instant of a local day, `YYYY-MM-DD`; where the zone skipped that day, of the one after it. */
+    /** The first instant of a local day, `YYYY-MM-DD`; if the zone skipped it, of the next day. */
     dayStartMs: searchDayStartMs,
   };
 }

@@ -25,12 +25,12 @@ function split(totals: Usage, parts: Parameters<typeof splitUsage>[1]) {
 }
 
 describe('the usage of several models in one call', () => {
-  it('is that of the totals if no other model ran', () => {
+  it('is the totals if no other model ran', () => {
     const parts = [part('own', true, 7, 7), part(null, true, 3, 3)];
     assert.deepEqual(split(used(5, 6), parts), { own: { sum: [5, 6], runs: [[5, 6]] }, inner: [] });
   });
 
-  it('comes on top if it is beside the totals', () => {
+  it('is added if the totals do not include it', () => {
     const parts = [part('own', true, 10, 20), part('dear', false, 500, 60), part('dear', false, 1, 2)];
     assert.deepEqual(split(used(10, 20), parts), {
       own: { sum: [10, 20], runs: [[10, 20]] },
@@ -47,7 +47,7 @@ describe('the usage of several models in one call', () => {
     });
   });
 
-  it('is taken out of totals that include it', () => {
+  it('is subtracted from totals that include it', () => {
     const parts = [part('own', true, 10, 20), part('dear', true, 500, 60)];
     assert.deepEqual(split(used(510, 80), parts), {
       own: { sum: [10, 20], runs: [[10, 20]] },
@@ -55,12 +55,12 @@ describe('the usage of several models in one call', () => {
     });
   });
 
-  it('is not lost if the totals are those of the other model alone', () => {
+  it('is kept if the totals cover the other model only', () => {
     const parts = [part('own', true, 10, 20), part('dear', true, 500, 60)];
     assert.deepEqual(split(used(500, 60), parts).own.sum, [10, 20]);
   });
 
-  it('adds what its own model did beside the totals', () => {
+  it('includes runs of its own model that the totals exclude', () => {
     const { own } = split(used(10, 20), [part(null, false, 5, 6)]);
     assert.deepEqual(own, {
       sum: [15, 26],
@@ -76,7 +76,7 @@ describe('the runs of a model', () => {
   const cases: readonly [what: string, totals: Usage, parts: ReturnType<typeof part>[], runs: number[][]][] = [
     ['are one if none is listed', used(9, 9), [], [[9, 9]]],
     [
-      'are those that are listed, if they are all of it',
+      'are the listed ones if they add up',
       used(30, 9),
       [part(null, true, 10, 4), part('own', true, 20, 5)],
       [
@@ -85,7 +85,7 @@ describe('the runs of a model', () => {
       ],
     ],
     [
-      'are one if the listed ones are not all of it',
+      'are one if the listed ones do not add up',
       used(31, 9),
       [part(null, true, 10, 4), part('own', true, 20, 5)],
       [[31, 9]],
@@ -100,7 +100,7 @@ describe('the runs of a model', () => {
       ],
     ],
     [
-      'are compactions and the rest, if no other run is listed',
+      'are compactions and the remainder if no other run is listed',
       used(203, 5),
       [compaction(180, 4)],
       [
@@ -109,7 +109,7 @@ describe('the runs of a model', () => {
       ],
     ],
     [
-      'are compactions and the rest, if the other runs are not all of it',
+      'are compactions and the remainder if the other runs do not add up',
       used(203, 5),
       [compaction(180, 4), part('own', true, 9, 1)],
       [
@@ -125,7 +125,7 @@ describe('the runs of a model', () => {
     });
   }
 
-  it('are told apart from those of other models', () => {
+  it('exclude those of other models', () => {
     const parts = [compaction(180, 4), part('own', true, 20, 1), part('own', true, 3, 1), part('dear', true, 5, 5)];
     assert.deepEqual(split(used(208, 11), parts).own, {
       sum: [203, 6],

@@ -1,25 +1,23 @@
 import { addUsage, type ModelUsage, noUsage, type Usage } from '../../protocols/metering/usage-facts.ts';
 import { type UnitCounts, unitsWhere, withTokens } from '../../protocols/metering/usage-units.ts';
 
-/** What a call used of one model. */
 export interface OwnedUsage {
   readonly usage: Usage;
-  /** The same tokens by run of the model: each has an input of its own, whose length decides the prices of its tokens. */
+  /** The same tokens by run of the model: the length of each run's own input decides the prices of its tokens. */
   readonly runs: readonly UnitCounts[];
 }
 
-/** What a call used of one of the models that were named inside its request. */
+/** A call's usage of a model that its request names inside. */
 export interface InnerUsage<Inner> extends OwnedUsage {
   readonly inner: Inner;
 }
 
-/** The model of a part of the usage: the call's own model, or a model that its request named. */
 type Owner<Inner> = Inner | 'own';
 
 /**
- * Splits the usage of a call among its own model and those that its request named. Some parts of a report are included in
- * its totals, some are not, and vendors differ in which. So the usage of the call's own model is the greater of two: the
- * totals less the parts of other models, and the sum of its own parts.
+ * Splits the usage of a call between its own model and those that its request names. Vendors differ in which parts their totals include. So
+ * the usage of the call's own model is the greater of two values: the totals minus the included parts of other models, and the sum of its
+ * own included parts. Its parts outside the totals are added.
  */
 export function splitUsage<Inner>(
   totals: Usage,
@@ -29,12 +27,12 @@ export function splitUsage<Inner>(
   if (parts.length === 0) return { own: { usage: totals, runs: [totals] }, inner: [] };
   const inner = new Map<Inner, Usage[]>();
   const ownInside: Usage[] = [];
-  const ownBeside: Usage[] = [];
+  const ownOutside: Usage[] = [];
   let othersInside = noUsage;
   for (const { model, isInside, usage } of parts) {
     const owner = ownerOf(model);
     if (owner === 'own') {
-      (isInside ? ownInside : ownBeside).push(usage);
+      (isInside ? ownInside : ownOutside).push(usage);
       continue;
     }
     if (isInside) othersInside = addUsage(othersInside, usage);
@@ -42,17 +40,14 @@ export function splitUsage<Inner>(
     if (runs === undefined) inner.set(owner, [usage]);
     else runs.push(usage);
   }
-  const rest = inner.size === 0 ? totals : greater(totals, othersInside, sumOf(ownInside));
+  const remainder = inner.size === 0 ? totals : greater(totals, othersInside, sumOf(ownInside));
   return {
-    own: { usage: addUsage(rest, sumOf(ownBeside)), runs: [...runsOf(rest, ownInside), ...ownBeside] },
+    own: { usage: addUsage(remainder, sumOf(ownOutside)), runs: [...runsOf(remainder, ownInside), ...ownOutside] },
     inner: [...inner].map(([owner, runs]) => ({ inner: owner, usage: sumOf(runs), runs })),
   };
 }
 
-/**
- * The runs of a usage: those that are listed, if they are all of it. Else compactions, which are listed because the
- * vendor's totals lack them, and what remains as one run.
- */
+/** The listed runs, if they add up to the usage. Otherwise the compactions, which vendors' totals lack, and the remainder as one run. */
 function runsOf(usage: Usage, listed: readonly Usage[]): readonly UnitCounts[] {
   if (listed.length === 0) return [usage];
   if (BILLED.every((name) => listed.reduce((sum, run) => sum + run[name], 0) === usage[name])) return listed;
@@ -64,7 +59,7 @@ const sumOf = (runs: readonly Usage[]): Usage => runs.reduce(addUsage, noUsage);
 
 const BILLED = unitsWhere(({ side }) => side === 'input' || side === 'output');
 
-/** Count by count: the totals less the others, or the call's own parts where these are more. Other units are those of the whole call. */
+/** The totals minus the others, or the call's own parts if these are more. Units other than tokens stay those of the whole call. */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
   return withTokens(totals, (name) => Math.max(totals[name] - others[name], own[name]));
 }

@@ -1,9 +1,5 @@
-/**
- * The price factor of an account: what it pays of the list price, in basis points. It multiplies charges and reservations of
- * calls on the balance, and nothing else: no limit reads it.
- */
+/** The fraction of the list price that an account pays, in basis points. It applies to charges and reservations on the balance only. */
 
-/** The price factor of an account that pays what the price lists say. */
 export const LIST_PRICE_BASIS_POINTS = 10_000;
 
 /** Ten times the list price. */
@@ -14,13 +10,12 @@ export function atPriceFactor(amountNano: bigint, priceFactorBasisPoints: number
   return roundedAtFactor(amountNano, 1n, priceFactorBasisPoints);
 }
 
-/** `dividend / divisor` times a price factor, rounded half up once. Neither is negative. */
+/** `dividend / divisor` times a price factor, rounded half up once. Neither may be negative. */
 export function roundedAtFactor(dividend: bigint, divisor: bigint, priceFactorBasisPoints: number): bigint {
   if (priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS) return roundedQuotient(dividend, divisor);
   return roundedQuotient(dividend * BigInt(priceFactorBasisPoints), divisor * BigInt(LIST_PRICE_BASIS_POINTS));
 }
 
-/** Rounded half up. */
 function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
   return (2n * dividend + divisor) / (2n * divisor);
 }

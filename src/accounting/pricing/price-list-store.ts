@@ -3,12 +3,9 @@ import { writeRows } from '../../db/columns.ts';
 import type { Query, Statement } from '../../db/database.ts';
 import type { UnitPrices } from './charge.ts';
 
-/**
- * The SQL of price lists. A list is some hundred bytes and nearly all calls have the same few, so a record has the id of its
- * list. The id is a hash of the content: nothing has to be read to know it, and nodes that write the same list agree.
- */
+/** Call records refer to price lists by id, a hash of the content, so that nodes know it without a query and agree on it. */
 
-/** In the order of ids, so that two nodes that write the same lists wait for each other instead of deadlocking. */
+/** Ordered by id, so that nodes that insert the same lists wait for each other instead of deadlocking. */
 const insertPriceLists: Statement = {
   name: 'settlement.insert-price-lists',
   text: `insert into price_lists (id, prices)
@@ -22,14 +19,14 @@ export interface PriceList {
   readonly text: string;
 }
 
-/** Far more than a configuration has; entries of a journal bring those of former ones. */
+/** Far more than a configuration has; journals bring lists of former configurations. */
 const STORED_MAX = 10_000;
 
-/** The price lists that this node has stored; only others are written. */
+/** The price lists that this node has stored, so that it writes only others. */
 export class StoredPriceLists {
   readonly #stored = new Set<string>();
 
-  /** Those that this node has not stored yet, each once. */
+  /** The lists that this node has not stored yet, each once. */
   missingOf(prices: Iterable<UnitPrices>): readonly PriceList[] {
     const missing = new Map<string, PriceList>();
     for (const each of prices) {
@@ -39,7 +36,7 @@ export class StoredPriceLists {
     return [...missing.values()];
   }
 
-  /** The writes of these lists are durable. */
+  /** Called when the writes of these lists are durable. */
   add(lists: readonly PriceList[]): void {
     if (this.#stored.size > STORED_MAX) this.#stored.clear();
     for (const { id } of lists) this.#stored.add(id);
@@ -49,12 +46,11 @@ export class StoredPriceLists {
 export const priceListWrites = (lists: readonly PriceList[]): Query[] =>
   writeRows(insertPriceLists, lists, ['id', 'text']);
 
-/** A UUID, equal for price lists with equal content. */
 export function priceListId(prices: UnitPrices): string {
   return listOf(prices).id;
 }
 
-/** Lists belong to the configuration and recur in every call, so what is made of them is cached as long as they live. */
+/** Cached for the lifetime of the list, because every call needs it. */
 const lists = new WeakMap<UnitPrices, PriceList>();
 
 function listOf(prices: UnitPrices): PriceList {

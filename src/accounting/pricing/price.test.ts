@@ -32,7 +32,7 @@ function priceWith(peakHours: readonly DayRange[], timezone = 'Asia/Shanghai'): 
   };
 }
 
-/** The instant at which clocks in Shanghai show this minute of the day. */
+/** An instant at this local minute of the day in Shanghai. */
 const atMinute = (minute: number): number => Date.parse('2026-07-31T16:00:00Z') + minute * 60_000;
 
 const fromTo = (from: string, to: string): DayRange => ({ fromMinute: minuteOf(from), toMinute: minuteOf(to) });
@@ -42,7 +42,7 @@ function minuteOf(clock: string): number {
 }
 
 describe('price in force', () => {
-  it('is the base price if a model has no times of day', () => {
+  it('is the base price if a model has no prices by time of day', () => {
     assert.deepEqual(priceInForce({ base, timeOfDay: null }, atMinute(0)), { rule: 'base', prices: base });
   });
 
@@ -76,13 +76,13 @@ describe('price in force', () => {
     });
   }
 
-  it('is peak exactly in the minutes that one walks through from the beginning of a range to its end', () => {
+  it('is peak exactly in the minutes from the beginning of a range to its end', () => {
     const minute = fc.integer({ min: 0, max: 1439 });
     fc.assert(
       fc.property(minute, minute, minute, (fromMinute, toMinute, asked) => {
         fc.pre(fromMinute !== toMinute);
         const peakMinutes = new Set<number>();
-        for (let walked = fromMinute; walked !== toMinute; walked = (walked + 1) % 1440) peakMinutes.add(walked);
+        for (let minute = fromMinute; minute !== toMinute; minute = (minute + 1) % 1440) peakMinutes.add(minute);
         const { rule } = priceInForce(priceWith([{ fromMinute, toMinute }]), atMinute(asked));
         assert.equal(rule, peakMinutes.has(asked) ? 'peak' : 'off_peak');
       }),
@@ -90,7 +90,7 @@ describe('price in force', () => {
     );
   });
 
-  it('goes by the clock of the schedule, also when that clock is changed', () => {
+  it('uses the local time of the schedule across clock changes', () => {
     const price = priceWith([fromTo('01:00', '02:00')], 'America/New_York');
     const rules = ['2026-11-01T05:30:00Z', '2026-11-01T06:30:00Z', '2026-11-01T07:30:00Z'].map(
       (at) => priceInForce(price, Date.parse(at)).rule,

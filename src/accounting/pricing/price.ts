@@ -1,13 +1,13 @@
 import type { UnitPrices } from './charge.ts';
 import type { LocalTime } from './local-time.ts';
 
-/** A part of the day in local time, in minutes since midnight; `toMinute` is the first one outside. */
+/** A range of the day in local time, in minutes since midnight; `toMinute` is exclusive. */
 export interface DayRange {
   readonly fromMinute: number;
   readonly toMinute: number;
 }
 
-/** Two price lists, of which the time of day chooses one. */
+/** Two price lists, one of which applies by the time of day. */
 export interface TimeOfDayPrice {
   readonly scheduleId: string;
   readonly timezone: string;
@@ -17,13 +17,11 @@ export interface TimeOfDayPrice {
   readonly offPeak: UnitPrices;
 }
 
-/** The price list of a model. */
 export interface ModelPrice {
   readonly base: UnitPrices;
   readonly timeOfDay: TimeOfDayPrice | null;
 }
 
-/** Which of a model's price lists is in force. */
 export type PriceRule = 'base' | 'peak' | 'off_peak';
 
 export interface PriceInForce {
@@ -31,7 +29,7 @@ export interface PriceInForce {
   readonly prices: UnitPrices;
 }
 
-/** The price in force at an instant. A call keeps the one of its admission, for its reservation and its charge. */
+/** The price in force at an instant. A call keeps the price of its admission for its reservation and its charge. */
 export function priceInForce(price: ModelPrice, epochMs: number): PriceInForce {
   const timeOfDay = price.timeOfDay;
   if (timeOfDay === null) return { rule: 'base', prices: price.base };
@@ -48,13 +46,10 @@ export function isPeak({ localTime, peakHours }: Schedule, epochMs: number): boo
 }
 
 const MINUTE_MS = 60_000;
-/** A range that fills the day never switches; so the search ends after a day and its longest change of clocks. */
+/** A range that fills the day never switches, so the search ends after the longest day. */
 const SEARCH_MINUTES = 26 * 60;
 
-/**
- * The instant of the next change between peak and off-peak; `null` if there is none within a day. It looks at the local
- * time of each minute, so a day of 23 or 25 hours needs no rule of its own.
- */
+/** `null`: none within a day. Checks the local time of each minute, so days of 23 or 25 hours need no special case. */
 export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number | null {
   const now = isPeak(schedule, epochMs);
   const firstMinute = Math.floor(epochMs / MINUTE_MS);

@@ -8,14 +8,14 @@ import { type ImagePrices, imagePriceNano } from './image-prices.ts';
 import type { StepShare } from './step-shares.ts';
 import { isOneList, stepOf, termFactor, unpricedTerms } from './token-rates.ts';
 
-/** What chose the prices of what a call used, beside the price list; `null`: nothing. */
+/** What determined the prices of a call besides the price list; `null`: nothing. */
 export function pricedBy(
   usage: Usage,
   prices: UnitPrices,
   basis: ChargeBasis,
   shares: readonly StepShare[],
 ): PricedBy | null {
-  // Nearly all calls: a list without steps, and a service at the plain price.
+  // Nearly all calls: a list without steps, at the plain price.
   if (basis === 'tokens' && usage.servedOn === undefined && isOneList(prices)) return null;
   const by = basis === 'tokens' ? pricedTokens(usage, prices, shares) : pricedImages(usage.images, prices, basis);
   return Object.keys(by).length === 0 ? null : by;
@@ -55,12 +55,10 @@ function isOnePrice(prices: ImagePrices): boolean {
   return Object.keys(prices).length === 1 && typeof prices.default === 'bigint';
 }
 
-/** The counts of a usage that are not zero. */
 export function nonzero(counts: UnitCounts, names = unitNames): NonzeroCounts {
   return Object.fromEntries(names.flatMap((name) => (counts[name] === 0 ? [] : [[name, counts[name]]])));
 }
 
-/** A price list as records have it. */
 export function recordedPrices(prices: UnitPrices): RecordedPrices {
   const text = JSON.stringify(prices, (_name, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,
@@ -68,10 +66,7 @@ export function recordedPrices(prices: UnitPrices): RecordedPrices {
   return JSON.parse(text) as RecordedPrices;
 }
 
-/**
- * The keys of prices that a list lacks for what was used. Audio is then charged as text, a tier at the plain price, and the
- * use of a tool not at all. Counts of a cache that nothing explains are named by their place in the report.
- */
+/** Without a price audio is charged as text, a tier at the plain price, and a tool use not at all. */
 export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasis): readonly string[] {
   if (basis !== 'tokens') return NONE;
   const { servedOn, unexplained } = usage;

@@ -1,23 +1,20 @@
 import type { PriceInForce } from './price.ts';
 
-/** What a charge needs to know of a model. Limits in tokens; `null`: the model states none. */
+/** The properties of a model that a charge depends on. Limits in tokens; `null`: none is configured. */
 export interface PricedModel {
   readonly id: string;
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
 }
 
-/** An inner model of a call, by the name that the request uses, with its price in force. */
+/** A model that the request names inside, by that name, with its price in force. */
 export interface PricedInnerModel {
   readonly name: string;
   readonly model: PricedModel;
   readonly price: PriceInForce;
 }
 
-/**
- * The model whose usage a provider reports under a name: the call's own model, or one of its inner models. Providers add a
- * date to names. Usage under any other name belongs to the inner model with the highest price of output.
- */
+/** Providers append a date to names. Usage under an unknown name belongs to the inner model with the highest output price. */
 export function reportedModel<Inner extends PricedInnerModel>(
   reported: string | null,
   ownNames: readonly string[],

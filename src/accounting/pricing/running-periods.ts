@@ -1,22 +1,20 @@
 import { monthOf, nextMonthOf, nextWeekOf, weekOf } from './billing-periods.ts';
 import type { LocalTime } from './local-time.ts';
 
-/** The day, the week (from Monday) and the month of the billing time zone that run at an instant. */
+/** The current day, week (from Monday) and month of the billing time zone. */
 export interface RunningPeriods {
   readonly nowMs: number;
-  /** The date, `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD`. */
   readonly today: string;
-  /** When they began. */
   readonly dayBeganAtMs: number;
   readonly weekBeganAtMs: number;
   readonly monthBeganAtMs: number;
-  /** When the next ones begin. */
   readonly nextDayMs: number;
   readonly nextWeekMs: number;
   readonly nextMonthMs: number;
 }
 
-/** Their beginnings and ends are searched for, so this is done once for each day. */
+/** Finding the periods takes a search, so the result is cached for the day. */
 const daysOf = new WeakMap<LocalTime, Omit<RunningPeriods, 'nowMs'>>();
 
 export function runningPeriods(localTime: LocalTime, nowMs: number): RunningPeriods {
@@ -37,10 +35,8 @@ export function runningPeriods(localTime: LocalTime, nowMs: number): RunningPeri
   return { nowMs, ...day };
 }
 
-/** What ends of calls need to know of the time. */
 export interface BillingTime {
-  /** For tests: an instant in place of the database's clock. In production `null`. */
+  /** For tests: replaces the database's clock; `null` in production. */
   readonly nowMs: number | null;
-  /** The day, week and month of the billing time zone that run at an instant. */
   periodsAt(epochMs: number): RunningPeriods;
 }

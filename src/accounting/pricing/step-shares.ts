@@ -5,16 +5,11 @@ import { type RunStep, type SteppedPrices, stepOf } from './token-rates.ts';
 /** The tokens of a call that have the prices of one step of its list. */
 export interface StepShare {
   readonly step: RunStep;
-  /** How many runs of the model have these prices. */
   readonly runs: number;
-  /** Their tokens. */
   readonly counts: UnitCounts;
 }
 
-/**
- * Chooses the step of each run by what that run read and wrote: vendors bill every run for itself, and a call may have
- * several, such as the summary of a long context and the message behind it. The lowest step comes first.
- */
+/** Vendors bill runs separately, and a call may have several, such as a summary and the message after it. Lowest step first. */
 export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): readonly StepShare[] {
   const [first] = runs;
   // Nearly all calls.

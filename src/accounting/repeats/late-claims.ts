@@ -2,9 +2,8 @@ import type { Logger } from '../../lib/logger.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 
 interface LateClaimsOptions {
-  /** Frees claims, if they are there and their calls have not ended. */
+  /** Frees claims that exist and whose calls have not ended. */
   readonly free: (claims: readonly HeldCall[]) => Promise<void>;
-  /** How long a claim lasts. */
   readonly claimMs: number;
   readonly everyMs: number;
   readonly logger: Logger;
@@ -14,11 +13,11 @@ const CLAIMS_MAX = 10_000;
 const AT_ONCE_MAX = 1_000;
 
 /**
- * Claims of idempotency keys that were given up because the database took too long. It may carry one out even after it was
- * freed, and no call would end or renew it: repeats would wait until it runs out. So it is freed again for as long as that.
+ * The database may carry out an aborted claim even after it was freed, and repeats would wait until it expires. So claims are freed
+ * repeatedly for that time.
  */
 export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsOptions) {
-  /** How often each is still to be freed; what waited longest comes first. */
+  /** How many times each claim is still to be freed; the one that has waited longest comes first. */
   const left = new Map<HeldCall, number>();
   let freeing: Promise<void> | null = null;
   const timer = setInterval(() => {
@@ -34,7 +33,7 @@ export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsO
     try {
       await free(claims);
     } catch (error) {
-      logger.warn({ err: error, claims: left.size }, 'claims of idempotency keys that came late wait to be freed');
+      logger.warn({ err: error, claims: left.size }, 'freeing late claims of idempotency keys failed; retrying');
       return;
     }
     for (const claim of claims) {
@@ -48,7 +47,7 @@ export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsO
     add({ accountId, callId }: HeldCall): void {
       if (left.size < CLAIMS_MAX) left.set({ accountId, callId }, Math.ceil(claimMs / everyMs));
     },
-    /** Resolves when nothing is under way; what is left runs out. */
+    /** Resolves when no statement is pending. The remaining claims expire. */
     async stop(): Promise<void> {
       clearInterval(timer);
       await freeing;

@@ -4,13 +4,13 @@ import { BodyBudgets } from '../../http/body-budgets.ts';
 import { ResponseMemory, STORING_FACTOR } from './stored-response-budget.ts';
 
 const MEMORY_BYTES = 4_000;
-/** Of the memory of bodies, large ones have three quarters. */
+/** Large bodies may use three quarters of the memory for bodies. */
 const BODY_BYTES_MAX = (MEMORY_BYTES * 3) / 4 / STORING_FACTOR;
 
 describe('the memory of a stored response', () => {
   const alone = { accountId: 'acct', isOnlyAccount: true };
 
-  it('is counted as that of bodies, a multiple of its size, and grows with what has come of it', () => {
+  it('counts as memory of bodies, a multiple of the size, and grows with the received bytes', () => {
     const budgets = new BodyBudgets({ memoryBytes: MEMORY_BYTES, diskBytes: 0 });
     const memory = new ResponseMemory(budgets, alone);
     assert.equal(memory.take(100), true);
@@ -23,7 +23,7 @@ describe('the memory of a stored response', () => {
     assert.equal(budgets.memoryUsedBytes, 0);
   });
 
-  it('is taken until the call is over and the response is stored, whichever comes last', () => {
+  it('is held until the call is over and the response is stored', () => {
     const budgets = new BodyBudgets({ memoryBytes: MEMORY_BYTES, diskBytes: 0 });
     const memory = new ResponseMemory(budgets, alone);
     memory.take(100);

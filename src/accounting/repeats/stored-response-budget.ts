@@ -1,31 +1,27 @@
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 
-/** Memory and disk that stored responses share with the bodies of requests, each account with its share. */
+/** Memory and disk that stored responses share with request bodies. Each account has a share. */
 export interface StoredResponseBudget {
-  /** `null` if there is none for this account now. */
+  /** `null` if the account can have no more now. */
   takeMemory(holder: ShareHolder, sizeBytes: number): Taken | null;
-  /** As `takeMemory`, of the disk. */
   takeDisk(holder: ShareHolder, sizeBytes: number): Taken | null;
 }
 
 export interface Taken {
-  /** May be called again. */
+  /** May be called repeatedly. */
   release(): void;
 }
 
-/**
- * What a body takes while it is stored or read, as a multiple of its size: as it came, as one piece, and as text for a
- * statement or the journal, which is twice as long.
- */
+/** Memory of a body as a multiple of its size: the chunks, the joined buffer, and text for a statement, which is twice as long. */
 export const STORING_FACTOR = 4;
 
-/** The memory of the response of one claim, taken when it is known how large the body is. */
+/** The memory of one claim's response, taken once the size of the body is known. */
 export class ResponseMemory {
   readonly #budget: StoredResponseBudget;
   readonly #holder: ShareHolder;
   readonly #taken: Taken[] = [];
   #bodyBytes = 0;
-  /** The claim itself, and what stores the response: until they are done, the body is in memory. */
+  /** Users of the body: the claim itself, and whatever stores the response. */
   #users = 1;
 
   constructor(budget: StoredResponseBudget, holder: ShareHolder) {
@@ -33,7 +29,7 @@ export class ResponseMemory {
     this.#holder = holder;
   }
 
-  /** Takes what a body of this size needs, and returns whether it was there; what was taken before stays taken. */
+  /** Takes memory for a body of this size; returns false if there is none. Memory that was taken before stays taken. */
   take(bodyBytes: number): boolean {
     const more = bodyBytes - this.#bodyBytes;
     if (more <= 0) return true;
@@ -48,7 +44,7 @@ export class ResponseMemory {
     this.#users++;
   }
 
-  /** Gives the memory back when nobody uses it any more. */
+  /** Returns the memory once the last user releases it. */
   release(): void {
     this.#users--;
     if (this.#users === 0) for (const taken of this.#taken) taken.release();

@@ -5,7 +5,7 @@ import { createStoredResponseRoom, ROW_BYTES } from './stored-response-room.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A room of 100 rows an account, and what the database says is in it. A response of no bytes takes a row. */
+/** Capacity for 100 rows per account, and the rows in the database. A response without bytes takes one row. */
 function setScene() {
   const scene = { nowMs: 0, rows: 0, reads: 0, warnings: 0, isDown: false };
   const room = createStoredResponseRoom({
@@ -21,20 +21,20 @@ function setScene() {
   return { scene, take: (rows: number, accountId = 'acct') => room.take(accountId, (rows - 1) * ROW_BYTES) };
 }
 
-describe('the room for stored responses', () => {
-  it('is what the database has not stored yet, and is read once for many bodies', async () => {
+describe('the capacity for stored responses', () => {
+  it('is what stored rows leave, and is read once for concurrent bodies', async () => {
     const { scene, take } = setScene();
     scene.rows = 40;
     assert.deepEqual(await Promise.all([take(30), take(30), take(1)]), [true, true, false]);
     assert.equal(scene.reads, 1);
   });
 
-  it('is each account’s own', async () => {
+  it('is separate for each account', async () => {
     const { take } = setScene();
     assert.deepEqual([await take(100), await take(100, 'acct_other'), await take(1)], [true, true, false]);
   });
 
-  it('is there again a minute later if responses have expired, and is reported if they have not', async () => {
+  it('is read again a minute after it is used up, and a warning is logged if no responses have expired', async () => {
     const { scene, take } = setScene();
     await take(100);
     scene.nowMs = MINUTE_MS - 1;
@@ -59,7 +59,7 @@ describe('the room for stored responses', () => {
     assert.equal(await take(10), false);
   });
 
-  it('is not known while the database is down, and read again after that', async () => {
+  it('is unknown while the database is down, and read again afterwards', async () => {
     const { scene, take } = setScene();
     scene.isDown = true;
     await assert.rejects(take(1), /the connection was lost/);

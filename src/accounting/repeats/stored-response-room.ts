@@ -3,9 +3,9 @@ import type { Logger } from '../../lib/logger.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 
 interface StoredResponseRoomOptions {
-  /** What the responses of an account take, valid or not. */
+  /** Bytes of the account's responses, valid or not. */
   readonly readBytes: (accountId: string) => Promise<number>;
-  /** Read anew each time: the configuration may be reloaded. */
+  /** Called each time, because the configuration may be reloaded. */
   readonly bytesMax: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -16,26 +16,25 @@ interface AccountBytes {
   readAtMs: number;
 }
 
-/** What a row takes beside its body. */
+/** Size of a row without its body. */
 export const ROW_BYTES = 1_024;
 
 const ACCOUNTS_MAX = 10_000;
-/** Other nodes store, too. */
+/** Other nodes store responses, too. */
 const READ_AGAIN_MS = 600_000;
-/** If there is no room: responses may have expired. */
+/** Responses may have expired since capacity ran out. */
 const READ_FULL_AGAIN_MS = 60_000;
 
 /**
- * How much an account's stored responses take. The database sums it up if a node meets an account, and where the room seems
- * to be used up; in between the node adds what it stores itself. So no call pays for a sum over all responses of its account,
- * and the limit may be exceeded by what other nodes store within ten minutes.
+ * Tracks the bytes of each account's stored responses. The database sums them when a node first sees an account, and when capacity seems
+ * used up; in between the node adds what it stores itself. So no call waits for a sum over all responses of its account, and other nodes
+ * may exceed the limit for up to ten minutes.
  */
 export function createStoredResponseRoom(options: StoredResponseRoomOptions) {
   const { readBytes, bytesMax, clock, logger } = options;
   const known = rememberRecent<AccountBytes>(ACCOUNTS_MAX);
   const reading = new Map<string, Promise<AccountBytes>>();
 
-  /** Once for all bodies that wait for it. */
   function read(accountId: string): Promise<AccountBytes> {
     let read = reading.get(accountId);
     if (read === undefined) {
@@ -57,7 +56,7 @@ export function createStoredResponseRoom(options: StoredResponseRoomOptions) {
 
   return {
     /**
-     * Takes room for a response; returns whether there was any for its body. Its row is stored in any case, and counts.
+     * Takes capacity for a response; returns whether its body fits. Its row is stored and counted in any case.
      *
      * @throws if the database is down.
      */
@@ -73,9 +72,9 @@ export function createStoredResponseRoom(options: StoredResponseRoomOptions) {
       account.bytes += isStored ? bodyBytes + ROW_BYTES : ROW_BYTES;
       return isStored;
     },
-    /** What was taken for an account may not have been stored: the database is asked again. */
+    /** Makes the next response read the sum again, because what was taken may not have been stored. */
     forget: (accountId: string): void => void known.delete(accountId),
   };
 }
 
-const NO_ROOM = 'the stored responses of an account take all of their room; repeats of its further calls are refused';
+const NO_ROOM = 'stored responses of this account reached their limit; repeats of its further calls are refused';

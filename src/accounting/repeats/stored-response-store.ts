@@ -7,23 +7,18 @@ import type { HeldCall } from '../../lib/two-phase.ts';
 import type { CallKey, KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
 import { ROW_BYTES } from './stored-response-room.ts';
 
-/**
- * The SQL of stored responses. A response is stored before its call is settled and is valid only from then on (`is_valid`).
- * So no repeat gets a response that was not paid for, and no call is paid twice, if the node dies in between.
- */
+/** A response becomes valid only with its call's settlement (`is_valid`): no repeat gets an unpaid one, and no call is paid twice. */
 
-/** SQL: an instant that is so many milliseconds away, by the database's clock. */
 const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigint * interval '1 millisecond'`;
 
-/** Until when the row of a key keeps it from being claimed: its response expires, or its node is dead and has left none. */
+/** SQL: until when a row keeps its key from being claimed: its response expires, or its node is dead and has stored none. */
 const HELD_UNTIL = 'case when k.is_valid then k.expires_at else k.claimed_until end';
 
 const IS_FREE = `${HELD_UNTIL} <= ${nowSql('$6')}`;
 
-/** The same, said by what the new claim has, which lasts for $7 from now on: Citus lets no clock decide there. */
+/** The same condition in terms of the new claim, which lasts for $7: Citus does not allow a clock there. */
 const IS_FREE_FOR_NEW = `excluded.claimed_until - ${HELD_UNTIL} >= $7::bigint * interval '1 millisecond'`;
 
-/** What became of each key that is asked for. */
 const CLAIMS = selection({
   isClaimed: booleanColumn('is_claimed'),
   fingerprint: orNull(textColumn('case when not was_free then fingerprint end as fingerprint')),
@@ -31,11 +26,10 @@ const CLAIMS = selection({
 });
 
 /**
- * Claims keys. A row that is there already stays, unless it is free. Rows go in by the order of their keys, so that two
- * nodes that claim the same ones wait for each other instead of deadlocking; a row that is refused is locked as well.
- * For keys that were not claimed it returns what their row said before. It returns nothing if the row was free or not
- * there: then another node claimed the key at the same time, and this statement cannot see for which request. Plan: primary
- * key.
+ * Claims keys. An existing row stays, unless it is free. Rows are ordered by key, so that nodes that claim the same keys wait for each
+ * other instead of deadlocking; a refused row is locked, too. For keys that were not claimed, it returns the previous contents of their
+ * row. It returns none if the row was free or absent: then another node claimed the key concurrently, and this statement cannot see the
+ * other request. Uses the primary key.
  */
 const claimKeys: Statement = {
   name: 'idempotency.claim-keys',
@@ -65,7 +59,7 @@ select ${CLAIMS.list}
 from found order by position`,
 };
 
-/** A larger body is read only once there is memory for it. */
+/** Larger bodies are read only once memory is reserved for them. */
 const SMALL_BODY_BYTES = 16_384;
 
 const RESPONSES = selection({
@@ -76,24 +70,22 @@ const RESPONSES = selection({
 
 const BODIES = selection({ body: orNull(bytesColumn('body')) });
 
-/** Plan: primary key. */
 const selectOf = (name: string, columns: string): Statement => ({
   name: `idempotency.${name}`,
   text: `select ${columns} from stored_responses
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and is_valid`,
 });
-/** Of a body that is stored apart, only its size is read. */
+/** Reads only the size of bodies that are stored out of line. */
 const selectResponse = selectOf('select-response', RESPONSES.list);
 const selectBody = selectOf('select-body', BODIES.list);
 
-/** Plan: primary key. */
 const selectHeld: Statement = {
   name: 'idempotency.select-held',
   text: `select true as is_held from stored_responses k
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and ${HELD_UNTIL} > ${nowSql('$4')}`,
 };
 
-/** One row at a time: bodies may be large. Plan: stored_responses_by_claim. */
+/** One row at a time, because bodies may be large. Uses stored_responses_by_claim. */
 const keepResponse: Statement = {
   name: 'idempotency.keep-response',
   text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = ${inMs('$5', '$6')},
@@ -102,7 +94,7 @@ where account_id = $1 and claim_id = $2
 returning claim_id`,
 };
 
-/** Locks rows in the order in which they are claimed, whatever the order in which they are then changed. */
+/** Locks rows in the order in which they are claimed, in whatever order they are changed. */
 const LOCKED_CLAIMS = `with locked as (
   select k.account_id, k.claim_id from stored_responses k
   join unnest($1::text[], $2::text[]) as w (account_id, claim_id) using (account_id, claim_id)
@@ -110,14 +102,14 @@ const LOCKED_CLAIMS = `with locked as (
   for update of k
 )`;
 
-/** Of a body that is stored apart, only its size is read. Plan: primary key, by account. */
+/** Reads only the size of bodies that are stored out of line. Uses the primary key. */
 const sumBytes: Statement = {
   name: 'idempotency.sum-bytes',
   text: `select (coalesce(sum(octet_length(body)), 0) + count(head) * ${ROW_BYTES})::bigint as bytes
 from stored_responses where account_id = $1`,
 };
 
-/** Frees keys whose calls did not end. Plan: stored_responses_by_claim. */
+/** Frees keys whose calls did not end. Uses stored_responses_by_claim. */
 const freeClaims: Statement = {
   name: 'idempotency.free-claims',
   text: `${LOCKED_CLAIMS}
@@ -125,7 +117,6 @@ delete from stored_responses k using locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id and not k.is_valid`,
 };
 
-/** Plan: stored_responses_by_claim. */
 const renewClaims: Statement = {
   name: 'idempotency.renew-claims',
   text: `${LOCKED_CLAIMS}
@@ -133,26 +124,23 @@ update stored_responses k set claimed_until = ${inMs('$3', '$4')} from locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
 };
 
-/** Claims without a valid response, over all accounts; run once at the start of the only process of the database. */
+/** Deletes claims of all accounts without a valid response, once at the start of the only process of the database. */
 const freeLeftClaims: Statement = {
   name: 'idempotency.free-left-claims',
   text: `delete from stored_responses k where not k.is_valid`,
 };
 
-/** Bodies may be large, so one statement deletes no more than it has time for. */
+/** Bounds the time of a statement, because bodies may be large. */
 const FORGOTTEN_ROWS_MAX = 100;
 
 /**
- * For how long a claim stays whose call has not ended in the database. The end of a call that was delivered may wait in a journal for as
- * long as the database is out of reach, or the node that has the journal: without its claim it would be taken for one that a repeat
- * has replaced, and never be charged.
+ * How long a claim is kept whose call has not ended in the database. The end of a delivered call may wait in a journal while the database,
+ * or the node with the journal, is unavailable. Without its claim the end would look as if a repeat had replaced it, and the call would
+ * never be charged.
  */
 const UNENDED_KEPT_DAYS = 30;
 
-/**
- * Housekeeping, over all accounts. The row of a call that runs stays, even if its response would have expired, and one that has
- * not ended for long. Rows that another transaction has locked are left to a later round. Plan: stored_responses_by_expiry.
- */
+/** Rows of running calls stay even after their response expired, and so do calls without an end, for some time. Uses stored_responses_by_expiry. */
 const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
   text: `with expired as (
@@ -168,58 +156,56 @@ where k.account_id = expired.account_id and k.claim_id = expired.claim_id
 returning k.claim_id`,
 };
 
-/** A key that is to be claimed; `callId` identifies the claim. */
+/** A key to claim; `callId` identifies the claim. */
 export interface ClaimRequest extends KeyedCall, HeldCall {}
 
 /**
  * - `claimed`: the key is free for this call.
- * - `running`: another call with this key runs on another node.
- * - `contended`: another node claimed the key at the same time; the next claim returns for which request.
- * - `responded`: there is a stored response.
- * - `other_request`: the key was used for another request.
+ * - `running`: another node runs a call with this key.
+ * - `contended`: another node claimed the key concurrently; the next claim tells for which request.
+ * - `answered`: there is a stored response.
+ * - `other_request`: the key was used for a different request.
  */
 export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'other_request';
 
 export interface ClaimTerms {
-  /** For tests: an instant in place of the database's clock. In production `null`. */
+  /** For tests: replaces the database's clock; `null` in production. */
   readonly nowMs: number | null;
-  /** How long a node is taken to be alive that does not renew its claim. */
+  /** After this time without a renewal, the node of a claim is considered dead. */
   readonly claimedForMs: number;
-  /** How long a response is stored. */
   readonly keptForMs: number;
 }
 
-/** The response of a claim's call, which is about to be settled. */
+/** The response of a claim's call, stored before the call is settled. */
 export interface StoredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
-  /** How long it is stored, from the end of its call on. */
+  /** How long the response is stored after the end of its call. */
   readonly keptForMs: number;
 }
 
 /** A stored response, without its body if that is large. */
 export interface FoundResponse extends StoredResponse {
-  /** The size of a body that has not been read. */
   readonly unreadBytes?: number;
 }
 
 export interface StoredResponseStore {
-  /** One verdict a request, in the same order. No two requests may be for the same key. */
+  /** One verdict per request, in the same order. Each key may occur only once. */
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
   /** Whether a key cannot be claimed: its call runs, or has left a response. */
   isHeld(key: CallKey, nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
   /** `null` if there is none, or its call has not ended. */
   find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
-  /** The body of a response that was found without it; `null` if it has expired meanwhile. */
+  /** The body of a response that was found without it; `null` if it has expired since. */
   readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
-  /** Whether the response was stored: it is not where the claim was lost. */
+  /** Returns false if the claim was lost; then nothing is stored. */
   keep(responded: StoredClaim, terms: ClaimTerms): Promise<boolean>;
-  /** What the responses of an account take, bodies and rows. */
+  /** Total size of an account's responses, bodies and rows. */
   storedBytes(accountId: string): Promise<number>;
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
   freeLeft(): Promise<void>;
-  /** In batches, until none is left or the signal has aborted. */
+  /** Deletes in batches, until none is left or the signal is aborted. */
   forgetExpired(nowMs: number | null, signal?: AbortSignal): Promise<void>;
 }
 

@@ -1,9 +1,9 @@
 import type { ErrorKind, RetryAdvice } from '../../errors/catalogue.ts';
 
-/** The result of a call that carries an Idempotency-Key, stored for its repeats. */
+/** The result of a call with an Idempotency-Key, stored for its repeats. */
 export interface StoredResponse {
   readonly head: StoredHead;
-  /** The body as it was sent; `null` for an error, and for a response that is too large or has no room to be stored. */
+  /** The body as it was sent; `null` for an error, and for a response that is too large or exceeds the capacity. */
   readonly body: Buffer | null;
 }
 
@@ -13,13 +13,11 @@ export type StoredHead = StoredSuccess | StoredFailure;
 interface StoredSuccess {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The gateway's own headers of the call. */
   readonly callHeaders: Readonly<Record<string, string>>;
-  /** The stored responses of the account took all of their room. */
+  /** There was no capacity left to store the body: in the database, in memory or in the journal. */
   readonly hasNoRoom?: true;
 }
 
-/** Stored as JSON. */
 export interface StoredFailure {
   readonly error: {
     readonly kind: ErrorKind;
@@ -39,12 +37,11 @@ export interface StoredFailure {
 export interface CallKey {
   readonly accountId: string;
   readonly keyId: string;
-  /** The SHA-256 of what the client sent: keys may be long, or contain what should not be stored. */
+  /** SHA-256 of the client's key, which may be long or contain data that should not be stored. */
   readonly idempotencyKey: string;
 }
 
-/** A call by its Idempotency-Key. */
 export interface KeyedCall extends CallKey {
-  /** Of address and body: a repeat is the same request. */
+  /** Hash of address and body: a repeat has the same fingerprint. */
   readonly fingerprint: string;
 }

@@ -21,10 +21,8 @@ import type {
   StoredResponseStore,
 } from './stored-response-store.ts';
 
-/** A request that waits for a response. */
 export interface Waiter {
   readonly isGone: boolean;
-  /** Resolves when the client does not wait any more. */
   readonly gone: Promise<void>;
 }
 
@@ -34,29 +32,24 @@ export type ClaimResult =
   | { readonly state: 'other_request' }
   /** Too many requests wait for the same call. */
   | { readonly state: 'crowded' }
-  /** The waiter is gone, or the process is about to end. */
+  /** The waiter is gone, or the process stops. */
   | { readonly state: 'given_up' };
 
-/** The right to run the call of a key. Its owner has to close it. */
+/** The right to run the call of a key. Its owner must close it. */
 export interface Claim {
-  /** The largest body that is stored. */
   readonly bodyBytesMax: number;
-  /** Takes the memory to store a body of this size; returns false if there is none now. May be called again for more. */
+  /** Reserves memory to store a body of this size; returns false if there is none. May be called again for a larger size. */
   takeMemory(bodyBytes: number): boolean;
-  /** The claim as it is stored. */
   readonly held: HeldCall;
-  /** How long a response is kept from the end of its call on. */
+  /** How long a response is stored after the end of its call. */
   readonly keptForMs: number;
-  /** The call is settled, with a response for its repeats, or with nothing that is stored. */
+  /** Reports that the call is settled, with the response for its repeats; `null`: nothing is stored. */
   settled(response: StoredResponse | null): void;
-  /**
-   * The call is over. If it was not settled, or nothing was stored, the key is freed in the background: only repeats wait
-   * for that, not the client that was refused.
-   */
+  /** Ends the claim. If nothing was stored, the key is freed in the background: only repeats wait for that. */
   close(): void;
 }
 
-/** This node was taken for dead, and another one has taken over the claim. */
+/** This node was considered dead, and another one has taken over the claim. */
 export class ClaimLostError extends Error {
   constructor() {
     super('the claim of an idempotency key was taken over');
@@ -66,9 +59,7 @@ export class ClaimLostError extends Error {
 
 interface StoredResponseTerms {
   readonly keptForMs: number;
-  /** The largest body that is stored. */
   readonly bodyBytesMax: number;
-  /** What all bodies of an account may take. */
   readonly accountBytesMax: number;
 }
 
@@ -78,23 +69,22 @@ interface StoredResponsesOptions {
   readonly questions: Questions;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Read anew each time: the configuration may be reloaded. */
+  /** Called each time, because the configuration may be reloaded. */
   readonly terms: () => StoredResponseTerms;
-  /** For tests; what is absent is as in production. A clock in place of the database's. */
+  /** For tests: replaces the database's clock and the intervals. */
   readonly testClock?: Clock | undefined;
   readonly pollMs?: number;
   readonly renewMs?: number;
   readonly freeLateMs?: number;
 }
 
-/** A node that has not renewed its claims for this long is taken for dead, even if it only lost the database. */
+/** A node that has not renewed its claims for this long is considered dead, even if it only lost the database. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 15_000;
-/** How often claims that came too late are freed again. */
 const FREE_LATE_MS = 2_000;
-/** How often the database is asked whether a call on another node has ended. */
+/** Interval at which the database is asked whether a call on another node has ended. */
 const POLL_MS = 500;
-/** How many requests may wait for one call on a node: each keeps its body in memory, and has no reservation. */
+/** Maximum requests that wait for one call on a node: each keeps its body in memory, without a reservation. */
 const WAITING_FOR_ONE_MAX = 100;
 const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
@@ -104,29 +94,29 @@ const WAITING_ITEMS_MAX = 50_000;
  *
  *     looked up ──claimed, or running elsewhere──▶ certain ──stored──▶ over
  *          │                                          └──not stored──▶ being freed ──▶ over
- *          └──used for another request, given up, failed──▶ over
+ *          └──used for another request, aborted, failed──▶ over
  */
 interface Local {
   readonly fingerprint: string;
-  /** Whether the key belongs to this request, so that another one is refused. */
+  /** Whether the key belongs to this request, so that a different one is refused. */
   isCertain: boolean;
   isOver: boolean;
-  /** The stored response of the call; `null` if there is none. */
+  /** The stored response of the call; `null`: none. */
   response: StoredResponse | null;
-  /** Run once at the next change. A waiter that leaves removes its own, so that none piles up while the call runs. */
+  /** Called once at the next change. A waiter that leaves removes its callback, so that none accumulate while the call runs. */
   readonly waiting: Set<() => void>;
 }
 
 export type StoredResponses = ReturnType<typeof createStoredResponses>;
 
-/** Stored responses of calls that carry an Idempotency-Key; `calls/idempotency/README.md` has the whole path. */
+/** Stored responses of calls with an Idempotency-Key; `calls/idempotency/README.md` describes the whole path. */
 export function createStoredResponses(options: StoredResponsesOptions) {
   const { store, questions, budget, testClock, ids, logger } = options;
   const pollMs = options.pollMs ?? POLL_MS;
   const local = new Map<string, Local>();
   const claimed = new Set<HeldCall>();
   const pauses = new Set<() => void>();
-  /** Of claims whose call runs here, or whose response is being stored. */
+  /** Memory of claims whose call runs here, or whose response is being stored. */
   const memories = new Map<string, ResponseMemory>();
   const room = createStoredResponseRoom({
     readBytes: (accountId) => store.storedBytes(accountId),
@@ -142,7 +132,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     keptForMs: options.terms().keptForMs,
   });
   const calls = createTwoPhase<ClaimRequest, ClaimVerdict, StoredClaim, boolean>({
-    // No key occurs twice in a batch, which the statement could not take: `local` has one look-up for each.
+    // No key occurs twice in a batch, which the statement does not support: `local` allows one lookup per key.
     admit: questions.guard((requests, { signal }) => store.claim(requests, terms(), signal)),
     admissionLimit: questions.limit,
     async end(responded) {
@@ -171,12 +161,12 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   const renewal = setInterval(() => {
     if (claimed.size === 0) return;
     store.renew([...claimed], terms()).catch((error: unknown) => {
-      logger.warn({ err: error }, 'the claims of idempotency keys could not be renewed');
+      logger.warn({ err: error }, 'renewing the claims of idempotency keys failed');
     });
   }, options.renewMs ?? RENEW_MS);
   renewal.unref();
 
-  /** Resolves after `pollMs`, or when all waiting ends. */
+  /** Resolves after `pollMs`, or when all waiting stops. */
   function pause(): Promise<void> {
     if (isStopped) return Promise.resolve();
     return new Promise((resolve) => {
@@ -190,7 +180,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     });
   }
 
-  /** Asks the database until the key is claimed, or the call of another node has ended with a stored response. */
+  /** Asks the database until the key is claimed, or another node's call has ended with a stored response. */
   async function ask(
     request: ClaimRequest,
     waiter: Waiter,
@@ -259,7 +249,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         frees
           .submit(held)
           .catch((error: unknown) => {
-            logger.warn({ err: error }, 'an idempotency key could not be freed yet');
+            logger.warn({ err: error }, 'freeing an idempotency key failed; retrying');
             calls.abandon(held);
           })
           .finally(() => end(null));
@@ -269,10 +259,10 @@ export function createStoredResponses(options: StoredResponsesOptions) {
 
   return {
     /**
-     * Claims the key of a call. If another call with the same key runs, on this node or another, it waits for that one, as
-     * long as the waiter does.
+     * Claims the key of a call. If another call with the same key runs, on this node or another, it waits for that call as long as the
+     * waiter does.
      *
-     * @throws GatewayError `overloaded` if there is no memory for a stored response that is large; `databaseDown`.
+     * @throws GatewayError `overloaded` if there is no memory for a large stored response; `databaseDown`.
      */
     async claim(call: KeyedCall, waiter: Waiter, holder: ShareHolder): Promise<ClaimResult> {
       const place = placeOf(call);
@@ -318,7 +308,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       }
     },
     /**
-     * Whether a key belongs to a call that runs or has left a response, so that a further request with it is no new call.
+     * Whether a key belongs to a call that runs or has left a response, so that another request with it is not a new call.
      *
      * @throws GatewayError `databaseDown`.
      */
@@ -331,15 +321,15 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       }
     },
     /**
-     * Stores the response of a call before the call is settled; repeats get it after that. Where the account's responses take
-     * all of their room, it is stored without its body. Safe to repeat.
+     * Stores the response of a call before the call is settled; repeats get it after that. If the account's responses reached their limit,
+     * it is stored without its body. Safe to repeat.
      *
-     * @throws ClaimLostError where this node was taken for dead and another one runs the call; it must not be charged here.
-     * @throws if the response was not stored, or it is not known whether it was.
+     * @throws ClaimLostError if this node was considered dead and another one runs the call; it must not be charged here.
+     * @throws if the response was not stored, or the outcome is unknown.
      */
     async keep(responded: StoredClaim): Promise<void> {
       const { accountId, callId, body } = responded;
-      // The call may be over before its response is stored: then it is in the journal, and the body still in memory.
+      // The call may be over before its response is stored: then it is in the journal, with the body still in memory.
       const memory = memories.get(callId);
       memory?.use();
       try {
@@ -347,28 +337,26 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         const stored = hasRoom || body === null ? responded : withoutBody(responded);
         if (!(await calls.end(stored))) throw new ClaimLostError();
       } catch (error) {
-        // It is tried again until the database has it, and takes its room once.
+        // It is retried until the database has it, and then counts once.
         room.forget(accountId);
         throw error;
       } finally {
         memory?.release();
       }
     },
-    /** Frees the claims that an earlier process left. Only for a database that has one owner. */
+    /** Frees the claims of an earlier process. Only for a database with a single owner. */
     freeLeftClaims: (): Promise<void> => store.freeLeft(),
-    /** Ends all waiting for calls of other nodes; a call that waited for another one to end does not begin any more. */
+    /** Stops waiting for calls of other nodes; a call that waited for another one to end no longer starts. */
     stopWaiting(): void {
       isStopped = true;
       for (const end of pauses) end();
     },
-    /** Resolves when nothing waits for the database any more. */
     async drain(): Promise<void> {
       clearInterval(renewal);
       await frees.drain();
       await calls.drain();
       await lateClaims.stop();
     },
-    /** Keys whose call runs here, or that are being looked up. */
     get size(): number {
       return local.size;
     },
@@ -379,13 +367,12 @@ function placeOf({ accountId, keyId, idempotencyKey }: CallKey): string {
   return JSON.stringify([accountId, keyId, idempotencyKey]);
 }
 
-/** The response without its body, as if there is no room for it. */
+/** The response without its body, for when it exceeds the capacity. */
 export function withoutBody(responded: StoredClaim): StoredClaim {
   const { head } = responded;
   return { ...responded, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };
 }
 
-/** Resolves when something has changed, or the waiter is gone. */
 function nextChange({ waiting }: Local, waiter: Waiter): Promise<void> {
   return new Promise((resolve) => {
     waiting.add(resolve);

@@ -4,34 +4,28 @@ import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 import type { BalanceRow, RateRow, SubscriptionRow } from './tables.ts';
 
-/**
- * What is used of all limits of an account, as in the rows of the database. Decisions change these values in place; what has
- * changed is written. They are plain values, so that they can be copied to another thread.
- */
+/** Plain values, so that they can be copied to another thread. Decisions change them in place, and the changes are written. */
 export interface AccountState {
   readonly accountId: string;
   readonly money: MoneyState;
-  /** Subscriptions that the batch needs, by id. */
   readonly subscriptions: Map<string, SubscriptionState>;
-  /** The subscription that is active, or the one that ended last; `null` if none has begun. */
+  /** The active subscription, or the one that ended last; `null` if none has begun. */
   currentSubscriptionId: string | null;
-  /** Set by `advanceAll` from that: the plan that the account may use; `null` if it has none, it is over, or is not offered any more. */
+  /** Set by `advanceAll`: the plan that the account may use; `null` if it has none, it is over, or it is no longer offered. */
   activePlan: ActivePlan | null;
-  /** Keys with limits that the batch needs, and people with limits, by id. */
   readonly keys: Map<string, KeyState>;
-  /** Limits by the minute that the batch needs, by `rateName`. */
+  /** Limits per minute that the batch needs, by `rateName`. */
   readonly rates: Map<string, RateState>;
 }
 
 export interface MoneyState extends BalanceRow {}
 
 export interface SubscriptionState extends SubscriptionRow {
-  /** The oldest slots of the window, in order: as many as the batch can make use of. Behind them those that lie ahead. */
+  /** The oldest slots of the window, in order, as many as the batch can use. Slots that lie in the future follow them. */
   readonly oldestSlots: Slot[];
-  /** How many of each were read at most: if there are fewer, there are no others. */
+  /** Maximum of each kind that was read: if there are fewer, there are no others. */
   oldestSlotsMax: number;
   readonly newSlots: Slot[];
-  /** Calls whose slots are to be deleted. */
   readonly deletedSlots: string[];
 }
 
@@ -42,28 +36,26 @@ export interface Slot {
 
 export interface KeyState extends KeyTerms, KeyCounts {}
 
-/** What an account or a key, for all models or for one, may use in a minute, and has used. */
 export interface RateState extends RateRow {
-  /** Whether there is a row of it. One that only the configuration limits is made by its first call. */
+  /** Whether it has a row. The first call creates the row of a limit that only the configuration has. */
   readonly isStored: boolean;
 }
 
-/** A limit among those of an account. No id has a space. */
+/** Identifies a limit within its account. No id contains a space. */
 export const rateName = ({ keyId, model }: Pick<RateState, 'keyId' | 'model'>): string => `${keyId} ${model}`;
 
-/** What an admission takes from its node; the instant comes from the database. */
+/** The input of an admission from its node; the instant comes from the database. */
 export interface AdmissionTerms {
-  /** For tests: an instant in place of the database's clock. In production `null`. */
+  /** For tests: replaces the database's clock; `null` in production. */
   readonly nowMs: number | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;
-  /** `null` if the configuration has none. */
   readonly rateDefaults: RateDefaults | null;
   contextAt(nowMs: number): AdmissionContext;
 }
 
-/** What decisions need besides the state: the instant, by the database's clock, and the configuration in force. */
+/** The input of a decision besides the state: the instant by the database's clock, and the configuration in force. */
 export interface AdmissionContext extends RunningPeriods {
-  /** The cap of accounts that have none of their own; `null` for no cap. */
+  /** The cap of accounts without their own; `null`: no cap. */
   readonly defaultDailyCapNano: bigint | null;
   readonly rateDefaults: RateDefaults | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;

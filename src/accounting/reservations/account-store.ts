@@ -12,34 +12,27 @@ import type { ReservationRequest } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
- * The SQL that reads what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each
- * locks the rows of its accounts in `balances` first, in the order of ids; what is read after that is current, and nothing else
- * needs a lock. What they have decided is written by `account-writes-store.ts`.
+ * Reads the limits of accounts, for every transaction that changes their use: admissions, ends and releases. Each first locks its accounts'
+ * rows in `balances`, in the order of ids; what it reads afterwards is current, and nothing else needs a lock. `account-writes-store.ts`
+ * writes the decisions.
  */
 
-/**
- * Locked in one order: otherwise two nodes could deadlock. The clock is read outside of what locks, so after each lock: the
- * last row has an instant after all of them. Plan: primary key.
- */
+/** Ordered, because two nodes could deadlock otherwise. The clock is read outside of the locking subquery, and so after each lock. */
 const lockOf = (name: string, lock: string): Statement => ({
   name: `reservations.${name}`,
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
 from (select * from balances where account_id = any ($1::text[]) order by account_id ${lock}) b`,
 });
 const lockBalances = lockOf('lock-balances', 'for update');
-/** Without the rows that another transaction has locked. */
 const lockFreeBalances = lockOf('lock-free-balances', 'for update skip locked');
 
-/** The statement that locks accounts. */
 export const lockingStatement = (locks: LockMode): Statement => (locks === 'free' ? lockFreeBalances : lockBalances);
 
-/** Plan: primary key. */
 export const readBalances: Statement = {
   name: 'reservations.read-balances',
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN} from balances b where b.account_id = any ($1::text[])`,
 };
 
-/** Plan: primary key. */
 export const readKeys: Statement = {
   name: 'reservations.read-keys',
   text: `select ${KEY_LIMITS.columns.of('l')}
@@ -47,7 +40,6 @@ from unnest($1::text[], $2::text[]) as k (account_id, key_id)
 join key_limits l on l.account_id = k.account_id and l.key_id = k.key_id`,
 };
 
-/** Plan: primary key. */
 const readRates: Statement = {
   name: 'reservations.read-rates',
   text: `select ${RATE_LIMITS.columns.of('l')}
@@ -55,7 +47,7 @@ from unnest($1::text[], $2::text[], $3::text[]) as r (account_id, key_id, model)
 join rate_limits l on l.account_id = r.account_id and l.key_id = r.key_id and l.model = r.model`,
 };
 
-/** Of each account the one that began last: subscriptions do not overlap. Plan: primary key, by account. */
+/** The subscription of each account that began last: subscriptions do not overlap. */
 const readCurrentSubscriptions: Statement = {
   name: 'reservations.read-current-subscriptions',
   text: `select distinct on (s.account_id) ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
@@ -63,10 +55,10 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null and s.starts_at 
 order by s.account_id, s.ends_at desc`,
 };
 
-/** SQL: the last instant that is not ahead (`accounting/counts/counted-since.ts`). */
+/** SQL: later instants lie in the future (`accounting/counts/counted-since.ts`). */
 const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
-/** Slots that are over and deleted beyond what a batch needs, so that the count of slots is soon exact. */
+/** Expired slots that are deleted beyond the need of a batch, so that the count of slots becomes exact soon. */
 const SPARE_LAPSED_SLOTS = 64;
 
 const SLOTS = selection({
@@ -78,10 +70,9 @@ const SLOTS = selection({
 });
 
 /**
- * The oldest slots of the active subscriptions: those that are over, as far as the batch can make use of them, and where
- * the window may get full, those that it has to wait for. Many at a time only where the plan's limit was lowered below what
- * is used. Behind them as many that lie ahead, which a wrong clock has left: there are none but for that. Plan: subscriptions by
- * primary key, plan_slots by plan_slots_by_time from its oldest end, and from its newest.
+ * The oldest slots of the active subscriptions: expired ones, as many as the batch can use, and if the window may become full, those that
+ * must expire first. Many rows only if the plan's limit was lowered below its use. The same number of slots in the future, which only a
+ * wrong clock leaves, follow. Uses the primary key of subscriptions, and plan_slots_by_time from both ends.
  */
 const readOldestSlots: Statement = {
   name: 'reservations.read-oldest-slots',
@@ -109,14 +100,13 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
   and s.starts_at <= ${nowSql('$2')} and s.ends_at > ${nowSql('$2')}`,
 };
 
-/** What a transaction reads of accounts. */
 export class AskedAccounts {
   readonly accountIds = new Set<string>();
-  /** Keys and people with limits. */
+  /** Keys and members with limits. */
   readonly owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
-  /** Where limits by the minute may stand. */
+  /** Limits per minute that may exist. */
   readonly rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
-  /** Accounts whose plans are read, and how many calls of each there are. */
+  /** Accounts whose plans are read, with their number of calls. */
   readonly callsOnPlan = new Map<string, number>();
 
   addOwner(accountId: string, ownerId: string): void {
@@ -139,10 +129,10 @@ export class AskedAccounts {
 
 type Accounts = ReadonlyMap<string, AccountState>;
 
-/** A read of a transaction, and what adds its rows to the accounts that they belong to, where these are there. */
+/** A read of a transaction. `addTo` adds its rows to those accounts that were read. */
 export type AccountRead = Query & { readonly addTo?: (accounts: Accounts, rows: readonly StoredRow[]) => void };
 
-/** The reads of an admission or a look. The first one is that of balances. */
+/** The reads of an admission or a precheck. The first one reads balances. */
 export function accountReads(
   balances: Statement,
   { accountIds, owners, rates, callsOnPlan }: AskedAccounts,
@@ -167,14 +157,13 @@ export function accountReads(
   return reads;
 }
 
-/** Accounts as a transaction finds them, and when. */
 export interface ReadAccounts {
   readonly accounts: Map<string, AccountState>;
   /** By the database's clock, after the accounts were locked. */
   readonly nowMs: number;
 }
 
-/** What reads have found of which the first one is that of balances. `nowMs`: for tests; `null`: the database's clock. */
+/** The results of reads, the first of which reads balances. `nowMs` is for tests; `null`: the database's clock. */
 export function readAccounts(reads: readonly AccountRead[], rows: ReadRows, nowMs: number | null): ReadAccounts {
   const money = rows[0] as readonly (StoredRow & TimedRow)[];
   const accounts = toAccounts(money);
@@ -182,7 +171,6 @@ export function readAccounts(reads: readonly AccountRead[], rows: ReadRows, nowM
   return { accounts, nowMs: nowMs ?? nowMsOf(money) };
 }
 
-/** Of rows of `balances`. */
 export function toAccounts(rows: readonly StoredRow[]): Map<string, AccountState> {
   const accounts = new Map<string, AccountState>();
   for (const row of rows) {
@@ -212,7 +200,7 @@ export function addRates(accounts: Accounts, rows: readonly StoredRow[]): void {
   }
 }
 
-/** But for those that are there already: they may have slots. */
+/** Skips subscriptions that were added before: they may have slots. */
 export function addSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);

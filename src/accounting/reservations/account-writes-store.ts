@@ -13,14 +13,12 @@ import {
 import { CALL_NAME, type CallName } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
-/** The SQL that writes what a decision has changed of accounts, whose rows in `balances` the transaction has locked. */
-
 const updateBalances = BALANCES.update('reservations.update-balances');
 const updateKeys = KEY_LIMITS.update('reservations.update-keys');
 const updateSubscriptions = SUBSCRIPTIONS.update('reservations.update-subscriptions');
 const updateRates = RATE_LIMITS.update('reservations.update-rates');
 
-/** Of limits that only the configuration has, at their first calls. Whoever makes a row holds the lock of its account. */
+/** Limits that only the configuration has, at their first calls. Whoever creates a row holds the lock of its account. */
 const insertRates: Statement = {
   name: 'reservations.insert-rates',
   text: `insert into rate_limits (${RATE_LIMITS.written.names.join(', ')}) select * from ${RATE_LIMITS.written.rows.as('v')}`,
@@ -32,14 +30,12 @@ const insertSlots = insertOfRows(
 select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) ${condition}`,
 );
 
-/** Plan: primary key. */
 const deleteSlots: Statement = {
   name: 'reservations.delete-slots',
   text: `delete from plan_slots p using unnest($1::text[], $2::text[]) as v (account_id, call_id)
 where p.account_id = v.account_id and p.call_id = v.call_id`,
 };
 
-/** What an account counted before a decision. */
 interface Snapshot {
   readonly money: MoneyState;
   readonly subscriptions: readonly SubscriptionState[];
@@ -49,7 +45,6 @@ interface Snapshot {
 
 export type AccountsBefore = ReadonlyMap<string, Snapshot>;
 
-/** Copies accounts before a decision, to find out what it has changed. */
 export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): AccountsBefore {
   const copies = new Map<string, Snapshot>();
   for (const { accountId, money, subscriptions, keys, rates } of accounts.values()) {
@@ -69,7 +64,7 @@ export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): Accou
 
 const NONE: readonly never[] = [];
 
-/** The writes of what a decision has changed: a statement a table, for the rows that are not what they were. */
+/** The writes of a decision's changes: one statement per table, for changed rows only. */
 export function accountWrites(accounts: ReadonlyMap<string, AccountState>, before: AccountsBefore): Query[] {
   const balances: MoneyState[] = [];
   const keys: KeyState[] = [];
@@ -92,12 +87,12 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
     for (const old of was.subscriptions) {
       const subscription = account.subscriptions.get(old.id)!;
       if (SUBSCRIPTIONS.hasChanged(old, subscription)) subscriptions.push(subscription);
-      // A slot given back and another one taken leave the counts as they were.
+      // If a slot is given back and another is taken, the counts do not change.
       if (subscription.newSlots.length + subscription.deletedSlots.length > 0) withSlots.push(subscription);
     }
   }
   const written = BALANCES.written.rows.write(updateBalances, balances);
-  // Most calls are counted in nothing else.
+  // Most calls change no other counts.
   if (keys.length + rates.length + newRates.length + subscriptions.length + withSlots.length === 0) return written;
   return [
     ...written,

@@ -5,7 +5,7 @@ import { runningPeriods } from '../pricing/running-periods.ts';
 import type { AdmissionTerms } from './account-state.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 
-/** What is read from the configuration, anew each time: it may be reloaded. */
+/** Read from the configuration for each admission, because it may be reloaded. */
 export interface ReservationTerms {
   readonly localTime: LocalTime;
   readonly defaultDailyCapNano: bigint | null;
@@ -15,13 +15,11 @@ export interface ReservationTerms {
 
 interface AdmissionTermsParts {
   readonly terms: () => ReservationTerms;
-  /** Identifies this process in its reservations, so that other nodes know which node made them. */
+  /** Identifies this process in its reservations, so that other nodes know their owner. */
   readonly nodeId: string;
-  /** For tests: in place of the database's clock. */
   readonly testClock?: Clock | undefined;
 }
 
-/** The terms of an admission that begins now. */
 export function admissionTerms({ terms, nodeId, testClock }: AdmissionTermsParts): AdmissionTerms {
   const { localTime, defaultDailyCapNano, plans, rateDefaults } = terms();
   const byId = plansById(plans);
@@ -39,7 +37,7 @@ export function admissionTerms({ terms, nodeId, testClock }: AdmissionTermsParts
   };
 }
 
-/** Plans belong to the configuration, so this is made once for each. */
+/** Cached for the lifetime of the configuration's plans. */
 const plansByIdOf = new WeakMap<readonly PlanTerms[], ReadonlyMap<string, PlanTerms>>();
 
 function plansById(plans: readonly PlanTerms[]): ReadonlyMap<string, PlanTerms> {

@@ -16,7 +16,7 @@ const DAY_MS = 1_440 * MINUTE_MS;
 
 const kindOf = (admission: Admission): string => (admission.isAdmitted ? 'admitted' : admission.refusal.kind);
 
-/** An account with nothing left of anything, and limits lifted one after the other in the order of precedence. */
+/** An account with nothing left of any limit, and steps that lift the limits in their order of precedence. */
 function exhausted(): { account: MemoryAccount; lifts: readonly (readonly [Refusal['kind'], () => void])[] } {
   const terms = { fiveHourCalls: 2, weeklyCalls: 2, quotaTokens: 10, concurrency: 1, models: new Set(['test']) };
   let plan = planOf(terms);
@@ -47,7 +47,7 @@ function exhausted(): { account: MemoryAccount; lifts: readonly (readonly [Refus
       ['packageFiveHourQuotaExhausted', set({ fiveHourCalls: 3 })],
       ['packageWeeklyQuotaExhausted', set({ weeklyCalls: 3 })],
       ['packageTokensExhausted', set({ quotaTokens: 1_000 })],
-      // Once for the tokens that calls in flight have reserved, and once for their number.
+      // Once because of the tokens that calls in flight have reserved, and once because of their number.
       ['packageConcurrencyLimited', set({ quotaTokens: 1_001 })],
       ['packageConcurrencyLimited', set({ concurrency: 2 })],
     ],
@@ -55,7 +55,7 @@ function exhausted(): { account: MemoryAccount; lifts: readonly (readonly [Refus
 }
 
 describe('admissions', () => {
-  it('name the first limit that has no room, in the order of precedence', () => {
+  it('name the first exhausted limit in the order of precedence', () => {
     const { account, lifts } = exhausted();
     const call = codingCall('call', { outputTokensRequested: 1 }, { keyId: 'key_test', isKeyLimited: true });
     for (const [kind, lift] of lifts) {
@@ -65,7 +65,7 @@ describe('admissions', () => {
     assert.equal(kindOf(account.admit([call], START_MS)[0]!), 'admitted');
   });
 
-  it('name the limits of the key before those of the account, and an empty balance before the cap of the day', () => {
+  it('name limits of the key before those of the account, and an empty balance before the daily cap', () => {
     const account = new MemoryAccount({ balanceNano: 0n, dailyCapNano: 0n });
     const budgets = { totalSpendCapNano: 0n, monthlySpendCapNano: 0n, weeklySpendCapNano: 0n, dailySpendCapNano: 0n };
     account.limitKey({ ...budgets, dailyCallsMax: 0, concurrencyMax: 0 });
@@ -90,20 +90,20 @@ describe('admissions', () => {
     }
   });
 
-  it('change nothing if the call is refused, whichever limit refuses it', () => {
+  it('change nothing if any limit refuses the call', () => {
     const { account, lifts } = exhausted();
     const call = codingCall('call', { outputTokensRequested: 1 }, { isKeyLimited: true });
     for (const [kind, lift] of lifts) {
       const before = structuredClone(account.state);
       assert.equal(kindOf(account.admit([call, call, call], START_MS)[2]!), kind);
-      // Each admission reads anew which subscription is the current one.
+      // Each admission reads the current subscription again.
       before.currentSubscriptionId = account.state.currentSubscriptionId;
       assert.deepEqual(withoutReads(account.state), withoutReads(before), kind);
       lift();
     }
   });
 
-  it('of an account that does not exist are refused, and those of others are not', () => {
+  it('are refused for an unknown account, and not for others in the batch', () => {
     const account = new MemoryAccount({ balanceNano: 1n });
     const context = account.contextAt(START_MS);
     const requests = [balanceCall('a', { accountId: 'acct_gone' }), balanceCall('b')];
@@ -120,7 +120,7 @@ describe('admissions', () => {
     assert.deepEqual(decideLooks([look], new Map(), context), [UNKNOWN_ACCOUNT]);
   });
 
-  it('return the plan of the account if they are refused, so that its queue is known', () => {
+  it('return the plan of the account if they are refused, which names its queue', () => {
     const account = new MemoryAccount({ plans: [planOf({ concurrency: 0 })] });
     assert.equal((account.admit([codingCall('a')], START_MS)[0] as { planId: unknown }).planId, null);
     account.subscribe('plan', START_MS, START_MS + DAY_MS);
@@ -131,7 +131,7 @@ describe('admissions', () => {
 describe('the price factor of an account', () => {
   const amountOf = (account: MemoryAccount, callId: string) => account.open.get(callId)!.amountNano;
 
-  it('is in what its calls reserve, of the balance and of the key, rounded half up', () => {
+  it('applies to the reservations of its calls on balance and key, rounded half up', () => {
     const account = new MemoryAccount({ balanceNano: 1_000n, priceFactorBasisPoints: 8_500 });
     account.limitKey({ dailySpendCapNano: 1_000n });
     const [admission] = account.admit([balanceCall('a', { amountNano: 10n, isKeyLimited: true })], START_MS);
@@ -145,7 +145,7 @@ describe('the price factor of an account', () => {
     assert.deepEqual([amountOf(account, 'a'), account.open.get('a')!.keyAmountNano], [9n, 9n]);
   });
 
-  it('counts as it is at the admission, each of a batch and of the next one', () => {
+  it('applies as of each admission', () => {
     const account = new MemoryAccount({ balanceNano: 1_000n, priceFactorBasisPoints: 5_000 });
     account.admit([balanceCall('a', { amountNano: 10n }), balanceCall('b', { amountNano: 7n })], START_MS);
     Object.assign(account.state.money, { priceFactorBasisPoints: 20_000 });
@@ -156,7 +156,7 @@ describe('the price factor of an account', () => {
     );
   });
 
-  it('of 0 reserves nothing, and changes nothing of who is admitted: a balance above zero, and room under the cap', () => {
+  it('of 0 reserves nothing, but calls still need a balance above zero and an unused cap', () => {
     const factor = { priceFactorBasisPoints: 0 };
     const call = balanceCall('a', { amountNano: 10n });
     const verdictIn = (account: MemoryAccount) => kindOf(account.admit([call], START_MS)[0]!);
@@ -171,15 +171,15 @@ describe('the price factor of an account', () => {
     assert.equal(amountOf(account, 'a'), 0n);
   });
 
-  it('does not take a reservation beyond if all of them stop', () => {
+  it('does not raise a reservation above the maximum', () => {
     const account = new MemoryAccount({ balanceNano: 1n, priceFactorBasisPoints: 100_000 });
     account.admit([balanceCall('a', { amountNano: RESERVED_NANO_MAX })], START_MS);
     assert.equal(amountOf(account, 'a'), RESERVED_NANO_MAX);
   });
 });
 
-describe('a look', () => {
-  it('counts what has left the window once, however many calls of the account look at the same time', () => {
+describe('a precheck', () => {
+  it('counts expired slots once for concurrent prechecks of an account', () => {
     const account = new MemoryAccount({ plans: [planOf({ fiveHourCalls: 2 })] });
     const subscription = account.subscribe('plan', START_MS, START_MS + DAY_MS);
     account.admit([codingCall('first')], START_MS);
@@ -198,7 +198,7 @@ describe('a look', () => {
     );
   });
 
-  it('decides as an admission would, but for the body and for what the end of a call in flight gives room for', () => {
+  it('decides like an admission, except for limits that depend on the body or that calls in flight fill', () => {
     const { account, lifts } = exhausted();
     const seen = lifts.map(([, lift]) => {
       const refusal = account.look({ isKeyLimited: true, isOnPlan: true }, START_MS);
@@ -207,10 +207,10 @@ describe('a look', () => {
     });
     assert.deepEqual(seen, [
       'keyCallsLimitReached',
-      // The key's concurrency is not looked at: the next limit is named.
+      // The key's concurrency is not checked: the next limit is named.
       'packageExpired',
       'packageExpired',
-      // What depends on the body is not known.
+      // Limits that depend on the body are unknown.
       ...Array(4).fill('packageFiveHourQuotaExhausted'),
       'packageWeeklyQuotaExhausted',
       'packageTokensExhausted',
@@ -282,7 +282,7 @@ const PLANS = [
   planOf({ id: 'wide', fiveHourCalls: 9, weeklyCalls: 4, concurrency: 9, quotaTokens: 400, periodDays: 3 }),
 ].map((plan) => ({ ...plan, models: new Set(['a', 'b']) }));
 
-/** What the balance and the daily cap allow, as simple as possible. */
+/** The simplest model of the balance and the daily cap. */
 class ReferenceMoney {
   balanceNano: bigint;
   readonly capNano: bigint | null;
@@ -298,7 +298,7 @@ class ReferenceMoney {
     return [...this.open.values()].reduce((sum, amount) => sum + amount, 0n);
   }
 
-  /** Whether only what is reserved keeps a call out. */
+  /** Whether only reservations keep a call out. */
   isOnlyReserved(kind: KeyVerdict, today: string): boolean {
     if (kind === 'insufficientBalance') return this.balanceNano > 0n;
     return kind === 'balanceDailyLimitExceeded' && (this.#spent.get(today) ?? 0n) < this.capNano!;
@@ -313,8 +313,8 @@ class ReferenceMoney {
   }
 }
 
-describe('decisions beside their references', () => {
-  it('admit exactly what the references admit, for the same reasons and times, and count what they count', () => {
+describe('decisions and their reference models', () => {
+  it('agree on admissions, refusals, times and counts', () => {
     const seen = new Map<string, number>();
     fc.assert(
       fc.property(
@@ -334,7 +334,7 @@ describe('decisions beside their references', () => {
             { kind: 'grant', planId: 'small' },
           ];
 
-          /** The key is asked first, and counts only what its account admits as well. */
+          /** The key is checked first, and counts only calls that its account admits, too. */
           function expected(request: ReservationRequest): ReferenceVerdict {
             const today = dayOf(nowMs);
             const limited = request.isKeyLimited ? key.refusal(request, today) : null;
@@ -427,7 +427,7 @@ describe('decisions beside their references', () => {
           }
         },
       ),
-      // Fewer do not meet each limit.
+      // Fewer runs do not reach every limit.
       { numRuns: byScope({ full: 1_000, quick: 200 }) },
     );
     const never = [
@@ -453,7 +453,7 @@ describe('decisions beside their references', () => {
     assert.deepEqual(never, [], JSON.stringify([...seen]));
   });
 
-  it('give everything back if a call is admitted and released, whatever it was counted in', () => {
+  it('give everything back if a call is admitted and released', () => {
     fc.assert(
       fc.property(
         change,
@@ -491,7 +491,7 @@ function inReferenceWords(admission: Admission): ReferenceVerdict {
   return { kind: 'admitted', retryAt: null, callsLeft: remaining && 'calls' in remaining ? remaining.calls : null };
 }
 
-/** A state without what is read anew for each batch. */
+/** A state without the parts that each batch reads again. */
 function withoutReads(state: MemoryAccount['state']): object {
   const subscriptions = [...state.subscriptions.values()].map((subscription) => ({
     ...subscription,

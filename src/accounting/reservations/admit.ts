@@ -16,14 +16,13 @@ import {
 import { NOT_LIMITED, type Reservation } from './tables.ts';
 
 interface AdmissionDecision {
-  /** One a request, in the same order. */
   readonly admissions: readonly Admission[];
   readonly reservations: readonly Reservation[];
 }
 
 /**
- * Decides on a batch of calls, one by one in order of arrival: what an admitted call takes, the next one does not have; a
- * refused call changes nothing. Pure but for `accounts`, which it changes to their state after the batch.
+ * Decides on a batch of calls, one by one in order of arrival: what an admitted call takes is not available to the next one; a refused call
+ * changes nothing. Pure except that it updates `accounts` to their state after the batch.
  */
 export function decideAdmissions(
   requests: readonly ReservationRequest[],
@@ -68,7 +67,7 @@ function admit(
 
 const NO_BUDGETS: readonly ShownBudget[] = [];
 
-/** Once for each batch: what has left a window must be counted only once. */
+/** Once per batch, because what has left a window must be counted only once. */
 function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: AdmissionContext): void {
   for (const account of accounts.values()) {
     account.activePlan = account.currentSubscriptionId === null ? null : activePlanAt(account, context);
@@ -77,12 +76,12 @@ function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: Admiss
   }
 }
 
-/** An account that was deleted while its key was still cached. */
+/** The account was deleted while its key was cached. */
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
 /**
- * The refusal of the first limit that has no room for the call; `null` if all have. Of a call whose body is not read yet it is the first
- * one that does not pass when calls in flight end.
+ * The refusal of the first exhausted limit; `null` if there is none. For a call whose body is not read yet, refusals that the end of calls
+ * in flight could lift are skipped.
  */
 function firstRefusal(
   limits: readonly Limit[],
@@ -99,8 +98,8 @@ function firstRefusal(
 }
 
 /**
- * Why an admission would refuse each call now, whatever its body says; `null` if it would not. It reserves nothing. Calls
- * in flight are left out: they may have ended when the body is there. Changes `accounts`, which are brought up to the present.
+ * Why an admission would refuse each call now, whatever its body contains; `null` if it would not. Nothing is reserved. Calls in flight do
+ * not count: they may have ended when the body has arrived. Brings `accounts` up to date.
  */
 export function decideLooks(
   calls: readonly Omit<AskingCall, 'request'>[],
@@ -116,10 +115,7 @@ export function decideLooks(
   });
 }
 
-/**
- * The request with what it may cost this account. The factor was read with the account's row locked, so a change of it is
- * before this admission or after it, on every node.
- */
+/** The factor was read with the account's row locked, so a change of it comes before or after this admission on every node. */
 function pricedRequest(request: ReservationRequest, priceFactorBasisPoints: number): ReservationRequest {
   const { amountNano } = request;
   if (amountNano === null || priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS) return request;
@@ -141,7 +137,6 @@ function emptyReservation(request: ReservationRequest, { nodeId, nowMs }: Admiss
   };
 }
 
-/** What remains after this call's reservation. */
 function remainingOf({ plan }: ReservationRequest, account: AccountState, context: AdmissionContext): Remaining {
   if (plan === null) return { availableNano: account.money.balanceNano - account.money.reservedNano };
   const windows = windowsOf(account.activePlan, context);
@@ -151,7 +146,7 @@ function remainingOf({ plan }: ReservationRequest, account: AccountState, contex
   return { calls, windows };
 }
 
-/** The windows of the account's plan; `null` if it has none, or where what is used of one is not known. */
+/** The windows of the account's plan; `null` if it has none, or the use of one is unknown. */
 function windowsOf(plan: ActivePlan | null, context: AdmissionContext): PlanWindow[] | null {
   if (plan === null) return null;
   const windows: PlanWindow[] = [];
@@ -163,7 +158,6 @@ function windowsOf(plan: ActivePlan | null, context: AdmissionContext): PlanWind
   return windows;
 }
 
-/** Adds the windows to the refusal of one that is used up. */
 function withWindows(refusal: Refusal, plan: ActivePlan | null, context: AdmissionContext): Refusal {
   const windows = WINDOW_KINDS.has(refusal.kind) ? windowsOf(plan, context) : null;
   return windows === null ? refusal : { ...refusal, windows };

@@ -6,8 +6,6 @@ import type { PlacedLanes } from '../partitions/placed-lanes.ts';
 import { newestFirst, ofEachPartition } from '../partitions/routes.ts';
 import { readFacts } from './reservation.ts';
 
-/** The SQL of calls in flight as people see them, over all nodes: from their reservations. */
-
 const IN_FLIGHT = selection({
   id: textColumn('call_id'),
   accountId: textColumn('account_id'),
@@ -15,38 +13,33 @@ const IN_FLIGHT = selection({
   model: textColumn('model'),
   nodeId: textColumn('node_id'),
   reservedAt: dateColumn('reserved_at'),
-  /** What it may cost; `null` on a plan. */
+  /** Maximum cost; `null` on a plan. */
   reservedNano: orNull(bigintColumn('amount_nano')),
-  /** What it may use of the plan's quota; `null` on the balance. */
+  /** Maximum use of the plan's quota; `null` on the balance. */
   reservedTokens: orNull(countColumn('tokens')),
   subscriptionId: orNull(textColumn('subscription_id')),
-  /** What was known when it was admitted; a reservation of another version may lack some of it. */
+  /** Facts at admission. A reservation of another version may lack some. */
   facts: selection({ text: textColumn('facts') }).to(({ text }) => readFacts(text)),
 });
 
 const NAMES = selection({
   accountName: textColumn('a.name as account_name'),
-  /** `null`: the key is forgotten. */
+  /** `null`: the key was deleted. */
   keyName: orNull(textColumn('k.name as key_name')),
 });
 
-/** A call that has not ended. */
 export type InFlightCall = RowOf<typeof IN_FLIGHT> & RowOf<typeof NAMES>;
 
 interface InFlightFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** Calls of these keys alone. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly from: Date | null;
   readonly to: Date | null;
 }
 
-/**
- * Newest first: ids sort by time. As many rows as there are calls in flight, which nodes bound: reservations by sequence, or by
- * primary key with an account.
- */
+/** Newest first: ids sort by time. Scans all reservations, or those of one account. */
 const listInFlight: Statement = {
   name: 'in-flight.list',
   text: `select ${IN_FLIGHT.list} from reservations
@@ -56,7 +49,6 @@ where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2
 order by call_id desc limit $7::int`,
 };
 
-/** The names of the accounts and keys of a page. Plans: primary keys. */
 const selectNames: Statement = {
   name: 'in-flight.select-names',
   text: `select v.position, ${NAMES.list}

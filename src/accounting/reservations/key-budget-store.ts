@@ -9,7 +9,6 @@ import { type OwnerUse, usedNow } from './limits/key-day.ts';
 
 export type KeyBudgetStore = ReturnType<typeof createKeyBudgetStore>;
 
-/** Reads what keys, and people, have used of their limits, and what remains of their budgets. */
 export function createKeyBudgetStore(database: PartitionLane) {
   async function read(accountId: string, ownerIds: readonly string[]) {
     const names = [toArray(ownerIds.map(() => accountId)), toArray(ownerIds)];
@@ -17,10 +16,7 @@ export function createKeyBudgetStore(database: PartitionLane) {
   }
 
   return {
-    /**
-     * What the budget of a key, or of several owners of limits, leaves that leaves least, in nano-yuan; `null` if they have none: for
-     * whoever may spend by the key and does not see the balance.
-     */
+    /** The smallest remainder of any budget in nano-yuan; `null`: none. For callers who may spend but not see the balance. */
     async smallestLeftNano(
       accountId: string,
       ownerIds: readonly string[],
@@ -28,7 +24,7 @@ export function createKeyBudgetStore(database: PartitionLane) {
     ): Promise<bigint | null> {
       return leastOf((await read(accountId, ownerIds)).map((owner) => smallestBudgetLeft(owner, periods)));
     },
-    /** What is used, by keys and people that have limits. */
+    /** By owner id; owners without limits are absent. */
     async uses(
       accountId: string,
       ownerIds: readonly string[],
@@ -40,6 +36,5 @@ export function createKeyBudgetStore(database: PartitionLane) {
   };
 }
 
-/** Of all partitions. */
 export const routedKeyBudgets = (routes: Routes<KeyBudgetStore>): KeyBudgetStore =>
   routedByAccount(routes, { smallestLeftNano: itself, uses: itself });

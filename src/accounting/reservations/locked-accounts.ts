@@ -2,7 +2,7 @@ import { isDataError, isLockTimeout } from '../../db/errors.ts';
 import { type Batch, type BatcherOptions, ItemBatcher, type ItemLimit } from '../../lib/batcher.ts';
 
 /**
- * Batches go on past accounts whose row in `balances` somebody else holds locked, such as an operator in a transaction:
+ * Batches skip accounts whose row in `balances` another transaction holds locked, such as one of an operator:
  *
  *     batch ─▶ locks all, waits 100 ms ─▶ done
  *                     │ not free
@@ -16,15 +16,15 @@ import { type Batch, type BatcherOptions, ItemBatcher, type ItemLimit } from '..
  */
 
 /**
- * How a transaction locks the rows of accounts: `all` of them at once, or it fails after a moment; those that are `free`, and
- * returns `locked` for the items of others; or all of them, `waiting` on a connection for that.
+ * How a transaction locks the rows of accounts: `all` at once, failing after a moment; only `free` ones, with the result `locked` for the
+ * items of others; or all of them, `waiting` on a connection that is reserved for this.
  */
 export type LockMode = 'all' | 'free' | 'waiting';
 
-/** What stands for the result of an item whose account is locked: nothing, if the mode does not leave any out. */
+/** The result of an item whose account is locked, in modes that skip accounts. */
 export type LockedIn<Locks extends LockMode> = 'free' extends Locks ? 'locked' : never;
 
-/** Runs work on all accounts, or, if a lock is not free in time, on those that are free. */
+/** Runs work on all accounts, or, if a lock is not free in time, on unlocked ones. */
 export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise<Result>): Promise<Result> {
   try {
     return await run('all');
@@ -45,15 +45,14 @@ interface AccountBatcherOptions<Item, Result>
     signal: AbortSignal,
   ) => Promise<readonly (Result | 'locked')[]>;
   readonly accountOf: (item: Item) => string;
-  /** Wraps batches that do not wait for a lock: what their time says of the database. */
+  /** Wraps batches that do not wait for a lock, whose duration shows the state of the database. */
   readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
-  /** How long an item may wait for a lock, if it has no limit. */
+  /** How long an item may wait for a lock, if it has no limit of its own. */
   readonly lockLimit: ItemLimit;
-  /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
 }
 
-/** Results of items that wait are promises. */
+/** Items that wait have a promise as result. */
 export type RunBatch<Item, Result> = (
   items: readonly Item[],
   batch: Batch,
@@ -61,10 +60,9 @@ export type RunBatch<Item, Result> = (
 
 const ITEMS = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX };
 
-/** Coalesces work on accounts, past those that are locked. */
+/** Coalesces work on accounts, and skips locked ones. */
 export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
   readonly #options: AccountBatcherOptions<Item, Result>;
-  /** By account. */
   readonly #locked = new Map<string, ItemBatcher<Item, Result>>();
 
   constructor(options: AccountBatcherOptions<Item, Result>) {
@@ -96,7 +94,7 @@ export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
       return await run(items, 'free', signal);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      // Something other than the rows of accounts is locked, which one account's items may be to blame for, or one kind of items.
+      // Something other than rows of accounts is locked, perhaps because of the items of one account, or of one kind.
       const kinds = kindOf === undefined ? new Set() : new Set(items.map(kindOf));
       return kinds.size > 1 ? this.#runByKind(items, signal) : items.map(() => 'locked');
     }

@@ -23,7 +23,6 @@ const requestOf = (callId: string): ReservationRequest => ({
   facts: '[]',
 });
 
-/** Of admissions that are decided on one by one. */
 const reservationsOf = (
   submit: Batcher<ReservationRequest, Admission>['submit'],
   store: Pick<ReservationStore, 'release' | 'listOfNode'>,
@@ -47,7 +46,7 @@ async function microtasks(count: number): Promise<void> {
 }
 
 describe('an admission whose result was lost', { timeout: 30_000 }, () => {
-  it('is released, also if the round that releases another one comes to its end at that instant', async () => {
+  it('is released even if the release of another one ends at the same instant', async () => {
     for (let distance = 0; distance < 40; distance++) {
       const released: string[] = [];
       const isReleased = new Map(['first', 'second'].map((callId) => [callId, Promise.withResolvers<void>()]));
@@ -74,7 +73,7 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
       await listing.promise;
       const second = reservations.admit(requestOf('second'));
       second.catch(() => undefined);
-      // The second one is on its way when the round ends; one of these distances meets the very end.
+      // The second one is pending when the first release ends; one of these distances hits the very end.
       await new Promise(setImmediate);
       listed.resolve();
       await microtasks(distance);
@@ -86,7 +85,7 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
     }
   });
 
-  it('is left for recovery if its account is still locked when the node ends', async () => {
+  it('is left for recovery if its account is still locked when the node stops', async () => {
     let rounds = 0;
     const reservations = reservationsOf(() => Promise.reject(new Error('the connection was lost')), {
       async release(calls) {

@@ -14,9 +14,9 @@ import { maximaOfNames } from './rate-defaults.ts';
 import type { Refusal, ReservationRequest } from './reservation.ts';
 
 /**
- * The clock of the database moves by up to a year in both directions, and terms change, between calls. The reference has a list of
- * what happened and when, and knows the present terms only: whoever is refused has used what these allow since the beginning of the
- * period that runs by them, and is let in when that one ends.
+ * The database's clock moves by up to a year in both directions, and terms change, between calls. The reference model has a list of what
+ * happened and when, and knows the terms in force only: a refused call has used what these allow since the beginning of the current period
+ * by these terms, and is admitted when that period ends.
  */
 
 const MINUTE_MS = 60_000;
@@ -31,7 +31,7 @@ const T = CLOCK_TOLERANCE_MS;
 const ZONES = ['UTC', 'Asia/Shanghai', 'America/Los_Angeles', 'Pacific/Kiritimati', 'Pacific/Pago_Pago'].map(
   createLocalTime,
 );
-/** One model by two ids: each is the other's alias. */
+/** One model with two ids: each is the other's alias. */
 const NAMES = ['deep', 'deep-2'] as const;
 
 const move = fc.oneof(
@@ -92,7 +92,7 @@ interface Event {
   readonly amount: number;
 }
 
-/** What happened, of each thing that is limited. */
+/** The history of each limit. */
 class History {
   readonly slots: (Event & { callId: string })[] = [];
   readonly planTokens: Event[] = [];
@@ -101,12 +101,12 @@ class History {
   readonly requests: Event[] = [];
   readonly rateTokens: Event[] = [];
 
-  /** The most that may be counted of what began at an instant: a clock that goes back a little counts in what has begun. */
+  /** The most that may count since an instant: after a clock went back a little, events count in what had begun. */
   static since(events: readonly Event[], beganAtMs: number): number {
     return events.filter(({ atMs }) => atMs >= beganAtMs - T).reduce((sum, { amount }) => sum + amount, 0);
   }
 
-  /** The most that may be in a bucket which drains by so much a minute: what some last ones of the events have left in it. */
+  /** The highest possible level of a bucket that drains by this much per minute: what the last events have left in it. */
   static level(events: readonly Event[], drainedPerMinute: number, nowMs: number): number {
     let most = 0;
     let sum = 0;
@@ -133,7 +133,7 @@ const FIRST: Terms = {
 };
 
 describe('limits while the clock and the terms move', () => {
-  it('refuse nobody for longer than the present terms say', () => {
+  it('refuse nobody for longer than the terms in force specify', () => {
     const seen = new Map<string, number>();
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 80 }), (steps) => {
@@ -171,7 +171,7 @@ describe('limits while the clock and the terms move', () => {
           };
         }
 
-        /** What the present terms say of a refusal: whether so much was used, and when it ends at the latest. */
+        /** Checks a refusal by the terms in force: that enough was used, and when it ends at the latest. */
         function assertDue({ kind, retryAt, rate }: Refusal, request: ReservationRequest): void {
           const periods = runningPeriods(account.localTime, nowMs);
           const [runs, tolerated] = [nowMs, nowMs + T].map((atMs) => ({
@@ -223,13 +223,13 @@ describe('limits while the clock and the terms move', () => {
           assert.ok(isUsed, `${kind} at ${nowMs - START_MS}`);
           assert.ok(inMs <= latestMs, `${kind} until ${inMs - START_MS}, ${latestMs - START_MS} at the latest`);
           if (inMs === 0) return;
-          // It is let in then, unless its day has begun already, a little ahead.
+          // The call is admitted then, unless its day has begun already, slightly in the future.
           const { money, keys } = account.state;
           if (Math.max(money.dayBeganAtMs, ...[...keys.values()].map(({ dayBeganAtMs }) => dayBeganAtMs)) > nowMs)
             return;
           const call = { isOnPlan: request.plan !== null, isKeyLimited: request.isKeyLimited };
           if (kind === 'rateLimitExceeded') {
-            // Nor if a bucket is too far ahead to count now, and no longer is then: a refusal begins none anew.
+            // Nor if a bucket is too far in the future to count now, but is not then: a refusal resets no bucket.
             const counted = [...account.state.rates.values()].map(({ countedAtMs }) => countedAtMs);
             if (counted.some((atMs) => isAhead(atMs, nowMs) && !isAhead(atMs, inMs))) return;
             const asking = { ...request, isOnPlan: false, request };
@@ -314,7 +314,7 @@ describe('limits while the clock and the terms move', () => {
           );
         }
       }),
-      // Fewer do not meet each limit.
+      // Fewer runs do not reach every limit.
       { numRuns: byScope({ full: 800, quick: 150 }) },
     );
     const expected = [
@@ -333,7 +333,7 @@ describe('limits while the clock and the terms move', () => {
     );
   });
 
-  it('give nothing twice if the clock goes back by a minute at most, however often', () => {
+  it('give nothing twice if the clock repeatedly goes back by at most a minute', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ backMs: fc.nat(T), onMs: fc.nat(2 * MINUTE_MS), calls: fc.nat(4) }), {
@@ -343,7 +343,7 @@ describe('limits while the clock and the terms move', () => {
         (steps) => {
           const terms = { fiveHourCalls: 1_000, weeklyCalls: 4, quotaTokens: 50, periodDays: 1 };
           const account = new MemoryAccount({ balanceNano: 1_000_000n, plans: [planOf(terms)] });
-          // Days of the key, and periods and weeks of the plan begin a few minutes behind the first call.
+          // Days of the key, and periods and weeks of the plan, begin a few minutes after the first call.
           const firstMs = Date.UTC(2026, 5, 15) - 4 * MINUTE_MS;
           account.subscribe('plan', firstMs + 3 * MINUTE_MS - WEEK_MS, firstMs + WEEK_MS);
           account.limitKey({ dailyCallsMax: 5 });
@@ -366,19 +366,19 @@ describe('limits while the clock and the terms move', () => {
               }
             }
           }
-          const turns = (beganAtMs: number, lengthMs: number) =>
+          const periods = (beganAtMs: number, lengthMs: number) =>
             highestMs < beganAtMs ? 1 : 2 + Math.floor((highestMs - beganAtMs) / lengthMs);
-          assert.ok(admitted.plan <= 4 * turns(firstMs + 3 * MINUTE_MS, WEEK_MS));
-          // The call that uses the last tokens up may exceed the quota.
-          assert.ok(admitted.tokens <= 60 * turns(firstMs + 3 * MINUTE_MS, DAY_MS));
-          assert.ok(admitted.key <= 5 * turns(firstMs + 4 * MINUTE_MS, DAY_MS));
+          assert.ok(admitted.plan <= 4 * periods(firstMs + 3 * MINUTE_MS, WEEK_MS));
+          // The call that uses up the last tokens may exceed the quota.
+          assert.ok(admitted.tokens <= 60 * periods(firstMs + 3 * MINUTE_MS, DAY_MS));
+          assert.ok(admitted.key <= 5 * periods(firstMs + 4 * MINUTE_MS, DAY_MS));
         },
       ),
       { numRuns: propertyRuns(1_000) },
     );
   });
 
-  it('keep what is used of a model that is renamed', () => {
+  it('keep the use of a renamed model', () => {
     const account = new MemoryAccount({ balanceNano: 100n });
     account.limitRate({ requestsMax: 2 }, { model: 'deep' });
     const ask = (model: string, modelAliases: string[], atMs: number) => {
@@ -389,7 +389,7 @@ describe('limits while the clock and the terms move', () => {
     assert.equal(ask('deep-2', ['deeper', 'deep'], START_MS), START_MS + 30_000);
     assert.equal(ask('deep-2', ['deeper', 'deep'], START_MS + 30_000), 'admitted');
     assert.equal(ask('deep-2', ['deeper', 'deep'], START_MS + 30_000), START_MS + 60_000);
-    // A limit of its own counts in place of it, with what is used.
+    // A limit of its own replaces it, and the use is kept.
     account.limitRate({ requestsMax: 3 }, { model: 'deep-2' });
     assert.equal(ask('deep-2', ['deeper', 'deep'], START_MS + 30_001), 'admitted');
     assert.equal(ask('other', [], START_MS), 'admitted');

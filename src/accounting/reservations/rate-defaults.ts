@@ -1,16 +1,12 @@
 import type { Config } from '../../config/schema.ts';
 
-/** What may be used in a minute; `null`: not limited. */
+/** Maxima per minute; `null`: unlimited. */
 export interface RateMaxima {
   readonly requestsMax: number | null;
   readonly tokensMax: number | null;
 }
 
-/**
- * The limits of a model of an account or a key: those that stand under its id, and where that has none, those under other names of it.
- * A model that was renamed keeps its limits so, since its old id is an alias; one that took the place of several has the lowest of
- * theirs.
- */
+/** A renamed model, whose old id is an alias, keeps its limits; a model that replaces several has the lowest of theirs. */
 export function maximaOfNames(own: RateMaxima | undefined, others: readonly RateMaxima[]): RateMaxima {
   return {
     requestsMax: own?.requestsMax ?? lowest(others.map(({ requestsMax }) => requestsMax)),
@@ -23,14 +19,12 @@ function lowest(maxima: readonly (number | null)[]): number | null {
   return set.length === 0 ? null : Math.min(...set);
 }
 
-/** What each account may use in a minute if it has no limits of its own; `null`: not limited. */
+/** Limits of accounts without their own; `null`: unlimited. */
 export interface RateDefaults {
   readonly all: RateMaxima;
-  /** By the canonical ids of models. */
   readonly models: ReadonlyMap<string, RateMaxima>;
 }
 
-/** The limits by the minute of all accounts; `null` if the configuration has none. */
 export function compileRateDefaults({ limits }: Pick<Config, 'limits'>): RateDefaults | null {
   const all = maximaOf(limits);
   const models = new Map(Object.entries(limits.models).map(([model, own]) => [model, maximaOf(own)]));

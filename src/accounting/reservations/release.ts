@@ -3,7 +3,7 @@ import type { AccountState } from './account-state.ts';
 import { limitsOf } from './limits/all.ts';
 import type { CallUse, ReservedLimits } from './reservation.ts';
 
-/** The use of a call that used nothing: everything is given back. */
+/** A call that used nothing: everything is given back. */
 export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n, rateTokens: 0 };
 
 /** Ends a reservation: every limit gives back what was reserved and counts what was used. Changes `account`. */

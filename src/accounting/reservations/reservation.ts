@@ -4,103 +4,92 @@ import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { LimitNotes, Reservation } from './tables.ts';
 
-/** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
+/** More than any balance. Bounds reservations, so that a request for 10^15 tokens cannot overflow sums in SQL. */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
 
-/** A call that asks to be admitted. Plain values, so that it can be copied to another thread. */
+/** A call that requests admission. Plain values, so that it can be copied to another thread. */
 export interface ReservationRequest {
   readonly accountId: string;
   readonly callId: string;
   readonly keyId: string;
-  /** The canonical id. */
+  /** Canonical id. */
   readonly model: string;
-  /** Its other names, under one of which it may have got its limits by the minute. */
+  /** Its other names, one of which may have the limits per minute. */
   readonly modelAliases: readonly string[];
-  /** Whether the key has limits of its own. */
   readonly isKeyLimited: boolean;
-  /** The person whose key it is, if that person has limits. */
+  /** The member who owns the key, if the member has limits. */
   readonly memberId: string | null;
-  /** Whether its account or its key has limits by the minute of its own. */
   readonly isRateLimited: boolean;
-  /** The most tokens that it may use, of all its models. */
+  /** Maximum tokens over all its models. */
   readonly tokens: number;
-  /** What a call on the balance may cost at the list price; `null` on a Coding Plan. */
+  /** Maximum cost at the list price of a call on the balance; `null` on a Coding Plan. */
   readonly amountNano: bigint | null;
-  /** What a call on a Coding Plan asks of it; `null` on the balance. */
+  /** The demands of a call on its Coding Plan; `null` on the balance. */
   readonly plan: PlanRequest | null;
-  /** Made by `factsText`. */
   readonly facts: string;
 }
 
 interface PlanRequest {
-  /** The size of the request, decoded. */
+  /** The size of the decoded request. */
   readonly inputBytes: number;
-  /** The most output tokens that the caller asks for; 0 where it states no limit. */
+  /** Maximum output tokens that the caller requests; 0 if it states no limit. */
   readonly outputTokensRequested: number;
-  /** What the call may use of the token quota. */
   readonly tokens: number;
-  /** Other models that the call may use, by their canonical ids. */
+  /** Canonical ids of other models that the call may use. */
   readonly innerModels: readonly string[];
 }
 
-/** What the end of a call needs of its reservation. */
 export interface ReservedLimits extends CallName, LimitNotes {
   readonly keyId: string;
   readonly model: string;
-  /** Whether its slot of the five-hour window is still there: it is not once the window has passed over it. */
+  /** Whether its slot of the five-hour window exists; an expired one is deleted. */
   readonly hasSlot: boolean;
 }
 
-/** The whole reservation of a call in flight. */
 export interface OpenReservation extends Reservation, ReservedLimits {}
 
-/** What a call has used of its limits, known at its end. */
 export interface CallUse {
-  /** Whether the call counts in windows and numbers of calls; else its place is given back. */
+  /** Whether the call counts in windows and numbers of calls; otherwise its slot is given back. */
   readonly counts: boolean;
-  /** All tokens of input and output, cached ones included; 0 if the call does not count. */
+  /** All input and output tokens, including cached ones; 0 if the call does not count. */
   readonly tokens: number;
-  /** What counts as spending of the key, and of the person. */
+  /** What counts as spending of the key and of the member. */
   readonly keyChargeNano: bigint;
-  /** All tokens, whether or not the call counts; 0 if they are not known. */
+  /** All tokens, whether or not the call counts; 0 if they are unknown. */
   readonly rateTokens: number;
 }
 
-/** Why a call is refused. */
 export interface Refusal {
   readonly kind: ErrorKind;
-  /** When the same call would be admitted: an instant, `soon` (when calls in flight end), or `null`: not by waiting. */
+  /** When the same call would be admitted: an instant; `soon`: when calls in flight end; `null`: never by waiting. */
   readonly retryAt: number | 'soon' | null;
-  /** Whether the address that was called decides between the statuses 402 and 429. */
+  /** Whether the called address decides between the statuses 402 and 429. */
   readonly isPaymentRequired?: true;
-  /** The field of the request that is at fault. */
   readonly param?: string;
-  /** The windows of the plan, if one of them is used up. */
+  /** The windows of the plan, if one is used up. */
   readonly windows?: readonly PlanWindow[];
-  /** The limit by the minute that is reached. */
   readonly rate?: ReachedRate;
 }
 
-/** A limit by the minute that has no room for a call. */
 export interface ReachedRate {
   readonly of: 'requests' | 'tokens';
   readonly max: number;
   readonly isOfKey: boolean;
-  /** `null`: of all models. */
+  /** `null`: all models. */
   readonly model: string | null;
   readonly status: RateStatus;
 }
 
-/** What remains for further calls of the account: money that is not reserved, or calls of its plan. `null`: not known. */
+/** What remains for further calls of the account: unreserved money, or calls of its plan. `null`: unknown. */
 export type Remaining = { readonly availableNano: bigint } | RemainingCalls | null;
 
 interface RemainingCalls {
-  /** The least of what remains of all windows. */
+  /** The smallest remainder of all windows. */
   readonly calls: number;
   readonly windows: readonly PlanWindow[];
 }
 
-/** A budget of a key, or of the person whose key it is, as clients are told of it. */
+/** A budget of a key or its member, as shown to clients. */
 export interface ShownBudget {
   readonly isOfMember: boolean;
   readonly period: 'day' | 'week' | 'month' | 'total';
@@ -108,15 +97,14 @@ export interface ShownBudget {
   readonly spentNano: bigint;
 }
 
-/** An admitted call: its reservation is made. */
 export interface Admitted {
   readonly isAdmitted: true;
   readonly remaining: Remaining;
-  /** What is left of its limits by the minute; `null` if it has none. */
+  /** What remains of its limits per minute; `null` if it has none. */
   readonly rates: RateStatus | null;
-  /** What calls before it have used of the budgets of its key, and of the person whose key it is. */
+  /** The use of the budgets of its key and its member by earlier calls. */
   readonly budgets: readonly ShownBudget[];
-  /** What the account pays of the list price for this call; on a plan, which charges nothing, it has no meaning. */
+  /** The account's price factor for this call; meaningless on a plan, which charges nothing. */
   readonly priceFactorBasisPoints: number;
 }
 
@@ -125,26 +113,21 @@ export type Admission =
   | {
       readonly isAdmitted: false;
       readonly refusal: Refusal;
-      /** The plan of the account; `null` if it has none at the moment. */
+      /** The plan of the account; `null`: none at present. */
       readonly planId: string | null;
     };
 
-/** A call by its account. */
 export interface CallName {
   readonly accountId: string;
   readonly callId: string;
 }
 
-/** The fields that name a call. */
 export const CALL_NAME = ['accountId', 'callId'] as const satisfies readonly (keyof CallName)[];
 
-/** A call as the key of a map. Neither id has a space. */
+/** A call as a map key. Neither id contains a space. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;
 
-/**
- * What is known of a call when it is admitted, beside what it reserves: stored for the record of a call whose node dies. The
- * route is the first one that the call may go over.
- */
+/** Stored for the record of a call whose node dies. The route is the first one that the call may take. */
 export interface CallFacts {
   readonly context: string;
   readonly operation: string;
@@ -153,11 +136,11 @@ export interface CallFacts {
   readonly isStream: boolean;
   readonly requestId: string;
   readonly priceRule: PriceRule;
-  /** As the call's own end records it: by it a late end finds the record that was made as `unresolved`. */
+  /** The same as in the record of the call's own end: a late end finds the `unresolved` record by it. */
   readonly startedAtMs: number;
 }
 
-/** In the order in which they are stored, without names, since each byte costs time in an admission. New ones go to the end. */
+/** Stored in this order and without names, because each byte costs time in an admission. Append new ones at the end. */
 const STORED_FACTS = [
   ['context', 'string'],
   ['operation', 'string'],
@@ -169,14 +152,14 @@ const STORED_FACTS = [
   ['startedAtMs', 'number'],
 ] as const satisfies readonly (readonly [keyof CallFacts, string])[];
 
-/** The facts as they are stored: text that is parsed only where the node of the call dies. */
+/** Facts as stored text, which is parsed only if the node of the call dies. */
 export function factsText(facts: CallFacts): string {
   const values: CallFacts[keyof CallFacts][] = [];
   for (const [name] of STORED_FACTS) values.push(facts[name]);
   return JSON.stringify(values);
 }
 
-/** The facts that can be read: in a rolling update, a node of another version may have made the reservation, with other facts. */
+/** The readable facts: in a rolling update, a node of another version may have stored others. */
 export function readFacts(text: string): Partial<CallFacts> {
   let values: unknown;
   try {

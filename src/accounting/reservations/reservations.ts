@@ -13,50 +13,45 @@ import { BATCH_ITEMS_MAX, pastLocked, WAITING_ITEMS_MAX } from './locked-account
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import type { ReservationStore } from './store.ts';
 
-/** Hears of admissions, for metrics. */
+/** Receives the durations of admissions, for metrics. */
 export interface AdmissionObserver {
-  /** A transaction with so many admissions has ended, whatever came of it. */
   batch(callCount: number, tookMs: number): void;
-  /** An admission has ended with a verdict or an error; the time includes its wait for a batch. */
+  /** An admission has completed or failed; the time includes its wait for a batch. */
   admission(tookMs: number): void;
 }
 
 export interface ReservationsOptions {
   readonly store: ReservationStore;
-  /** Decides on admissions, coalesced; each is decided on in time, or fails. */
+  /** Decides on admissions in batches; each completes in time, or fails. */
   readonly admissions: Batcher<ReservationRequest, Admission>;
   readonly questions: Questions;
   readonly logger: Logger;
-  /** Identifies this process in its reservations, so that other nodes know which node made them. */
+  /** Identifies this process in its reservations, so that other nodes know their owner. */
   readonly nodeId: string;
   readonly terms: () => ReservationTerms;
-  /** For tests; what is absent is as in production. A clock in place of the database's. */
   readonly testClock?: Clock | undefined;
   readonly retryDelayMs?: number | undefined;
-  /** Lost admissions that may wait for their release; further ones are left for recovery. */
+  /** Lost admissions that may wait for their release; others are left for recovery. */
   readonly waitingItemsMax?: number | undefined;
   readonly observer?: AdmissionObserver | undefined;
 }
 
 const RETRY_DELAY_MS = 200;
 const LOOKS_WAITING_MAX = 20_000;
-/** How often a node looks for reservations of its own that it does not know. */
+/** Interval at which a node looks for its own reservations of unknown calls. */
 const RELEASE_MS = 60_000;
 
 export type Reservations = ReturnType<typeof createReservations>;
 
-/** Admits calls, coalesced; see `README.md` beside this file for the model and its invariants. */
+/** Admits calls in batches; `README.md` has the model and its invariants. */
 export function createReservations(options: ReservationsOptions) {
   const { store, admissions, questions, testClock, logger, nodeId, terms, observer } = options;
   const { timers } = questions.limit;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
-  /** Calls of this node that have, or may rightly have, a reservation. */
+  /** Calls of this node that have a reservation, or may get one. */
   const known = new Set<string>();
-  /**
-   * Admissions whose result is unknown; their number is bounded, because each call adds one while the database is down. The
-   * others are found among the reservations of this node.
-   */
+  /** Admissions with an unknown result. Bounded: the others are found among the reservations of this node. */
   const doubtful = new Map<string, CallName>();
   let releasing: Promise<void> | null = null;
   let isClosing = false;
@@ -82,7 +77,7 @@ export function createReservations(options: ReservationsOptions) {
   ): Promise<(Refusal | null)[]> {
     const termsNow = admissionTerms(options);
     const asked = new AskedAccounts();
-    // What a minute leaves changes until the body is there.
+    // Limits per minute are not read: they change before the body has arrived.
     for (const call of calls) {
       asked.addCall(call);
       if (call.isOnPlan) asked.callsOnPlan.set(call.accountId, 1);
@@ -103,7 +98,7 @@ export function createReservations(options: ReservationsOptions) {
     return releasing;
   }
 
-  /** At least one round; as many as it takes if an admission is in doubt. */
+  /** At least one round; more while an admission is in doubt. */
   async function releaseRounds(): Promise<void> {
     do {
       const before = doubtful.size;
@@ -111,22 +106,25 @@ export function createReservations(options: ReservationsOptions) {
       try {
         await releaseOnce();
       } catch (error) {
-        logger.warn({ err: error, calls: doubtful.size }, 'reservations of failed admissions wait to be released');
+        logger.warn(
+          { err: error, calls: doubtful.size },
+          'releasing the reservations of failed admissions failed; retrying',
+        );
       }
-      // What stays now, such as that of accounts that are locked, is left for recovery.
+      // What remains, such as reservations of locked accounts, is left for recovery.
       if (isClosing && doubtful.size >= before) break;
     } while (doubtful.size > 0);
-    // In the same turn as the last look at the doubtful ones, so that the next one starts another round.
+    // Synchronously after the last check of the doubtful ones, so that the next one starts another round.
     releasing = null;
   }
 
   async function releaseOnce(): Promise<void> {
     const doubted = [...doubtful.values()].slice(0, BATCH_ITEMS_MAX);
-    // Those that stay, because their accounts are locked, come after the others the next time.
+    // Those that remain, because their accounts are locked, go to the end of the queue.
     for (const call of doubted) doubtful.delete(callKey(call));
     const left = new Map(doubted.map((call) => [callKey(call), call]));
     try {
-      // Locks their accounts, and so waits for those that are still under way in the server.
+      // Locks their accounts, and so waits for admissions that are pending on the server.
       for (const call of doubted.length > 0 ? await releaseFree(doubted) : []) left.delete(callKey(call));
     } finally {
       for (const [key, call] of left) doubtful.set(key, call);
@@ -138,7 +136,7 @@ export function createReservations(options: ReservationsOptions) {
     }
   }
 
-  /** Releases calls, but for those whose accounts somebody else has locked; returns the others. */
+  /** Releases calls, except those whose accounts another transaction has locked. Returns the released ones. */
   function releaseFree(calls: readonly CallName[]): Promise<readonly CallName[]> {
     return pastLocked((locks) => store.release(calls, billingTime(), locks));
   }
@@ -147,7 +145,7 @@ export function createReservations(options: ReservationsOptions) {
     /**
      * Decides on a call. When it resolves with an admission, the reservation is durable.
      *
-     * @throws GatewayError `databaseDown`; a reservation that was made all the same is released later.
+     * @throws GatewayError `databaseDown`. If a reservation was made nevertheless, it is released later.
      */
     async admit(request: ReservationRequest): Promise<Admission> {
       const key = callKey(request);
@@ -159,14 +157,14 @@ export function createReservations(options: ReservationsOptions) {
         return admission;
       } catch (error) {
         known.delete(key);
-        // Before its turn, and with a refused value, nothing was reserved for certain; else that is unknown.
+        // An admission that was never sent, or has a refused value, has certainly reserved nothing. Otherwise that is unknown.
         if (!(error instanceof NotBegunError) && !isDataError(error)) doubt(request);
         throw refusedFor(error);
       } finally {
         observer?.admission(timers.nowMs() - askedAtMs);
       }
     },
-    /** Why an admission would refuse a call now, whatever its body says; it reserves nothing. */
+    /** Precheck: why an admission would refuse a call now, whatever its body contains. Reserves nothing. */
     async look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null> {
       try {
         return await looks.submit(call);
@@ -174,16 +172,12 @@ export function createReservations(options: ReservationsOptions) {
         throw refusedFor(error);
       }
     },
-    /** The call has ended in the database: it is not one of this node's any more. */
+    /** The call has ended in the database and no longer belongs to this node. */
     ended(call: CallName): void {
       known.delete(callKey(call));
     },
-    /**
-     * Releases this node's reservations of calls that it does not know: those of admissions whose result was lost. A timer
-     * calls it, and every admission that fails without a certain result. Never throws.
-     */
+    /** Releases this node's reservations whose admissions lost their result. Also called by a timer. Never throws. */
     releaseUnknown,
-    /** Resolves when nothing waits for the database any more. */
     async drain(): Promise<void> {
       isClosing = true;
       clearInterval(timer);
@@ -191,15 +185,13 @@ export function createReservations(options: ReservationsOptions) {
       await looks.drain();
       await releasing;
     },
-    /** Calls of this node that have a reservation, or are about to have one. */
     get open(): number {
       return known.size;
     },
-    /** Admissions that wait for a batch, or are in one. */
     get waiting(): number {
       return admissions.size;
     },
-    /** Failed admissions of which it is unknown whether they have reserved anything. */
+    /** Failed admissions that may have reserved something. */
     get doubtful(): number {
       return doubtful.size;
     },

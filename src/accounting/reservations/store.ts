@@ -27,8 +27,6 @@ import { freeReservation, NO_USE } from './release.ts';
 import { CALL_NAME, type CallName, callKey, type OpenReservation } from './reservation.ts';
 import { HAS_SLOT, RATE_LIMITS, RESERVATIONS, type Reservation, SUBSCRIPTIONS } from './tables.ts';
 
-/** The SQL of reservations: one row a call in flight. */
-
 const insertReservations = insertOfRows(
   'reservations.insert',
   (condition) =>
@@ -37,14 +35,13 @@ const insertReservations = insertOfRows(
   'v',
 );
 
-/** Plan: primary key. */
 export const deleteReservations: Statement = {
   name: 'reservations.delete',
   text: `delete from reservations r using unnest($1::text[], $2::text[]) as v (account_id, call_id)
 where r.account_id = v.account_id and r.call_id = v.call_id`,
 };
 
-/** Reservations with their slots, where these are still there. Plan: reservations and plan_slots by primary key. */
+/** Reservations with their slots, if these exist. */
 const readReservations: Statement = {
   name: 'reservations.read',
   text: `select ${RESERVATIONS.of('r')}, ${HAS_SLOT}
@@ -52,7 +49,7 @@ from unnest($1::text[], $2::text[]) as v (account_id, call_id)
 join reservations r on r.account_id = v.account_id and r.call_id = v.call_id`,
 };
 
-/** Subscriptions that calls in flight are counted in, current or not. Plan: primary keys. */
+/** Subscriptions that count calls in flight, current or not. */
 const readSubscriptionsOfCalls: Statement = {
   name: 'reservations.read-subscriptions-of-calls',
   text: `select ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
@@ -62,7 +59,7 @@ where (s.account_id, s.id) in (
 )`,
 };
 
-/** The limits of the keys and the people of calls in flight, where these are counted. Plan: primary keys. */
+/** The limits of keys and members that count calls in flight. */
 const readKeysOfCalls: Statement = {
   name: 'reservations.read-keys-of-calls',
   text: `select ${KEY_LIMITS.columns.of('l')}
@@ -75,7 +72,7 @@ where (l.account_id, l.key_id) in (
 )`,
 };
 
-/** The limits by the minute that calls in flight have taken tokens of, where these are still there. Plan: primary keys. */
+/** Existing limits per minute from which calls in flight have taken tokens. */
 const readRatesOfCalls: Statement = {
   name: 'reservations.read-rates-of-calls',
   text: `select ${RATE_LIMITS.columns.of('l')}
@@ -91,7 +88,7 @@ where (l.account_id, l.key_id, l.model) in (
 
 const NAMES = selection({ accountId: textColumn('account_id'), callId: textColumn('call_id') });
 
-/** As many rows as there are calls in flight: reservations by sequence, as the next two. */
+/** This and the next two scan the reservations of all calls in flight. */
 const listOtherNodes: Statement = {
   name: 'reservations.list-other-nodes',
   text: 'select distinct node_id from reservations where node_id <> $1::text',
@@ -111,22 +108,18 @@ const listOfNode: Statement = {
 
 export type ReservationStore = ReturnType<typeof createReservationStore>;
 
-/** `logger` hears of counts that had begun in the future. */
 export function createReservationStore(
   { directory, partition }: HomeDatabases,
   logger: Pick<Logger, 'warn'> | null = null,
 ) {
   return {
-    /** What accounts and keys have used, and when, for a decision that changes nothing. */
+    /** The use of limits of accounts and keys, for a decision that changes nothing. */
     look(asked: AskedAccounts, terms: AdmissionTerms, signal?: AbortSignal): Promise<ReadAccounts> {
       const reads = accountReads(readBalances, asked, terms);
       const decide = (rows: ReadRows) => ({ result: readAccounts(reads, rows, terms.nowMs), writes: [] });
       return partition.readThenWrite({ name: 'reservations.look', reads, decide }, signal);
     },
-    /**
-     * Releases the reservations of calls that have one, without a record; waits for admissions that are under way. Returns the
-     * calls whose accounts it could lock.
-     */
+    /** Leaves no record; waits for pending admissions. Returns the calls whose accounts it could lock. */
     release(calls: readonly CallName[], time: BillingTime, locks: LockMode = 'all'): Promise<readonly CallName[]> {
       const reads = openCallReads(calls, locks);
       return partition.readThenWrite({
@@ -146,14 +139,11 @@ export function createReservationStore(
         },
       });
     },
-    /**
-     * Calls of other nodes that had no heartbeat for so long: the first `limit` of them, or the first ones behind a call. A node that is
-     * back when they have been read is not among these.
-     */
+    /** The first `limit` calls of dead nodes, in order, after `behind`. Omits nodes that are back once the calls have been read. */
     async listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number, behind?: CallName): Promise<CallName[]> {
       const { accountId = '', callId = '' } = behind ?? {};
       const others = await partition.query<{ node_id: string }>(listOtherNodes, [selfId]);
-      // A node writes its first heartbeat before it admits calls, so one whose calls are there is judged by its heartbeats.
+      // A node writes its first heartbeat before it admits calls, so a node that has calls is judged by its heartbeats.
       let dead = await deadOf(
         directory,
         others.map((row) => row.node_id),
@@ -161,7 +151,7 @@ export function createReservationStore(
       );
       while (dead.length > 0) {
         const calls = NAMES.all(await partition.query(listOfNodes, [toArray(dead), limit, accountId, callId]));
-        // Judged again behind what was read: a node that has come back in between, and admits calls, keeps them.
+        // Checked again after the read: a node that has come back and admits calls keeps them.
         const still = await deadOf(directory, dead, deadAfterMs);
         if (still.length === dead.length) return calls;
         dead = still;
@@ -172,7 +162,7 @@ export function createReservationStore(
   };
 }
 
-/** The reads of plans and of limits by the minute that calls in flight are counted in. `names`: the parameters that name the calls. */
+/** Reads the plans and the limits per minute that count calls in flight. `names`: the parameters that identify the calls. */
 export function countedReads(names: readonly string[], hasPlans = true, hasRates = true): AccountRead[] {
   const reads: AccountRead[] = [];
   if (hasPlans) reads.push({ statement: readSubscriptionsOfCalls, parameters: names, addTo: addSubscriptions });
@@ -180,15 +170,12 @@ export function countedReads(names: readonly string[], hasPlans = true, hasRates
   return reads;
 }
 
-/** Reservations with the states of their accounts, and when they were read. */
 interface OpenCalls extends ReadAccounts {
-  /** By `callKey`: those that are still there. */
   readonly reservations: Map<string, OpenReservation>;
-  /** Those of that instant. */
   readonly periods: RunningPeriods;
 }
 
-/** The reads of a transaction that releases calls, which locks their accounts first. */
+/** The reads of a transaction that releases calls; the first one locks their accounts. */
 export function openCallReads(calls: readonly CallName[], locks: LockMode): AccountRead[] {
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
   const names = fieldsOf(calls, ...CALL_NAME);
@@ -200,7 +187,6 @@ export function openCallReads(calls: readonly CallName[], locks: LockMode): Acco
   ];
 }
 
-/** What these reads have found. */
 export function openCallsOf(reads: readonly AccountRead[], rows: ReadRows, time: BillingTime): OpenCalls {
   const { accounts, nowMs } = readAccounts(reads, rows, time.nowMs);
   const reservations = new Map<string, OpenReservation>();

@@ -32,9 +32,9 @@ function recordOf(callId: string, hasKept = false): SettlementRecord {
   };
 }
 
-/** A database settlement whose store fails as a test says. */
+/** A database settlement whose store fails as the test specifies. */
 function setScene() {
-  /** What was asked of the database, in order. */
+  /** Statements in order. */
   const asked: string[] = [];
   const ended: string[] = [];
   const faults = { keep: [] as Error[], end: [] as Error[] };
@@ -68,20 +68,20 @@ function setScene() {
 }
 
 describe('the end of a call in the database', () => {
-  it('is written and returns the remaining money, and the node forgets its reservation', async () => {
+  it('is written, returns the remaining money, and removes the call from the node', async () => {
     const { settlement, asked, ended } = setScene();
     assert.deepEqual(await settlement.end(recordOf('a')), { availableNano: 1_000n });
     assert.deepEqual([asked, ended], [['end a'], ['a']]);
   });
 
-  it('is written after what its repeats get', async () => {
+  it('is written after its stored response', async () => {
     const { settlement, asked } = setScene();
     await settlement.end(recordOf('a', true));
     assert.deepEqual(asked, ['keep a', 'end a']);
   });
 
   for (const error of [connectionLost, dataFault, new ClaimLostError()]) {
-    it(`is not written if what its repeats get could not be stored: ${error.message}`, async () => {
+    it(`is not written if its response could not be stored: ${error.message}`, async () => {
       const { settlement, asked, ended, faults } = setScene();
       faults.keep.push(error);
       await assert.rejects(settlement.end(recordOf('a', true)), error);
@@ -98,7 +98,7 @@ describe('the end of a call in the database', () => {
     assert.deepEqual(ended, ['b']);
   });
 
-  it('is of this node until it is written: a reservation whose end is tried again is not released meanwhile', async () => {
+  it('belongs to this node until it is written, so that its reservation is not released between attempts', async () => {
     const { settlement, ended, faults } = setScene();
     faults.end.push(connectionLost);
     await assert.rejects(settlement.end(recordOf('a')), connectionLost);
@@ -107,9 +107,9 @@ describe('the end of a call in the database', () => {
     assert.deepEqual(ended, ['a']);
   });
 
-  it('shares a transaction with those that come at the same time, and fails alone if its data is refused', async () => {
+  it('shares a transaction with concurrent ends, and fails alone if its data is refused', async () => {
     const { settlement, asked, faults } = setScene();
-    // Of all three, then of the first one by itself.
+    // The batch of all three, then the first one by itself.
     faults.end.push(dataFault, dataFault);
     const ends = ['a', 'b', 'c'].map((callId) => settlement.end(recordOf(callId)));
     const results = await Promise.allSettled(ends);
@@ -120,7 +120,7 @@ describe('the end of a call in the database', () => {
     assert.deepEqual(asked, ['end a b c', 'end a', 'end b', 'end c']);
   });
 
-  it('fails with all that share its transaction if the connection is lost', async () => {
+  it('fails with the whole batch if the connection is lost', async () => {
     const { settlement, asked, faults } = setScene();
     faults.end.push(connectionLost);
     const ends = ['a', 'b'].map((callId) => settlement.end(recordOf(callId)));

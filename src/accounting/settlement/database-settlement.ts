@@ -7,22 +7,20 @@ import type { EndResult } from './store.ts';
 
 type Ends = Batcher<SettlementRecord, EndResult>;
 
-/** What the end of a call is written with. */
 interface DatabaseSettlementParts {
-  /** Ends of calls that wait for it, and those that nobody waits for. */
+  /** Ends whose callers wait, and ends without a caller. */
   readonly batches: { readonly ends: Ends; readonly lateEnds: Ends };
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
 }
 
 export type DatabaseSettlement = ReturnType<typeof createDatabaseSettlement>;
 
-/** Writes ends of calls into the database, coalesced. */
 export function createDatabaseSettlement(parts: DatabaseSettlementParts) {
   const { storedResponses } = parts;
   const { ends, lateEnds } = parts.batches;
 
   async function endWithResponse(batcher: Ends, record: SettlementRecord, kept: StoredClaim): Promise<BalanceAfterEnd> {
-    // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
+    // A statement for each body, because bodies may be large. It is valid once the call has ended.
     await storedResponses.keep(kept);
     const result = await batcher.submit(record);
     if (result === 'claim_lost') throw new ClaimLostError();
@@ -37,20 +35,18 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts) {
 
   return {
     /**
-     * Writes the end of a call, all of it or nothing. When it resolves, that is durable. It is safe to repeat.
+     * Writes the end of a call, all or nothing. When it resolves, the end is durable. Safe to repeat.
      *
-     * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written then.
-     * @throws if it was not made durable in time, or it is not known whether it was.
+     * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written.
+     * @throws if it was not durable in time, or the outcome is unknown.
      */
     end: (record: SettlementRecord): Promise<BalanceAfterEnd> => endBy(ends, record),
-    /** As `end`, if nobody waits for it: it may take as long as it likes, and is in no batch of those that somebody waits for. */
+    /** As `end` without a caller that waits: it has no time limit and separate batches. */
     endLate: (record: SettlementRecord): Promise<BalanceAfterEnd> => endBy(lateEnds, record),
-    /** Resolves when nothing waits for the database any more. */
     async drain(): Promise<void> {
       await ends.drain();
       await lateEnds.drain();
     },
-    /** Ends that wait for a batch, or are in one. */
     get waiting(): number {
       return ends.size + lateEnds.size;
     },

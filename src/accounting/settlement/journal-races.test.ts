@@ -13,9 +13,9 @@ import {
 import { silentLogger } from '../../lib/logger.ts';
 
 /**
- * Several journals share a directory, and every operation on the disk is a step: which process makes the next one is
- * drawn by fast-check, so a failure prints the order that leads to it. The disk is in memory. It knows what a machine
- * that loses power may forget: what was written since the last sync, and names since the last sync of the directory.
+ * Several journals share a directory, and every operation on the disk is a step. fast-check draws which process makes the next step, so a
+ * failure prints the order that causes it. The disk is in memory. It models what a machine may forget when it loses power: data since the
+ * last sync, and names since the last sync of the directory.
  */
 const DIRECTORY = '/journal';
 
@@ -25,7 +25,7 @@ interface Inode {
   lasting: Buffer;
 }
 
-/** A sync that fails may have brought everything to the disk all the same. */
+/** A failed sync may have written everything nevertheless. */
 type SyncOutcome = 'done' | 'lost' | 'written';
 
 class Machine {
@@ -39,7 +39,7 @@ class Machine {
     return [...this.#names.keys()];
   }
 
-  /** The disk as one process sees it. `outcomeOfSync` is asked at each sync. */
+  /** The disk as one process sees it. `outcomeOfSync` is called for each sync. */
   diskOf(process: number, outcomeOfSync: () => SyncOutcome = () => 'done'): Disk {
     const step = async <Result>(work: () => Result): Promise<Result> => {
       await new Promise<void>((go) => this.#waiting.push({ process, go }));
@@ -48,7 +48,7 @@ class Machine {
     const fileOf = (inode: Inode): DiskFile => ({
       write: (bytes, offset) =>
         step(() => {
-          // Never all of it at once, if there is more than one byte: a process may end in between.
+          // Never more than half, because a process may be killed within a write.
           const part = bytes.subarray(0, Math.ceil(bytes.length / 2));
           const grown = Buffer.alloc(Math.max(inode.bytes.length, offset + part.length));
           inode.bytes.copy(grown);
@@ -111,16 +111,13 @@ class Machine {
     };
   }
 
-  /** The process makes no step any more. */
+  /** The process makes no further steps. */
   kill(process: number): void {
     this.#dead.add(process);
     this.#waiting = this.#waiting.filter((waiting) => waiting.process !== process);
   }
 
-  /**
-   * All processes are killed, and the machine loses what was not synced: of what was appended since the last sync it keeps
-   * a share, any other change it keeps or forgets as a whole.
-   */
+  /** Kills all processes and loses unsynced data: a share of the appended data survives; any other change survives or is lost as a whole. */
   losePower(processes: number, keepsNames: boolean, keptShare: number): void {
     for (let process = 0; process < processes; process++) this.kill(process);
     if (!keepsNames) this.#names = new Map(this.#lastingNames);
@@ -137,11 +134,11 @@ class Machine {
     }
   }
 
-  /** Lets processes make steps until none waits; `pick` chooses among those that wait. Stops early if it is null. */
+  /** Lets processes make steps until none waits; `pick` chooses one of the waiting processes. Stops early on `null`. */
   async run(pick: (count: number) => number | null): Promise<void> {
     for (;;) {
-      // After a step its process runs to its next one: all of that is microtasks and turns of the event loop.
-      for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate);
+      // After a step, its process runs until its next one: only microtasks and iterations of the event loop.
+      for (let iteration = 0; iteration < 4; iteration++) await new Promise(setImmediate);
       this.#waiting = this.#waiting.filter(({ process }) => !this.#dead.has(process));
       if (this.#waiting.length === 0) return;
       const picked = pick(this.#waiting.length);
@@ -150,9 +147,9 @@ class Machine {
     }
   }
 
-  /** Runs to the end of a promise, in order of waiting. */
+  /** Runs steps in order of waiting until a promise settles. */
   async finish<Result>(promise: Promise<Result>): Promise<Result> {
-    // It may reject while the steps are made; its caller awaits it and gets the error.
+    // It may reject during the steps; its caller awaits it and gets the error.
     promise.catch(() => undefined);
     await this.run(() => 0);
     return promise;
@@ -170,7 +167,7 @@ function open(machine: Machine, process: number, outcomeOfSync?: () => SyncOutco
   });
 }
 
-/** What a process finds that starts after all the others. */
+/** The entries that a process finds that starts after all others. */
 async function findAll(machine: Machine): Promise<{ entries: Set<string>; journal: Journal; ids: EntryId[] }> {
   const journal = await machine.finish(open(machine, 99));
   const ids = await machine.finish(journal.takeOver());
@@ -178,7 +175,7 @@ async function findAll(machine: Machine): Promise<{ entries: Set<string>; journa
   return { entries: new Set(entries), journal, ids };
 }
 
-/** What happened to entries, as the journals reported it. */
+/** The outcome of entries, as the journals reported it. */
 class Tally {
   readonly acknowledged = new Set<string>();
   readonly refused = new Set<string>();
@@ -211,7 +208,7 @@ async function own(journal: Journal, tally: Tally, process: number, groups: read
   }
 }
 
-/** Takes over what there is, and deals with some of it. */
+/** Takes over all entries, and processes a share of them. */
 async function takeOver(journal: Journal, tally: Tally, share: number): Promise<void> {
   const ids = await journal.takeOver();
   for (const [index, id] of ids.entries()) {
@@ -234,7 +231,7 @@ const groups = fc.array(fc.record({ size: fc.integer({ min: 1, max: 3 }), remove
   minLength: 1,
   maxLength: 5,
 });
-/** Which of the waiting processes goes next. When the choices are used up, the one that waits longest goes next. */
+/** Which of the waiting processes goes next. After the last choice, the one that has waited longest goes next. */
 const order = fc.array(fc.nat(6), { minLength: 20, maxLength: 200, size: 'max' });
 
 function pickBy(picks: readonly number[]): (count: number) => number {
@@ -243,7 +240,7 @@ function pickBy(picks: readonly number[]): (count: number) => number {
 }
 
 describe('journals that share a directory', () => {
-  it('lose no acknowledged entry, in whichever order owners and takers proceed', async () => {
+  it('lose no acknowledged entry, in any order of steps of owners and takers', async () => {
     await fc.assert(
       fc.asyncProperty(
         groups,
@@ -271,7 +268,7 @@ describe('journals that share a directory', () => {
             tally.expected.filter((entry) => !entries.has(entry)),
             [],
           );
-          // Files do not pile up: all of them go with their entries.
+          // Files do not accumulate: all of them are removed with their entries.
           for (const id of ids) journal.remove(id);
           await machine.finish(journal.close());
           assert.deepEqual(
@@ -284,7 +281,7 @@ describe('journals that share a directory', () => {
     );
   });
 
-  it('lose no acknowledged entry when processes are killed, or the machine loses power, at any step', async () => {
+  it('lose no acknowledged entry if processes are killed or the machine loses power at any step', async () => {
     await fc.assert(
       fc.asyncProperty(
         groups,
@@ -315,7 +312,7 @@ describe('journals that share a directory', () => {
     );
   });
 
-  it('keep what is acknowledged and nothing that is refused, whichever syncs fail, also without power', async () => {
+  it('keep acknowledged entries and no refused ones, whichever syncs fail, even if power is lost', async () => {
     await fc.assert(
       fc.asyncProperty(
         groups,
@@ -336,7 +333,7 @@ describe('journals that share a directory', () => {
             tally.expected.filter((entry) => !entries.has(entry)),
             [],
           );
-          // Where the cut itself could not be synced, the power went before it could be tried again.
+          // If the truncation itself could not be synced, power was lost before it could be retried.
           if (isCut)
             assert.deepEqual(
               [...tally.refused].filter((entry) => entries.has(entry)),
@@ -348,7 +345,7 @@ describe('journals that share a directory', () => {
     );
   });
 
-  it('return each entry to at least one of two that take over at once', async () => {
+  it('return each entry to at least one of two concurrent takers', async () => {
     await fc.assert(
       fc.asyncProperty(groups, order, async (work, picks) => {
         const machine = new Machine();
@@ -375,7 +372,7 @@ describe('journals that share a directory', () => {
     );
   });
 
-  it('let the owner read on what was taken over, and let the taker see what the owner has removed', async () => {
+  it('let the owner read entries that were taken over, and let the taker see removals by the owner', async () => {
     const machine = new Machine();
     const [owner, taker] = await machine.finish(Promise.all([open(machine, 0), open(machine, 1)]));
     const id = await machine.finish(owner!.append('"first"'));
@@ -383,7 +380,7 @@ describe('journals that share a directory', () => {
     assert.equal(await machine.finish(owner!.read(id)), '"first"');
     owner!.remove(id);
     await machine.run(() => 0);
-    // Of the same length, in the same place of the file that the owner still writes as its own.
+    // It has the same length and the same place in the file to which the owner still writes.
     const second = await machine.finish(owner!.append('"other"'));
     assert.equal(await machine.finish(owner!.read(second)), '"other"');
     await assert.rejects(machine.finish(taker!.read(taken!)), JournalEntryGoneError);
@@ -392,7 +389,7 @@ describe('journals that share a directory', () => {
     assert.deepEqual(machine.fileNames.sort(), ['/journal/node_0.2.journal', '/journal/node_1.journal']);
   });
 
-  it('leave nothing of a refused entry in a file that was taken over meanwhile', async () => {
+  it('leave nothing of a refused entry in a file that was taken over', async () => {
     const machine = new Machine();
     // The entry goes to the file that was taken over, and then the new file fails.
     const outcomes: SyncOutcome[] = ['done', 'done', 'done', 'lost'];

@@ -16,7 +16,7 @@ after(() => rmSync(directory, { recursive: true, force: true }));
 
 let journals = 0;
 
-/** A journal with room on the disk for so many bytes of stored responses. */
+/** A journal with this much disk for stored responses. */
 async function openWithDisk(diskBytes: number) {
   const name = `node_${++journals}`;
   const journal = await openJournal({
@@ -29,7 +29,7 @@ async function openWithDisk(diskBytes: number) {
   return { journal, budgets, journaled: new JournaledResponses(journal, budgets) };
 }
 
-/** The end of a call with a stored response whose body has that many bytes. */
+/** The end of a call with a stored response whose body has this size. */
 function recordWith(callId: string, bodyBytes: number): SettlementRecord {
   const record = recordOf(outcomeOf('acct', callId, 7n));
   const head = { status: 200, headers: {}, callHeaders: {} };
@@ -38,7 +38,7 @@ function recordWith(callId: string, bodyBytes: number): SettlementRecord {
 }
 
 describe('ends of calls in the journal', () => {
-  it('are there without the body of the stored response if the account has used up its share of the disk', async () => {
+  it('omit the body of the stored response if the account has used up its share of the disk', async () => {
     const { journal, budgets, journaled } = await openWithDisk(10_000);
     const first = await journaled.append(recordWith('a', 6_000));
     assert.equal(budgets.diskUsedBytes, 8_000);
@@ -55,7 +55,7 @@ describe('ends of calls in the journal', () => {
     await journal.close();
   });
 
-  it('are read a few at a time if they are large, and one at least', async () => {
+  it('are read in small batches if they are large, at least one at a time', async () => {
     const MIB = 2 ** 20;
     const { journal, journaled } = await openWithDisk(2 ** 30);
     const small = await journaled.append(recordWith('small', 10));

@@ -4,16 +4,13 @@ import type { StoredResponseBudget } from '../repeats/stored-response-budget.ts'
 import { withoutBody } from '../repeats/stored-responses.ts';
 import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
 
-/** Half of what the journal holds before it refuses calls: responses that are kept for repeats must not be the reason. */
+/** Half of the size at which the journal refuses calls: stored responses must not cause that. */
 const BODIES_MAX_BYTES = 128 * 2 ** 20;
 
-/** What several entries that are read at once may take; one that is larger is read alone. */
+/** Maximum size of entries that are read at once; a larger entry is read alone. */
 const READ_BYTES_MAX = 8 * 2 ** 20;
 
-/**
- * The entries of ends in the journal, as far as stored responses make them large. If an account has used up its share of the
- * disk, its ends go there without the bodies of stored responses: they are charged, and their repeats are refused.
- */
+/** If an account has used up its share of the disk, its ends omit stored bodies: they are charged, and their repeats are refused. */
 export class JournaledResponses {
   readonly #journal: Journal;
   readonly #budget: Pick<StoredResponseBudget, 'takeDisk'>;
@@ -25,7 +22,7 @@ export class JournaledResponses {
     this.#budget = budget;
   }
 
-  /** @throws if the journal does not take the entry. */
+  /** @throws if the journal does not accept the entry */
   async append(record: SettlementRecord): Promise<EntryId> {
     const release = this.#takeDisk(record);
     const { kept } = record;
@@ -46,7 +43,7 @@ export class JournaledResponses {
     this.#releases.delete(id);
   }
 
-  /** How many of these entries may be read at once; one at least. */
+  /** How many of the first entries may be read at once; at least one. */
   readAtOnce(ids: readonly (EntryId | null)[]): number {
     let sizeBytes = 0;
     for (const [count, id] of ids.entries()) {
@@ -60,7 +57,7 @@ export class JournaledResponses {
   #takeDisk({ kept }: SettlementRecord): (() => void) | null {
     if (kept === null || kept.body === null) return () => undefined;
     const holder = { accountId: kept.accountId, isOnlyAccount: false };
-    // As base64.
+    // Size as base64.
     const sizeBytes = Math.ceil((kept.body.length * 4) / 3);
     const share = this.#bodies.take(holder, sizeBytes);
     if (share === null) return null;

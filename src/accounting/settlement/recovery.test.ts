@@ -20,10 +20,10 @@ const reservationOf = (callId: string, amountNano: bigint | null): OpenReservati
   hasSlot: amountNano === null,
 });
 
-/** A recovery of calls that are reserved; those of `recorded` are on record already, and those of `locked` somebody has locked. */
+/** A recovery of reserved calls. `recorded` ones already have a record; the accounts of `locked` ones are locked. */
 function setScene(calls: readonly OpenReservation[], recorded: readonly string[] = [], locked: readonly string[] = []) {
   let open = [...calls];
-  /** What was done, in order. */
+  /** Actions in order. */
   const done: string[] = [];
   const logged: object[] = [];
   const resolveDeadCalls = createRecovery({
@@ -54,7 +54,7 @@ function setScene(calls: readonly OpenReservation[], recorded: readonly string[]
 }
 
 describe('calls of dead nodes', () => {
-  it('all give back what they have reserved, and only those that had no record are logged as unresolved', async () => {
+  it('all give back their reservations, and only those without a record are logged as unresolved', async () => {
     const calls = [reservationOf('recorded', null), reservationOf('coding', null), reservationOf('paid', 30_000_000n)];
     const scene = setScene(calls, ['recorded']);
     await scene.resolveDeadCalls(5);
@@ -66,20 +66,20 @@ describe('calls of dead nodes', () => {
     ]);
   });
 
-  it('are resolved only after what their nodes left in journals, of which the outcome is known', async () => {
+  it('are resolved after the journals of their nodes, whose calls have a known outcome', async () => {
     const scene = setScene([reservationOf('call', null)]);
     await scene.resolveDeadCalls(5);
     assert.deepEqual(scene.done, ['journals', 'resolve 1']);
   });
 
-  it('are resolved some at a time, until there are no more', async () => {
+  it('are resolved in batches', async () => {
     const scene = setScene(Array.from({ length: 1_200 }, (_, i) => reservationOf(`call_${i}`, 1n)));
     await scene.resolveDeadCalls(5);
     assert.deepEqual(scene.done, ['journals', 'resolve 500', 'resolve 500', 'resolve 200']);
     assert.equal(scene.logged.length, 1_200);
   });
 
-  it('of accounts that somebody has locked are left, and do not keep those behind them from it', async () => {
+  it('of locked accounts are left, and do not block later ones', async () => {
     const calls = Array.from({ length: 501 }, (_, i) => reservationOf(`call_${String(i).padStart(3, '0')}`, 1n));
     const locked = calls.slice(0, 500).map(({ callId }) => callId);
     const scene = setScene(calls, [], locked);
@@ -90,7 +90,7 @@ describe('calls of dead nodes', () => {
     );
   });
 
-  it('that are none need no look into journals', async () => {
+  it('do not cause reads of journals if there are none', async () => {
     const scene = setScene([]);
     await scene.resolveDeadCalls(5);
     assert.deepEqual(scene.done, []);

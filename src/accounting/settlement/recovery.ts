@@ -9,27 +9,26 @@ import type { SettlementStore } from './store.ts';
 interface RecoveryOptions {
   readonly reservations: Pick<ReservationStore, 'listOfDeadNodes'>;
   readonly settlement: Pick<SettlementStore, 'resolve'>;
-  /** This process, which is alive. */
   readonly nodeId: string;
   readonly time: () => BillingTime;
-  /** Writes to the database what dead nodes of this machine have left in their journals; the outcome of these calls is known. */
+  /** Writes ends from journals of dead nodes of this machine to the database; the outcome of these calls is known. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly logger: Logger;
-  /** A call was recorded as unresolved: for metrics. */
+  /** Called when a call was recorded as unresolved, for metrics. */
   readonly onUnresolved?: (() => void) | undefined;
 }
 
 const CALLS_AT_ONCE_MAX = 500;
 
 /**
- * Resolves the calls of nodes that died: their reservations are released, they are recorded as `unresolved`, and nothing is
- * charged, because their outcome is unknown. Several nodes may do so at once, and the node may turn out to be alive: each
- * call is resolved once, and its own end, should it still come, replaces the record.
+ * Resolves the calls of dead nodes: their reservations are released, they are recorded as `unresolved`, and nothing is charged, because
+ * their outcome is unknown. Several nodes may do so concurrently, and the node may turn out to be alive: each call is resolved once, and
+ * its own end replaces the record if it still arrives.
  */
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
   const { reservations, settlement, nodeId, time, recoverJournals, logger, onUnresolved } = options;
 
-  /** Resolves the first calls behind one; returns the last of them, where there may be more. */
+  /** Resolves the first calls after `behind`; returns the last of them if there may be more. */
   async function resolveSome(deadAfterMs: number, behind: CallName | undefined): Promise<CallName | undefined> {
     const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX, behind);
     if (calls.length === 0) return undefined;
@@ -40,7 +39,7 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
     return calls.length === CALLS_AT_ONCE_MAX ? calls.at(-1) : undefined;
   }
 
-  /** Resolves calls, but for those whose accounts somebody else has locked: these come again at the next heartbeat. */
+  /** Resolves calls, except those of locked accounts, which are retried at the next heartbeat. */
   function resolveFree(calls: readonly CallName[]): Promise<readonly OpenReservation[]> {
     return pastLocked((locks) => settlement.resolve(calls, time(), locks));
   }
@@ -54,11 +53,10 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
   };
 }
 
-/** What is logged of a call; its record has the rest. */
 function namesOf({ accountId, callId, keyId, model, reservedAtMs, amountNano }: OpenReservation): object {
   const names = { accountId, callId, keyId, model, reservedAt: new Date(reservedAtMs) };
   return amountNano === null ? names : { ...names, reservedYuan: formatYuan(amountNano) };
 }
 
 const UNRESOLVED =
-  'a call was in flight when its node ended; what it reserved is given back, nothing is charged, its outcome is unknown';
+  'a call was in flight when its node died: its reservation is released, nothing is charged, its outcome is unknown';

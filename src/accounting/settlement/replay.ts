@@ -1,21 +1,18 @@
 interface ReplayParts<End> {
-  /** The first pause before a round; it doubles for as long as nothing is taken. */
+  /** First pause before a round; it doubles while no end is accepted. */
   readonly retryDelayMs: number;
-  /** How many of the next ones are tried at a time. */
+  /** How many of the next ends are tried at once. */
   readonly countAtOnce: (next: readonly End[]) => number;
-  /** Resolves when an end is not to be tried again. */
+  /** Resolves if the end must not be tried again. */
   readonly attempt: (end: End) => Promise<void>;
-  /** None waits any more, and so many were taken. */
+  /** Called when no end waits any more, with the number of accepted ends. */
   readonly onAllTaken: (count: number) => void;
 }
 
 const RETRY_DELAY_MAX_MS = 5_000;
 const AT_ONCE_MAX = 64;
 
-/**
- * What a database has not taken, tried again until it does, oldest first. Each partition has a replay of its own, so one that takes nothing,
- * or says nothing, keeps no other from what is its own.
- */
+/** Retries ends, oldest first, until the database accepts them. A replay per partition, so that a failing one does not block others. */
 export function createReplay<End>(parts: ReplayParts<End>) {
   const { retryDelayMs, countAtOnce, attempt, onAllTaken } = parts;
   const waiting: End[] = [];
@@ -30,11 +27,10 @@ export function createReplay<End>(parts: ReplayParts<End>) {
       const taken = await tryOnce(waiting.length);
       delayMs = taken > 0 ? retryDelayMs : Math.min(delayMs * 2, RETRY_DELAY_MAX_MS);
     }
-    // In the same turn as the last look at the list, so that what fails from now on starts another round.
+    // Synchronously after the last check of the list, so that later failures start another round.
     rounds = null;
   }
 
-  /** Tries that many of those that wait; returns how many were taken. */
   async function tryOnce(count: number): Promise<number> {
     let taken = 0;
     for (let left = count; left > 0; ) {
@@ -45,7 +41,7 @@ export function createReplay<End>(parts: ReplayParts<End>) {
       const failed = batch.filter((_end, i) => results[i]!.status === 'rejected');
       taken += batch.length - failed.length;
       waiting.push(...failed);
-      // The database is down: the others would fail as well.
+      // The database is down: the others would fail, too.
       if (failed.length === batch.length) break;
     }
     if (taken > 0 && waiting.length === 0) onAllTaken(taken);
@@ -67,18 +63,17 @@ export function createReplay<End>(parts: ReplayParts<End>) {
   }
 
   return {
-    /** Tries it with the next round. */
     add(end: End): void {
       waiting.push(end);
       beginRounds();
     },
-    /** Tries these, and each that waits, once. */
+    /** Tries these and all waiting ends once. */
     async once(ends: readonly End[] = []): Promise<void> {
       waiting.push(...ends);
       await tryOnce(waiting.length);
       beginRounds();
     },
-    /** Ends the rounds, and tries each that waits once more. */
+    /** Stops the rounds, and tries all waiting ends once more. */
     async close(): Promise<void> {
       isClosing = true;
       wake();

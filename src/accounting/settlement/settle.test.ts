@@ -13,18 +13,17 @@ import { decideEnds, decideUnresolved } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
 /**
- * Transcripts of what is decided when calls end: a line a batch, and behind the arrow what was decided. Calls are named by
- * their account and a number: `a1`, `a2` and `b1`. An account has 100 nano-yuan, a plan and a key with limits; `z` is no
- * account.
+ * Transcripts of decisions at the ends of calls: one line per batch, with the decision after the arrow. Calls are named by their account
+ * and a number: `a1`, `a2` and `b1`. An account has 100 nano-yuan, a plan and a key with limits; `z` does not exist.
  *
  * - `reserve a1:30`, `reserve a1:plan`, `reserve a1:30:key`: the call is admitted.
  * - `claim a1`, `lose a1`: its Idempotency-Key is claimed, and taken by a repeat.
- * - `end a1+20 a2- b1+5?`: ends come together; a success and its charge, a failure without one. With `?` something is stored
- *   for repeats. On a plan a success is `a1+`, and uses 5 tokens.
- * - `drop a1`: the record of the call, if it had one, is dropped with those of its month.
+ * - `end a1+20 a2- b1+5?`: concurrent ends; a success and its charge, a failure without a charge. `?`: a response is stored for repeats. On
+ *   a plan a success is `a1+`, and uses 5 tokens.
+ * - `drop a1`: the record of the call, if it had one, is dropped with its month.
  * - `resolve a1 a2`: their node is dead.
  * - `day 2026-11-21`: it is noon of that day. `before 2026-11-21`: it is the last minute before that day.
- * - `money a`, `plan a`, `key a`: what is used.
+ * - `money a`, `plan a`, `key a`: the counts.
  */
 function play(transcript: string): void {
   const scene = createScene();
@@ -217,8 +216,8 @@ function recordOf(item: string, reservations: ReadonlyMap<string, OpenReservatio
 
 const namesOf = (calls: readonly CallName[]): string => calls.map(({ callId }) => callId).join(' ') || 'none';
 
-describe('the end of a call, decided', () => {
-  it('gives back what was reserved, and charges what was used', () =>
+describe('the decision on the end of a call', () => {
+  it('frees the reservation and charges the usage', () =>
     play(`
       reserve a1:30
       money a    -> 100 reserved 30 spent 0 on 2026-11-20 entries 1
@@ -226,21 +225,21 @@ describe('the end of a call, decided', () => {
       money a    -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('may charge more than was reserved, and more than there is', () =>
+  it('may charge more than the reservation and the balance', () =>
     play(`
       reserve a1:30
       end a1+130  -> ended | recorded a1=succeeded | freed a1 | a#2 a1 130 leaves -30
       money a     -> -30 reserved 0 spent 130 on 2026-11-20 entries 2
     `));
 
-  it('makes an entry of a charge of nothing, and none if there is no charge', () =>
+  it('creates an entry for a charge of 0, and none without a charge', () =>
     play(`
       reserve a1:30 a2:30
       end a1+0 a2-  -> ended ended | recorded a1=succeeded a2=failed | freed a1 a2 | a#2 a1 0 leaves 100
       money a       -> 100 reserved 0 spent 0 on 2026-11-20 entries 2
     `));
 
-  it('numbers the charges of each account in the order in which the ends came', () =>
+  it('numbers the charges of each account in order of arrival', () =>
     play(`
       reserve a1:1 a2:1 b1:1 a3:1
       end a2+2 b1+5 a1+1 a3- -> ended ended ended ended | recorded a2=succeeded b1=succeeded a1=succeeded a3=failed | freed a2 b1 a1 a3 | a#2 a2 2 leaves 98 | b#2 b1 5 leaves 95 | a#3 a1 1 leaves 97
@@ -249,7 +248,7 @@ describe('the end of a call, decided', () => {
       money b                -> 95 reserved 0 spent 5 on 2026-11-20 entries 2
     `));
 
-  it('is the first one that comes, if it comes several times in a batch', () =>
+  it('is the first one of several in a batch', () =>
     play(`
       reserve a1:30 a2:30
       end a1+20 a1+20 a1-  -> ended ended ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
@@ -257,7 +256,7 @@ describe('the end of a call, decided', () => {
       money a              -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('is the first one that comes, if it comes in several batches', () =>
+  it('is the first one of several batches', () =>
     play(`
       reserve a1:30 a2:30
       end a1+20 a2-  -> ended ended | recorded a1=succeeded a2=failed | freed a1 a2 | a#2 a1 20 leaves 80
@@ -266,13 +265,13 @@ describe('the end of a call, decided', () => {
       money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('is recorded and charged if nothing is reserved for the call any more', () =>
+  it('is recorded and charged even if the reservation is gone', () =>
     play(`
       end a1+20  -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
       money a    -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('writes nothing if the records of its month were dropped: it may have ended before', () =>
+  it('writes nothing if the records of its month were dropped, because it may have ended before', () =>
     play(`
       reserve a1:30 a2:30
       end a1+20  -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
@@ -281,7 +280,7 @@ describe('the end of a call, decided', () => {
       money a    -> 80 reserved 30 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('gives back a reservation that is left of a call that is on record', () =>
+  it('frees a remaining reservation of a recorded call', () =>
     play(`
       end a1+20      -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
       reserve a1:30
@@ -289,7 +288,7 @@ describe('the end of a call, decided', () => {
       money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('counts nothing for a key if the call is on record: no record would say so', () =>
+  it('counts nothing for the key of a recorded call, because no record would account for it', () =>
     play(`
       end a1+20         -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
       reserve a1:30:key
@@ -297,12 +296,12 @@ describe('the end of a call, decided', () => {
       key a             -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
     `));
 
-  it('of an account that was deleted writes nothing, and is not tried again', () =>
+  it('of a deleted account writes nothing and is not retried', () =>
     play(`
       end z1+20 a1+5  -> ended ended | recorded a1=succeeded | freed none | a#2 a1 5 leaves 95
     `));
 
-  it('counts as spent on the day of its end; a day does not go back if the clock does by a minute', () =>
+  it('counts as spent on the day of its end, even if the clock goes back by a minute', () =>
     play(`
       reserve a1:30 a2:30 a3:30
       end a1+20       -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
@@ -314,7 +313,7 @@ describe('the end of a call, decided', () => {
       money a         -> 73 reserved 0 spent 7 on 2026-11-21 entries 4
     `));
 
-  it('begins a day anew that lies further ahead, because the clock was wrong', () =>
+  it('resets a day that lies further in the future, because the clock was wrong', () =>
     play(`
       reserve a1:30:key a2:30:key
       day 2027-11-20
@@ -327,8 +326,8 @@ describe('the end of a call, decided', () => {
     `));
 });
 
-describe('the end of a call on a plan or with a limited key, decided', () => {
-  it('of a success keeps its slot and counts its tokens; a failure gives all of it back', () =>
+describe('the decision on the end of a call on a plan or with a limited key', () => {
+  it('keeps the slot and counts the tokens of a success, and gives everything back for a failure', () =>
     play(`
       reserve a1:plan a2:plan
       plan a       -> slots 2 week 2 tokens 0 reserved 14 in flight 2 deleted none
@@ -339,7 +338,7 @@ describe('the end of a call on a plan or with a limited key, decided', () => {
       money a      -> 100 reserved 0 spent 0 on 2026-11-20 entries 1
     `));
 
-  it('counts for its key what was charged; a failure gives all of it back', () =>
+  it('counts the charge of a success for its key, and gives everything back for a failure', () =>
     play(`
       reserve a1:30:key a2:30:key a3:plan:key
       key a               -> spent 0 calls 3 on 2026-11-20 reserved 60 in flight 3
@@ -349,7 +348,7 @@ describe('the end of a call on a plan or with a limited key, decided', () => {
       key a               -> spent 20 calls 2 on 2026-11-20 reserved 0 in flight 0
     `));
 
-  it('counts for its key on the day of its end, and takes no call from a day on which it did not begin', () =>
+  it('counts for its key on the day of its end, and gives no call back to a day on which it did not begin', () =>
     play(`
       reserve a1:30:key a2:30:key
       day 2026-11-21
@@ -358,15 +357,15 @@ describe('the end of a call on a plan or with a limited key, decided', () => {
     `));
 });
 
-describe('the end of a call with an Idempotency-Key, decided', () => {
-  it('is written if its claim is still its own', () =>
+describe('the decision on the end of a call with an Idempotency-Key', () => {
+  it('is written if the call still has its claim', () =>
     play(`
       reserve a1:30
       claim a1
       end a1+20? -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
     `));
 
-  it('is not written at all if a repeat took the claim; it may end without anything for repeats', () =>
+  it('is not written if a repeat took the claim; the call may end without a stored response', () =>
     play(`
       reserve a1:30 a2:30
       claim a1
@@ -377,13 +376,13 @@ describe('the end of a call with an Idempotency-Key, decided', () => {
       money a         -> 95 reserved 0 spent 5 on 2026-11-20 entries 2
     `));
 
-  it('may be followed in its batch by the one that gives the call up', () =>
+  it('may be followed in its batch by an end without a stored response', () =>
     play(`
       reserve a1:30
       end a1+20? a1- -> claim_lost ended | recorded a1=failed | freed a1
     `));
 
-  it('has happened if it comes once more after a repeat could take the claim', () =>
+  it('counts as written if it arrives again after a repeat took the claim', () =>
     play(`
       reserve a1:30
       claim a1
@@ -393,8 +392,8 @@ describe('the end of a call with an Idempotency-Key, decided', () => {
     `));
 });
 
-describe('calls of dead nodes, decided', () => {
-  it('give back all that they have reserved, and are on record with nothing charged', () =>
+describe('the decision on calls of dead nodes', () => {
+  it('frees their reservations, and records them without a charge', () =>
     play(`
       reserve a1:30:key a2:plan
       resolve a1 a2 -> freed a1 a2 | recorded a1 a2
@@ -403,7 +402,7 @@ describe('calls of dead nodes, decided', () => {
       key a         -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
     `));
 
-  it('are resolved once', () =>
+  it('resolves each call once', () =>
     play(`
       reserve a1:30 b1:30
       resolve a1    -> freed a1 | recorded a1
@@ -411,14 +410,14 @@ describe('calls of dead nodes, decided', () => {
       resolve a1 b1 -> freed none | recorded none
     `));
 
-  it('are left alone if they ended meanwhile', () =>
+  it('ignores calls that have ended', () =>
     play(`
       reserve a1:30
       end a1+20  -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
       resolve a1 -> freed none | recorded none
     `));
 
-  it('keep their record if they have one', () =>
+  it('keeps an existing record', () =>
     play(`
       end a1+20     -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
       reserve a1:30
@@ -426,14 +425,14 @@ describe('calls of dead nodes, decided', () => {
       money a       -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('are not on record if only their key was counted: they were never admitted as a whole', () =>
+  it('does not record calls that only their key counted, because they were not fully admitted', () =>
     play(`
       orphan a1
       resolve a1 -> freed a1 | recorded none
       key a      -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
     `));
 
-  it('may end after all, once: that end is recorded and charged, though nothing is reserved any more', () =>
+  it('accepts one late end, which is recorded and charged although the reservation is gone', () =>
     play(`
       reserve a1:30 a2:30:key a3:plan
       resolve a1 a2 a3          -> freed a1 a2 a3 | recorded a1 a2 a3
@@ -444,7 +443,7 @@ describe('calls of dead nodes, decided', () => {
       key a                     -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
     `));
 
-  it('may end late in a batch with calls that end as usual, and only with a claim that is still their own', () =>
+  it('accepts late ends in a batch with others, only if a claim still belongs to the call', () =>
     play(`
       reserve a1:5 a2:5 a3:5
       resolve a1 a3                -> freed a1 a3 | recorded a1 a3

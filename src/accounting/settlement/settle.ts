@@ -16,49 +16,45 @@ import {
 } from '../reservations/reservation.ts';
 import type { KeyUse, SettlementRecord } from './settlement-record.ts';
 
-/** What the database has of calls that end. Keys are made by `callKey`. */
+/** What the database stores about calls that end. Keys are `callKey`s. */
 export interface EndState {
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly reservations: ReadonlyMap<string, ReservedLimits>;
-  /** Calls that are on record, and as what. */
   readonly recorded: ReadonlyMap<string, CallStatus>;
-  /** Calls of which nothing is known, because the records of their month were dropped. */
+  /** Calls without a record whose month's records were dropped. */
   readonly dropped: ReadonlySet<string>;
-  /** Claims of idempotency keys that are still those of their calls. */
+  /** Claims of idempotency keys that still belong to their calls. */
   readonly claims: ReadonlySet<string>;
 }
 
-/** A ledger entry of a charge. */
 interface ChargeEntry extends CallName {
   readonly entryNo: bigint;
   readonly chargeNano: bigint;
   readonly balanceAfterNano: bigint;
   readonly endedAtMs: number;
-  /** The day of the account: how many it had begun, and when that one began. */
+  /** Number and start of the account's day. */
   readonly dayNo: number;
   readonly dayBeganAtMs: number;
-  /** The budgets of its key and of the person whose key it is; `null`: there are none. */
+  /** The budgets of its key and its member; `null`: there are none. */
   readonly countedKey: CountedKeyCharge | null;
 }
 
-/** An end that is written. */
 export interface FreshEnd extends RecordedEnd, Pick<SettlementRecord, 'kept' | 'made'> {}
 
 interface EndDecision {
-  /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
+  /** One per end, in the same order. `claim_lost`: a repeat of the call runs elsewhere, and nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** Ends that are written: the first of each call, if it is not on record, or only as unresolved. */
+  /** Ends that are written: the first of each call, unless it has a record that is not `unresolved`. */
   readonly fresh: readonly FreshEnd[];
   readonly freed: readonly ReservedLimits[];
   readonly charges: readonly ChargeEntry[];
 }
 
 /**
- * Decides on the ends of a batch of calls, one by one in order of arrival. A call ends once, with the first end that comes:
- * it is recorded, charged if it has a charge, and its reservation freed. So an end is safe to repeat, and one without a
- * charge keeps every later one from charging. Only a call that was recorded as `unresolved` may end after it was recorded. Where
- * records of its time were dropped, nobody knows whether the call has ended before, so nothing is written.
- * Pure but for `accounts`, which it changes to their state after the batch.
+ * Decides on the ends of a batch of calls, one by one in order of arrival. The first end of a call counts: it is recorded, charged if it
+ * has a charge, and its reservation is freed. So an end is safe to repeat, and an end without a charge rules out a later charge. Only a
+ * call with the record `unresolved` may end after it was recorded. If the records of its month were dropped, it is unknown whether the call
+ * has ended before, so nothing is written. Pure except that it updates `accounts` to their state after the batch.
  */
 export function decideEnds(
   records: readonly SettlementRecord[],
@@ -86,7 +82,7 @@ export function decideEnds(
     const reservation = reservations.get(key);
     const use = useOf(record);
     if (reservation !== undefined) {
-      // What counts has a record that says so, and a call that is over has it already.
+      // Counts need a record that accounts for them, and a call that is over has its record already.
       freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, periods);
       reservations.delete(key);
       freed.push(reservation);
@@ -111,10 +107,7 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
 }
 
-/**
- * What a call counts for in windows, quotas and calls of a day, beside the charges that the ledger has. What is counted there of a
- * week, a period or a day that is over is gone, and no record of it is needed.
- */
+/** Counts in windows, quotas and daily calls. Those of a week, period or day that is over need no record. */
 function countUse(reservation: ReservedLimits, tokens: number, account: AccountState): CountedUse | null {
   const { subscriptionId, weekNo, periodNo } = reservation;
   const subscription = subscriptionId === null ? undefined : account.subscriptions.get(subscriptionId);
@@ -138,16 +131,12 @@ function countOfOwner(taken: ReturnType<LimitedOwner['taken']>): CountedUse['key
   return { no: ++owner.useNo, day: placeOf(dayNo, owner.dayBeganAtMs) };
 }
 
-/** Whose budgets count a charge. */
 interface CountingOwners {
   readonly key: KeyState | null;
   readonly member: KeyState | null;
 }
 
-/**
- * The key and the person whose budgets count the charge. If a reservation was given back, because the node of the call was taken for
- * dead, they were charged nothing then.
- */
+/** If the reservation was released because the node was considered dead, nothing was charged to the key and member then. */
 function countingOwners(
   { keyId }: CallOutcome,
   use: KeyUse,
@@ -186,22 +175,17 @@ function charge(
   };
 }
 
-/** What the database has of calls whose node is dead. */
 interface UnresolvedState extends Pick<EndState, 'accounts' | 'recorded'> {
   readonly reservations: ReadonlyMap<string, OpenReservation>;
 }
 
-/** A call whose node died before it ended. */
 interface UnresolvedCall {
   readonly reservation: OpenReservation;
-  /** Whether it is put on record: not where it is on record already, or was never admitted as a whole. */
+  /** Whether a record is written: not if the call has one, or was not fully admitted. */
   readonly isRecorded: boolean;
 }
 
-/**
- * Decides on calls whose node is dead: their reservations are released, and they are recorded as unresolved, with nothing
- * charged. A call that ended meanwhile has no reservation any more, and nothing is changed.
- */
+/** Releases reservations and records the calls without a charge. A call that has ended has no reservation, so nothing changes. */
 export function decideUnresolved(state: UnresolvedState, periods: RunningPeriods): readonly UnresolvedCall[] {
   const unresolved: UnresolvedCall[] = [];
   for (const [key, reservation] of state.reservations) {

@@ -37,17 +37,17 @@ const record: SettlementRecord = {
   made: { keys: ['r:1', 'i:2'], model: 'm', providerId: 'p', atMs: 7 },
 };
 
-/** Of the record, if it counts for nothing. */
+/** The parts of the record if it counts for nothing. */
 const UNCOUNTED = { plan: { counts: false, tokens: 0 }, key: { counts: false, chargeNano: 0n }, rate: { tokens: 8 } };
 
 describe('the end of a call', () => {
-  it('is the same after it was in the journal: amounts of any size, every byte of a response, and what is null', () => {
+  it('survives the journal unchanged: amounts of any size, every byte of a response, and nulls', () => {
     assert.deepEqual(decodeRecord(encodeRecord(record)), record);
     const bare = { ...record, plan: null, key: null, rate: null, kept: null, made: null };
     assert.deepEqual(decodeRecord(encodeRecord(bare)), bare);
   });
 
-  it('is one line, whatever a response and its headers contain', () => {
+  it('is one line, whatever the response and its headers contain', () => {
     const text = fc.string({ unit: anyCharacter });
     fc.assert(
       fc.property(text, fc.uint8Array(), fc.bigInt(), (words, bytes, chargeNano) => {
@@ -67,12 +67,12 @@ describe('the end of a call', () => {
     );
   });
 
-  it('that is damaged in the journal cannot be read, and the error quotes nothing of it', () => {
+  it('is rejected if it is damaged, with an error that does not quote it', () => {
     const damaged = encodeRecord(record).replace('"kept"', '"kept');
     assert.throws(() => decodeRecord(damaged), { message: 'a journal entry is not JSON' });
   });
 
-  it('that lacks what was added to entries before migration 44 is refused, with what to do', () => {
+  it('is rejected with advice if it is older than migration 44', () => {
     const { outcome } = record;
     const older: Partial<SettlementRecord>[] = [
       { ...record, made: undefined! },
@@ -87,12 +87,12 @@ describe('the end of a call', () => {
     }
   });
 
-  it('of another version of the program is refused with its number', () => {
+  it('is rejected with its version if another version of the program wrote it', () => {
     assert.throws(() => decodeRecord('{"version":2,"ending":{}}'), /version 2/);
     assert.throws(() => decodeRecord('nothing'), /is not JSON/);
   });
 
-  it('that is withheld gives everything back, charges nothing, and has no stored response', () => {
+  it('gives everything back, charges nothing and has no stored response if it is withheld', () => {
     const { outcome, ...rest } = withheld(record);
     const { status, httpStatus, errorCode, usage, chargeNano } = outcome;
     assert.deepEqual(
@@ -103,13 +103,13 @@ describe('the end of a call', () => {
     assert.deepEqual(withheld({ ...record, plan: null, key: null }).plan, null);
   });
 
-  it('that was delivered and is not paid for still says what was used, and why', () => {
+  it('keeps the usage and the reason if it was delivered but not charged', () => {
     const { outcome, ...rest } = unpaid(record, 'repeat_charged');
     assert.deepEqual(outcome, { ...record.outcome, errorCode: 'repeat_charged', chargeNano: null });
     assert.deepEqual(rest, { ...UNCOUNTED, kept: null, made: record.made });
   });
 
-  it('that the database refuses to charge is kept for its repeats, for it was delivered', () => {
+  it('keeps its stored response if the database refuses its charge', () => {
     const { outcome, ...rest } = unpaid(record, 'charge_refused');
     assert.deepEqual(outcome, { ...record.outcome, errorCode: 'charge_refused', chargeNano: null });
     assert.deepEqual(rest, { ...UNCOUNTED, kept: record.kept, made: record.made });

@@ -3,57 +3,53 @@ import type { CallOutcome } from '../calls/call-outcome.ts';
 import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
 
-/**
- * The whole end of a call: everything that has to be durable before the last byte of its response leaves. Plain data, and
- * each part is safe to repeat, so that it can go to a journal and from there into the database.
- */
+/** The whole end of a call, durable before its last byte leaves. Plain data and safe to repeat, so that a journal can hold it. */
 export interface SettlementRecord {
-  /** The money and the record. */
   readonly outcome: CallOutcome;
-  /** What it used of the account's Coding Plan; `null` for a call that is not on one. */
+  /** Use of the account's Coding Plan; `null`: the call is not on a plan. */
   readonly plan: PlanUse | null;
-  /** What it used of the limits of its key, and of the person whose key it is; `null` if neither has any. */
+  /** Use of the limits of its key and its member; `null`: neither has any. */
   readonly key: KeyUse | null;
-  /** What it used of limits of tokens a minute; `null` if it has none. */
+  /** Use of token limits per minute; `null`: there are none. */
   readonly rate: RateUse | null;
-  /** The stored response for its repeats; `null` if none is stored. */
+  /** The response for its repeats; `null`: none is stored. */
   readonly kept: StoredClaim | null;
-  /** What later calls of its account may refer to; `null` if its response carried no such state. */
+  /** State that later calls of the account may refer to; `null`: none. */
   readonly made: MadeState | null;
 }
 
 export interface PlanUse {
-  /** Whether the call keeps its slot: its success had begun. */
+  /** Whether the call keeps its slot, because its success had begun. */
   readonly counts: boolean;
-  /** All tokens of input and output, cached ones included; 0 if the call does not count. */
+  /** All input and output tokens, including cached ones; 0 if the call does not count. */
   readonly tokens: number;
 }
 
 export interface KeyUse {
   readonly counts: boolean;
   readonly chargeNano: bigint;
-  /** The person, if that person has limits. */
+  /** The member, if it has limits. */
   readonly memberId?: string;
 }
 
 interface RateUse {
-  /** All tokens of input and output, cached ones included. */
+  /** All input and output tokens, including cached ones. */
   readonly tokens: number;
 }
 
-/** State at a provider that a response refers to: continuation keys, and the provider that made what they stand for. */
+/** State at a provider: its continuation keys, and the provider that created it. */
 export interface MadeState extends MadeContinuedState {
   readonly keys: readonly string[];
 }
 
-/** The same call, which counts for no plan and no key. */
+/** The same call without use of plan and key. */
 const uncounted = (record: SettlementRecord): SettlementRecord => ({
   ...record,
   plan: record.plan && { counts: false, tokens: 0 },
   key: record.key && { ...record.key, counts: false, chargeNano: 0n },
 });
 
-/** The same call ended with nothing: its reservation is given back, nothing is charged, and its record says failed. */
+/** The same call as a failure: its reservation is freed and nothing is charged. */
 export function withheld(record: SettlementRecord): SettlementRecord {
   const { outcome } = record;
   const failed = {
@@ -66,25 +62,22 @@ export function withheld(record: SettlementRecord): SettlementRecord {
   return { ...uncounted(record), outcome: { ...outcome, ...failed }, kept: null, made: null };
 }
 
-/**
- * The same call, delivered and not charged; `errorCode` says why. Its repeats get what was delivered, unless one of them
- * ran elsewhere.
- */
+/** The same call, delivered and not charged. Its repeats get the delivered response, unless one of them ran elsewhere. */
 export function unpaid(record: SettlementRecord, errorCode: 'repeat_charged' | 'charge_refused'): SettlementRecord {
   const outcome = { ...record.outcome, errorCode, chargeNano: null };
   return { ...uncounted(record), outcome, kept: errorCode === 'charge_refused' ? record.kept : null };
 }
 
 const VERSION = 1;
-/** What journals call the record. */
+/** The record's member of journal entries. */
 const MEMBER = 'ending';
 
-/** As one line of JSON. `bigint` and bytes, which JSON does not have, are objects with one tagged member. */
+/** One line of JSON. `bigint`s and bytes, which JSON lacks, are objects with one tagged member. */
 export function encodeRecord(record: SettlementRecord): string {
   return JSON.stringify(
     { version: VERSION, [MEMBER]: record },
     function (this: Record<string, unknown>, name, value: unknown) {
-      // By now `toJSON` has made an object of numbers of a buffer.
+      // `toJSON` has already turned a buffer into an object of numbers.
       const original = this[name];
       if (typeof original === 'bigint') return { $bigint: original.toString() };
       if (Buffer.isBuffer(original)) return { $bytes: original.toString('base64') };
@@ -93,7 +86,7 @@ export function encodeRecord(record: SettlementRecord): string {
   );
 }
 
-/** @throws if it is no JSON, or was written by a version of this program that this one does not read. */
+/** @throws if it is not JSON, or if a version of the program wrote it that this one cannot read */
 export function decodeRecord(text: string): SettlementRecord {
   const { version, [MEMBER]: record } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
@@ -101,7 +94,7 @@ export function decodeRecord(text: string): SettlementRecord {
   return record;
 }
 
-/** Whether an entry has what was added to entries last, so that nothing of the end of a call is taken to be nothing. */
+/** Whether an entry has the latest added members, so that a missing one does not count as nothing. */
 function isWhole({ outcome, rate, kept, made }: Partial<SettlementRecord>): boolean {
   const { priceFactorBasisPoints, clientRequestId, costNano } = outcome ?? {};
   const added = [priceFactorBasisPoints, clientRequestId, costNano, rate, made, kept === null ? null : kept?.keptForMs];
@@ -117,7 +110,7 @@ function parseEntry(text: string): { version: number; [MEMBER]: SettlementRecord
       return value;
     });
   } catch {
-    // The error of the parser quotes the text, which has a response in it.
+    // The parser's error quotes the text, which contains a response.
     throw new Error('a journal entry is not JSON');
   }
 }

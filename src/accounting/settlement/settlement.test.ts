@@ -17,7 +17,7 @@ import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
 const dataFault = new Error('a value is bad');
 const connectionLost = new Error('the connection was lost');
 
-/** The error of one attempt: before the end was written, or after it, so that only the result is lost. */
+/** The error of one attempt, before or after the end was written; `after`: only the result is lost. */
 interface Fault {
   readonly error: Error;
   readonly when: 'before' | 'after';
@@ -27,7 +27,7 @@ const lost = (when: Fault['when'] = 'before'): Fault => ({ error: connectionLost
 const refused: Fault = { error: dataFault, when: 'before' };
 const claimLost: Fault = { error: new ClaimLostError(), when: 'before' };
 
-/** The end of a call, as the database took it. */
+/** The end of a call as the database accepted it. */
 interface Arrived {
   readonly callId: string;
   readonly status: string;
@@ -43,16 +43,15 @@ function arrivedOf({ outcome, plan, key, kept, made }: SettlementRecord): Arrive
   return { callId, status, chargeNano, plan, key, isKept: kept !== null, madeKeys: made?.keys ?? [] };
 }
 
-/** A database settlement that fails as a test says, notes what arrives, and charges a call once, as the real one does. */
+/** A database settlement that fails as the test specifies, records arrivals, and charges a call once, like the real one. */
 function createStored() {
-  /** What was written, in order. */
+  /** Written ends in order. */
   const arrived: Arrived[] = [];
-  /** The next attempts; `null` is one that succeeds, as do all after the last. */
+  /** Faults of the next attempts; `null` is a success, like all attempts after the last. */
   const faults: (Fault | null)[] = [];
   const state = {
-    /** How often the database was asked to end a call. */
+    /** Number of attempts. */
     asked: 0,
-    /** While true, every attempt fails. */
     isDown: false,
   };
   let gate: PromiseWithResolvers<void> | null = null;
@@ -87,12 +86,12 @@ function createStored() {
         gate = null;
       };
     },
-    /** What arrived of a call, in order. */
+    /** Written ends of a call in order. */
     ofCall: (callId: string): Arrived[] => arrived.filter((each) => each.callId === callId),
   };
 }
 
-/** The end of a call with a charge of 7, and with the parts that a test names. */
+/** The end of a call with a charge of 7 and the given parts. */
 function recordOf(
   callId: string,
   has: Partial<Record<'plan' | 'key' | 'kept' | 'made', boolean>> = {},
@@ -185,7 +184,7 @@ function createLogger(): { logger: Logger; logged: Logged[] } {
 const root = mkdtempSync(join(tmpdir(), 'faregate-settlement-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
-/** A disk that can be full, or not be read. */
+/** A disk that can be full or unreadable. */
 function createFaultyDisk() {
   const state = { isFull: false, isUnreadable: false, reads: 0 };
   const guarded = (file: DiskFile): DiskFile => ({
@@ -210,7 +209,7 @@ interface Scene extends ReturnType<typeof createStored> {
   readonly directory: string;
   readonly logged: Logged[];
   readonly faultyDisk: { isFull: boolean; isUnreadable: boolean; readonly reads: number };
-  /** The contents of the journal's files, this process's and others'. */
+  /** The contents of the journal's files, of this process and others. */
   journaled(): string;
   close(): Promise<void>;
 }
@@ -282,13 +281,13 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise(setImmediate);
 }
 
-/** So many turns of the event loop that all work that waits for nothing else is done. */
+/** Enough iterations of the event loop to complete all work that waits for nothing else. */
 async function turns(count = 50): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise(setImmediate);
 }
 
-describe('the end of a call that the database takes', () => {
-  it('is durable with that: the journal is not touched, and the remaining money is returned', async () => {
+describe('the end of a call that the database accepts', () => {
+  it('is durable there, returns the remaining money, and does not touch the journal', async () => {
     const scene = await setScene();
     assert.deepEqual(await scene.settlement.end(recordOf('a')), { availableNano: 1_000n });
     assert.deepEqual(scene.arrived, [charged('a')]);
@@ -296,7 +295,7 @@ describe('the end of a call that the database takes', () => {
     assert.equal(scene.journaled(), '');
   });
 
-  it('goes there whole, in one piece', async () => {
+  it('is written as a whole, in one attempt', async () => {
     const scene = await setScene();
     await scene.settlement.end(recordOf('a', EVERYTHING));
     assert.deepEqual(scene.arrived, [charged('a', EVERYTHING_COUNTED)]);
@@ -307,7 +306,7 @@ describe('the end of a call that the database takes', () => {
 
 describe('the end of a call while the database is down', () => {
   for (const when of ['before', 'after'] as const) {
-    it(`is durable in the journal if it fails ${when} it was carried out, and comes into the database by itself`, async () => {
+    it(`is durable in the journal if it fails ${when} it was carried out, and then goes to the database`, async () => {
       const scene = await setScene();
       scene.faults.push(lost(when), lost(when), lost(when));
       assert.deepEqual(await scene.settlement.end(recordOf('a', EVERYTHING)), { availableNano: null });
@@ -322,7 +321,7 @@ describe('the end of a call while the database is down', () => {
     });
   }
 
-  it('comes into the database once for every call, however many wait, and is logged once', async () => {
+  it('goes to the database once per call, however many wait, and is logged once', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     const callIds = Array.from({ length: 300 }, (_, i) => `call_${i}`);
@@ -330,16 +329,16 @@ describe('the end of a call while the database is down', () => {
     assert.ok(ended.every(({ availableNano }) => availableNano === null));
     assert.equal(scene.journal.size, 300);
     assert.deepEqual(scene.arrived, []);
-    const said = (): string[] => scene.logged.map(({ level, message }) => `${level}: ${message}`);
-    assert.deepEqual(said(), ['warn: the database does not take the ends of calls; they go to the journal']);
+    const messages = (): string[] => scene.logged.map(({ level, message }) => `${level}: ${message}`);
+    assert.deepEqual(messages(), ['warn: the database does not take the ends of calls; they go to the journal']);
 
     scene.state.isDown = false;
     await until(() => scene.journal.size === 0);
     assert.deepEqual(scene.arrived.map(({ callId }) => callId).toSorted(), callIds.toSorted());
-    assert.equal(said().filter((text) => text.startsWith('info')).length, 1);
+    assert.equal(messages().filter((text) => text.startsWith('info')).length, 1);
   });
 
-  it('comes into the database once the disk can be read again, if it could not be when the database was back', async () => {
+  it('goes to the database once the disk is readable again, if it was unreadable when the database was back', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     await scene.settlement.end(recordOf('a', EVERYTHING));
@@ -354,18 +353,18 @@ describe('the end of a call while the database is down', () => {
     assert.deepEqual([...scene.charges], [['a', 7n]]);
   });
 
-  it('is tried again for a few of them only as long as none comes through', async () => {
+  it('is retried for a few ends only while all fail', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     await Promise.all(Array.from({ length: 300 }, (_, i) => scene.settlement.end(recordOf(`call_${i}`))));
     const { asked } = scene.state;
-    // Whatever is under way, and two more rounds.
+    // Pending attempts, and two more rounds.
     await scene.close();
     const tried = scene.state.asked - asked;
     assert.ok(tried > 0 && tried < 300, String(tried));
   });
 
-  it('of one call does not keep those of others, although it never comes through', async () => {
+  it('of one call does not block those of others, even if it never succeeds', async () => {
     const scene = await setScene();
     const { end } = scene.database;
     const stubborn = new Error('an unknown fault');
@@ -381,7 +380,7 @@ describe('the end of a call while the database is down', () => {
 });
 
 describe('the end of a call while the database is slow', () => {
-  it('goes to the journal when the time is over, and out of it when the database has taken it after all', async () => {
+  it('goes to the journal after a timeout, and leaves it once the database has accepted it', async () => {
     const scene = await setScene({ patienceMs: 1 });
     const release = scene.hold();
     assert.deepEqual(await scene.settlement.end(recordOf('a')), { availableNano: null });
@@ -394,7 +393,7 @@ describe('the end of a call while the database is slow', () => {
     assert.deepEqual(scene.arrived, [charged('a')]);
   });
 
-  it('is not attempted a second time while the first attempt is under way', async () => {
+  it('is not attempted again while the first attempt is pending', async () => {
     const scene = await setScene({ patienceMs: 1 });
     const release = scene.hold();
     await scene.settlement.end(recordOf('a'));
@@ -407,7 +406,7 @@ describe('the end of a call while the database is slow', () => {
   });
 
   for (const when of ['before', 'after'] as const) {
-    it(`comes into the database from the journal if the slow try fails ${when} it was carried out`, async () => {
+    it(`goes from the journal to the database if the slow attempt fails ${when} it was carried out`, async () => {
       const scene = await setScene({ patienceMs: 1 });
       scene.faults.push(lost(when));
       const release = scene.hold();
@@ -420,7 +419,7 @@ describe('the end of a call while the database is slow', () => {
     });
   }
 
-  it('is decided by the database if the journal takes nothing either', async () => {
+  it('depends on the database if the journal fails, too', async () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faultyDisk.isFull = true;
     const release = scene.hold();
@@ -431,7 +430,7 @@ describe('the end of a call while the database is slow', () => {
     assert.deepEqual(scene.arrived, [charged('a')]);
   });
 
-  it('is not charged if a repeat runs elsewhere, which is found when the success has left already', async () => {
+  it('is not charged if a repeat runs elsewhere, even if the response has been delivered', async () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faults.push(claimLost, claimLost);
     const release = scene.hold();
@@ -442,8 +441,8 @@ describe('the end of a call while the database is slow', () => {
   });
 });
 
-describe('the end of a call that neither the database nor the journal takes', () => {
-  it('is refused, and comes into the database later as one that failed and is not charged', async () => {
+describe('the end of a call that neither the database nor the journal accepts', () => {
+  it('is refused, and later recorded as failed without a charge', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     scene.faultyDisk.isFull = true;
@@ -456,7 +455,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.deepEqual(scene.arrived, [recordedAsFailed('a', NOTHING_COUNTED)]);
   });
 
-  it('is withheld in the database, too, if it was the slow try that failed in the end', async () => {
+  it('is recorded as failed, too, if the slow attempt finally fails', async () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faultyDisk.isFull = true;
     scene.faults.push(lost(), lost());
@@ -469,7 +468,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
   });
 
-  it('is a success if only the result of the database was lost: a second attempt returns it', async () => {
+  it('is a success if only the result was lost: a second attempt returns it', async () => {
     const scene = await setScene();
     scene.faultyDisk.isFull = true;
     scene.faults.push(lost('after'));
@@ -478,7 +477,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.deepEqual(scene.arrived, [charged('a', EVERYTHING_COUNTED), charged('a', EVERYTHING_COUNTED)]);
   });
 
-  it('does not take along those that were stored before, and calls are taken again when there is space', async () => {
+  it('does not affect stored ends, and calls are accepted again once there is space', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     await scene.settlement.end(recordOf('stored'));
@@ -492,7 +491,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.deepEqual([...scene.charges.keys()].toSorted(), ['stored', 'stored later']);
   });
 
-  it('is left for recovery if more wait than can be remembered, each named to an operator', async () => {
+  it('is left for recovery if too many wait, and each is logged', async () => {
     const max = 20;
     const scene = await setScene({ unjournaledMax: max });
     scene.state.isDown = true;
@@ -514,7 +513,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.equal(scene.charges.size, 0);
   });
 
-  it('is remembered however many wait in the journal', async () => {
+  it('is retried however many wait in the journal', async () => {
     const scene = await setScene({ unjournaledMax: 20 });
     scene.state.isDown = true;
     const stored = Array.from({ length: 25 }, (_, i) => `stored_${i}`);
@@ -530,7 +529,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
 });
 
 describe('the end of a call whose data the database refuses', () => {
-  it('is refused, and on record as failed before that is known', async () => {
+  it('is recorded as failed before the caller is refused', async () => {
     const scene = await setScene();
     scene.faults.push(refused);
     await assert.rejects(scene.settlement.end(recordOf('a', EVERYTHING)), dataFault);
@@ -539,7 +538,7 @@ describe('the end of a call whose data the database refuses', () => {
     assert.equal(scene.journaled(), '');
   });
 
-  it('comes to its end as failed later, if the database goes down between the two', async () => {
+  it('is recorded as failed later if the database goes down between the two', async () => {
     const scene = await setScene();
     scene.faults.push(refused, lost(), lost());
     await assert.rejects(scene.settlement.end(recordOf('a')), dataFault);
@@ -547,7 +546,7 @@ describe('the end of a call whose data the database refuses', () => {
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
   });
 
-  it('has left already when it comes from the journal: it is recorded without a charge, and that is logged', async () => {
+  it('is recorded without a charge and logged if it comes from the journal, because it was delivered', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused);
     await scene.settlement.end(recordOf('a', EVERYTHING));
@@ -558,7 +557,7 @@ describe('the end of a call whose data the database refuses', () => {
     assert.deepEqual([error?.details.callId, error?.details.accountId, error?.details.err], ['a', 'acct_1', dataFault]);
   });
 
-  it('is delivered without its charge if what its repeats would get is refused as well', async () => {
+  it('is recorded without its charge and its stored response if that is refused, too', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused, refused);
     await scene.settlement.end(recordOf('a', EVERYTHING));
@@ -568,7 +567,7 @@ describe('the end of a call whose data the database refuses', () => {
 });
 
 describe('the end of a call that the database refuses in every form', () => {
-  it('is left for recovery, logged, and not tried for ever', async () => {
+  it('is left for recovery, logged, and not retried for ever', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused, refused, refused);
     await scene.settlement.end(recordOf('a', { plan: true, key: true, made: true }));
@@ -579,8 +578,8 @@ describe('the end of a call that the database refuses in every form', () => {
   });
 });
 
-describe('the end of a call of which a repeat runs elsewhere', () => {
-  it('is refused, and nothing of it is written anywhere: the caller decides how the call ends', async () => {
+describe('the end of a call with a repeat that runs elsewhere', () => {
+  it('is refused and not written: the caller decides how the call ends', async () => {
     const scene = await setScene();
     scene.faults.push(claimLost);
     await assert.rejects(scene.settlement.end(recordOf('a', EVERYTHING)), ClaimLostError);
@@ -590,7 +589,7 @@ describe('the end of a call of which a repeat runs elsewhere', () => {
     assert.equal(scene.state.asked, 1);
   });
 
-  it('has left already when it comes from the journal: it is recorded as delivered, and not charged', async () => {
+  it('is recorded as delivered and not charged if it comes from the journal', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), claimLost);
     await scene.settlement.end(recordOf('a', EVERYTHING));
@@ -601,8 +600,8 @@ describe('the end of a call of which a repeat runs elsewhere', () => {
   });
 });
 
-describe('what earlier processes left in their journals', () => {
-  /** A process that ended while the database was down. */
+describe('ends in the journals of earlier processes', () => {
+  /** A process that stopped while the database was down. */
   async function leave(directory: string, callIds: readonly string[]): Promise<void> {
     const scene = await setScene({ directory });
     scene.state.isDown = true;
@@ -610,7 +609,7 @@ describe('what earlier processes left in their journals', () => {
     await scene.close();
   }
 
-  it('comes into the database at the start, each once', async () => {
+  it('go to the database at the start, each once', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     await leave(directory, ['a', 'b']);
     await leave(directory, ['c']);
@@ -625,7 +624,7 @@ describe('what earlier processes left in their journals', () => {
     assert.deepEqual(readdirSync(directory), []);
   });
 
-  it('waits for the database if it is down at the start, too, and the start does not wait for it', async () => {
+  it('wait for the database if it is down at the start, without delaying the start', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     await leave(directory, ['a', 'b']);
     const scene = await setScene({ directory });
@@ -636,7 +635,7 @@ describe('what earlier processes left in their journals', () => {
     assert.deepEqual([...scene.charges.keys()].toSorted(), ['a', 'b']);
   });
 
-  it('is charged once if it was in the database already', async () => {
+  it('are charged once if they were in the database already', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const stored = createStored();
     const first = await setScene({ directory, stored });
@@ -651,7 +650,7 @@ describe('what earlier processes left in their journals', () => {
     assert.equal(scene.arrived.length, 2);
   });
 
-  it('comes into the partition of its account, and one that says nothing keeps no other from its ends', async () => {
+  it('go to the partitions of their accounts, and one that does not respond does not block others', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const earlier = await setScene({ directory });
     earlier.state.isDown = true;
@@ -685,7 +684,7 @@ describe('what earlier processes left in their journals', () => {
     assert.deepEqual([...scene.charges.keys()].toSorted(), ['a', 'b', 'c']);
   });
 
-  it('is taken over from a process that is alive as well, which has nothing left to do then', async () => {
+  it('are taken over even from a running process, which has nothing left to do', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const stored = createStored();
     const living = await setScene({ directory, stored });
@@ -705,7 +704,7 @@ describe('what earlier processes left in their journals', () => {
     );
   });
 
-  it('stays in the journal if this version cannot read it, and is named to an operator', async () => {
+  it('stay in the journal and are logged if this version cannot read them', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const other = await openJournal({ directory, name: 'node_other', logger: silentLogger, clock: systemClock });
     const newer = encodeRecord(recordOf('newer')).replace('"version":1', '"version":2');
@@ -715,7 +714,7 @@ describe('what earlier processes left in their journals', () => {
     const scene = await setScene({ directory });
     assert.equal(await scene.settlement.recover(), 0);
     assert.deepEqual(scene.arrived, [charged('a')]);
-    // Entries are read side by side, so their errors come in any order.
+    // Entries are read concurrently, so their errors come in any order.
     const errors = scene.logged.filter(({ level }) => level === 'error').map(({ details }) => String(details.err));
     const [notJson, newerVersion, ...others] = errors.toSorted();
     assert.match(notJson!, /a journal entry is not JSON/);
@@ -733,7 +732,7 @@ describe('what earlier processes left in their journals', () => {
 });
 
 describe('a shutdown', () => {
-  it('waits for ends that are under way', async () => {
+  it('waits for pending ends', async () => {
     const scene = await setScene();
     const release = scene.hold();
     const ended = scene.settlement.end(recordOf('a'));
@@ -749,7 +748,7 @@ describe('a shutdown', () => {
     assert.deepEqual(scene.arrived, [charged('a')]);
   });
 
-  it('waits for a slow try whose success has left already, so that nothing is left over', async () => {
+  it('waits for a slow attempt whose response was delivered, so that nothing is left', async () => {
     const scene = await setScene({ patienceMs: 1 });
     const release = scene.hold();
     await scene.settlement.end(recordOf('a'));
@@ -762,7 +761,7 @@ describe('a shutdown', () => {
     assert.equal(scene.journaled(), '');
   });
 
-  it('tries once more what waits for the database, and leaves in the journal what it does not take', async () => {
+  it('retries waiting ends once, and leaves those that fail in the journal', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     await scene.settlement.end(recordOf('a'));
@@ -777,7 +776,7 @@ describe('a shutdown', () => {
     assert.equal(scene.state.asked, asked, 'nothing is tried after the end');
   });
 
-  it('writes what waits if the database is back by then, although no attempt has shown it yet', async () => {
+  it('writes waiting ends if the database is back, even if no attempt has shown it yet', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     for (let i = 0; i < 100; i++) await scene.settlement.end(recordOf(`call_${i}`));
@@ -787,7 +786,7 @@ describe('a shutdown', () => {
     assert.equal(scene.journaled(), '');
   });
 
-  it('writes a failed end that was in no journal, if the database is back by then', async () => {
+  it('writes a failed end that was in no journal if the database is back', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     scene.faultyDisk.isFull = true;
@@ -798,11 +797,11 @@ describe('a shutdown', () => {
   });
 });
 
-describe('ends of calls, whatever fails', () => {
+describe('ends of calls under any faults', () => {
   const fault = fc.option(fc.constantFrom(lost('before'), lost('after')), { nil: null, freq: 2 });
   const call = fc.record({ plan: fc.boolean(), key: fc.boolean(), kept: fc.boolean(), pause: fc.nat(3) });
 
-  it('come into the database at least once, whole, and are charged once; what was refused is not lost either', async () => {
+  it('reach the database at least once, complete, and are charged once; refused ends are not lost either', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(call, { minLength: 1, maxLength: 12 }),
@@ -818,7 +817,7 @@ describe('ends of calls, whatever fails', () => {
           for (const [i, { pause, ...has }] of calls.entries()) {
             if (i === restartsAt) {
               await Promise.all(ends);
-              // What was in no journal would be left to recovery, which is not part of this.
+              // Ends that were in no journal would be left to recovery, which is not part of this test.
               if (fullFrom < i) stored.faults.length = 0;
               await scene.close();
               scene = await setScene({ directory, stored, patienceMs });

@@ -12,40 +12,39 @@ import { JournaledResponses } from './journaled-responses.ts';
 import { createReplay } from './replay.ts';
 import { decodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
 
-/** Where the end of a call became durable first; `nowhere`: its response is withheld. */
+/** Where the end of a call first became durable; `nowhere`: its response is withheld. */
 export type EndPlace = 'database' | 'journal' | 'nowhere';
 
-/** For tests; what is absent is as in production. */
 export interface SettlementTiming {
   /** How long the database may take before the end goes to the journal. */
   readonly patienceMs?: number;
-  /** The first pause before the database is tried again; it doubles for as long as the database takes nothing. */
+  /** First pause before the database is retried; it doubles while the database accepts no ends. */
   readonly retryDelayMs?: number;
   readonly timers?: Timers;
 }
 
 interface SettlementOptions extends SettlementTiming {
   readonly database: Pick<DatabaseSettlement, 'end' | 'endLate' | 'drain'>;
-  /** How many partitions there are, and which one an account is in; by default there is one. */
+  /** The number of partitions, and the partition of an account; by default there is one partition. */
   readonly partitions?: { readonly count: number; find(accountId: string): number | Promise<number> };
   readonly journal: Journal;
   readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;
-  /** Whether an error came from the data of a call rather than from the connection. */
+  /** Whether an error was caused by the data of a call rather than by the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
-  /** For tests: how many ends may wait for the database and be in no journal. */
+  /** For tests: maximum ends that wait for the database and are in no journal. */
   readonly unjournaledMax?: number;
-  /** A call has ended, after so long: for metrics. */
+  /** Called when a call has ended, for metrics. */
   readonly onEnd?: ((place: EndPlace, tookMs: number) => void) | undefined;
 }
 
-/** Far longer than a busy database takes; a client waits with its last byte for no longer than this. */
+/** Far longer than a busy database takes; delays the last byte of a response at most by this. */
 const PATIENCE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
-/** Ends that wait for the database and are in no journal: of calls that were in flight when both failed. */
+/** Ends that wait for the database and are in no journal, of calls that were in flight when both failed. */
 const UNJOURNALED_MAX = 10_000;
 
-/** What the database has not taken yet: an entry of the journal, or the end of a call that only this process knows. */
+/** An end that the database has not accepted: a journal entry, or an end that only this process knows. */
 type Unwritten = { readonly entry: EntryId } | { readonly record: SettlementRecord };
 
 const ONE_PARTITION = { count: 1, find: () => 0 };
@@ -53,27 +52,27 @@ const ONE_PARTITION = { count: 1, find: () => 0 };
 export type Settlement = ReturnType<typeof createSettlement>;
 
 /**
- * The ends of calls, durable before delivery:
+ * Makes the ends of calls durable before delivery:
  *
  *     end ─▶ to the database ──done──▶ durable
  *                 │
- *                 └ down, or slow ─▶ to the journal ──done──▶ durable ─▶ to the database, as soon as it takes ends again
+ *                 └ down, or slow ─▶ to the journal ──done──▶ durable ─▶ to the database, as soon as it accepts ends again
  *                                          │
  *                                          └ failed ─▶ not durable: the response is withheld, and nothing is charged
  *
- * The database records an end once, however often it comes: the first end of a call counts (`settle.ts`). So an end may be
- * in the journal and in the database, and a journal may be read again after a crash.
+ * The database records the first end of a call only (`settle.ts`), so an end may be in the journal and in the database, and a journal may
+ * be read again after a crash.
  */
 export function createSettlement(options: SettlementOptions) {
   const { database, journal, budget, isDataFault, logger, onEnd, timers = systemTimers } = options;
   const { partitions = ONE_PARTITION, unjournaledMax = UNJOURNALED_MAX } = options;
 
   const inTime = new InTime(options.patienceMs ?? PATIENCE_MS);
-  /** Ends, and attempts whose caller has its result already; a shutdown waits for them. */
-  let underWay = 0;
+  /** Pending ends, and pending attempts whose caller already has a result; a shutdown waits for them. */
+  let pending = 0;
   let onIdle: () => void = () => undefined;
   const journaled = new JournaledResponses(journal, budget);
-  /** How many of them are in no journal. */
+  /** Number of waiting ends that are in no journal. */
   let unjournaled = 0;
   let isClosing = false;
   let isDownLogged = false;
@@ -91,7 +90,7 @@ export function createSettlement(options: SettlementOptions) {
   );
   const unwritten = (): number => replays.reduce((sum, { size }) => sum + size, 0);
 
-  /** Whether the journal takes it. The attempt removes the entry if it is done all the same; if its time is over, the end is written later. */
+  /** Returns whether the journal accepts the end. The attempt removes the entry if it still succeeds; if it fails, the end is retried. */
   async function writeJournal(record: SettlementRecord, attempt: Promise<BalanceAfterEnd>): Promise<boolean> {
     const { callId } = record.outcome;
     let id: EntryId;
@@ -106,7 +105,7 @@ export function createSettlement(options: SettlementOptions) {
     }
     if (!isDownLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
     isDownLogged = true;
-    underWay++;
+    pending++;
     void attempt
       .then(
         () => {
@@ -119,7 +118,7 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** Only the database is left: a slow attempt may still succeed, and where its result was lost, a second one returns it. */
+  /** Only the database is left: a slow attempt may still succeed, and if its result was lost, a second one returns it. */
   async function writeUnjournaled(
     record: SettlementRecord,
     attempt: Promise<BalanceAfterEnd>,
@@ -141,16 +140,16 @@ export function createSettlement(options: SettlementOptions) {
       unjournaled++;
     }
     const partition = partitions.find(accountId);
-    // Where it is not known at once, the first one finds out.
+    // If the partition is not known at once, the first replay finds it.
     (replays[typeof partition === 'number' ? partition : 0] ?? replays[0]!).add(end);
   }
 
   function ended(): void {
-    underWay--;
-    if (underWay === 0) onIdle();
+    pending--;
+    if (pending === 0) onIdle();
   }
 
-  /** An end that is not of this partition goes to its own, which is the one that fails then. */
+  /** Writes an end, or moves it to the replay of its partition. */
   async function replayEnd(end: Unwritten, partition: number): Promise<void> {
     if ('record' in end) {
       if (await isMoved(end, end.record, partition)) return;
@@ -168,7 +167,7 @@ export function createSettlement(options: SettlementOptions) {
     try {
       record = decodeRecord(text);
     } catch (error) {
-      // It stays if it is, for a program that can read it.
+      // The entry stays in the journal for a program that can read it.
       logger.error({ err: error, entry: end.entry }, 'an entry of the journal cannot be read; its call is not charged');
       return;
     }
@@ -187,18 +186,18 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** Null if the entry is gone. If the disk cannot be read now, the entry is tried again later. */
+  /** `null` if the entry is gone. If the disk cannot be read, the entry is retried later. */
   async function readEntry(entry: EntryId): Promise<string | null> {
     try {
       return await journal.read(entry);
     } catch (error) {
       if (error instanceof JournalEntryGoneError) return null;
-      if (!isClosing) logger.error({ err: error, entry }, 'the journal cannot be read; it is tried again');
+      if (!isClosing) logger.error({ err: error, entry }, 'reading the journal failed; retrying');
       throw error;
     }
   }
 
-  /** The response was delivered: an end that the database refuses is written with as much of it as the database takes. */
+  /** The response was delivered, so an end that the database refuses is written in reduced form. */
   async function replayRecord(record: SettlementRecord): Promise<void> {
     const { callId, accountId } = record.outcome;
     try {
@@ -220,7 +219,7 @@ export function createSettlement(options: SettlementOptions) {
   async function writeRefused(record: SettlementRecord): Promise<void> {
     const { callId, accountId } = record.outcome;
     const delivered = unpaid(record, 'charge_refused');
-    // What is stored for repeats may be what the database refuses.
+    // The database may be refusing the stored response.
     const withoutResponse = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
     for (const lesser of [delivered, ...withoutResponse, withheld(record)]) {
       try {
@@ -242,10 +241,10 @@ export function createSettlement(options: SettlementOptions) {
      * Ends a call. When it resolves, the end is durable: in the database, or in the journal; then `availableNano` is `null`.
      *
      * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
-     * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
+     * @throws if it could not be made durable. The call is ended in the background, without a charge.
      */
     async end(record: SettlementRecord): Promise<BalanceAfterEnd> {
-      underWay++;
+      pending++;
       const askedAtMs = timers.nowMs();
       let place: EndPlace | null = 'database';
       try {
@@ -273,14 +272,14 @@ export function createSettlement(options: SettlementOptions) {
       }
     },
     /**
-     * Writes to the database what earlier processes left in their journals; returns how many ends are still to be written.
+     * Writes ends from the journals of earlier processes to the database; returns how many are still to be written.
      *
-     * @param partition which one is waited for; by default all are.
+     * @param partition the partition to wait for; all by default
      */
     async recover(partition?: number): Promise<number> {
-      // The first one finds out whose entries are; the others have what it has moved to them.
+      // The first replay finds the partition of each entry and moves it to that replay.
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
-      // A journal takes over no more at a time than it has room for.
+      // A journal takes over only as many entries at a time as it has capacity for.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left ends of calls in its journal');
         await replays[0]!.once(left.map((entry) => ({ entry })));
@@ -289,9 +288,9 @@ export function createSettlement(options: SettlementOptions) {
       }
       return unwritten();
     },
-    /** Resolves when nothing is under way any more; what the database did not take stays in the journal. */
+    /** Resolves when no end is pending. Ends that the database did not accept stay in the journal. */
     async drain(): Promise<void> {
-      while (underWay > 0) {
+      while (pending > 0) {
         await new Promise<void>((resolve) => {
           onIdle = resolve;
         });
@@ -308,7 +307,6 @@ export function createSettlement(options: SettlementOptions) {
       await database.drain();
       await journal.close();
     },
-    /** Ends that wait for the database, but for those of calls in flight. */
     get unwritten(): number {
       return unwritten();
     },

@@ -37,17 +37,13 @@ import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
 import { decideEnds, decideUnresolved, type EndState, type FreshEnd } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
-/**
- * The SQL of the ends of calls: what its calls have reserved and whether they are on record is read with their accounts locked, and
- * what `settle.ts` decides is written.
- */
+/** Ends of calls: their reservations and records are read with their accounts locked, and the decisions of `settle.ts` are written. */
 
 /**
- * What calls that end have reserved, if they have, and as what they are on record, if they are: a row a call, by its
- * place in the batch. Where nothing is known of one, it may be of a month whose records were dropped. Plan: reservations by primary
- * key, calls by an index in the one month of each call's instant. The bounds say it before rows are read, so that the other months, of
- * which there is one more each month, are not even opened; the limit keeps records from being joined as a whole, which is cheaper while
- * there are few, and would go on when there are many.
+ * The reservation and the status of the record of each call, if it has them, by its position in the batch. If it has neither, the call may
+ * belong to a month whose records were dropped. Uses the primary key of reservations, and an index in the one month of each call's instant.
+ * The bounds are parameters, so that PostgreSQL does not even open the other months, whose number grows; the limit prevents a join of all
+ * records, which is cheaper while there are few, and whose plan would be kept when there are many.
  */
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
@@ -69,7 +65,7 @@ const RECORDED = selection({
   status: textColumn<CallStatus>('c.status'),
 });
 
-/** As what calls are on record of which only the reservation is known. Plan: calls by an index of each month. */
+/** Statuses of calls of which only the reservation is known. Uses an index of each month. */
 const readRecorded: Statement = {
   name: 'settlement.read-recorded',
   text: `select ${RECORDED.list}
@@ -79,7 +75,7 @@ join calls c on c.account_id = v.account_id and c.id = v.id`,
 
 const CLAIMS = selection({ accountId: textColumn('k.account_id'), callId: textColumn('k.claim_id') });
 
-/** Locked in the order in which they are claimed. Plan: stored_responses_by_claim. */
+/** Locks rows in the order in which they are claimed. Uses stored_responses_by_claim. */
 const lockClaims: Statement = {
   name: 'settlement.lock-claims',
   text: `select ${CLAIMS.list} from stored_responses k
@@ -89,10 +85,7 @@ order by k.account_id, k.key_id, k.idempotency_key
 for update of k`,
 };
 
-/**
- * A stored response is valid from the end of its call on, and so long: it may have waited for its turn longer than it is
- * stored. Plan: stored_responses_by_claim.
- */
+/** The response expires from now on: the end may have waited longer than the response is stored. Uses stored_responses_by_claim. */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
   text: `update stored_responses k set is_valid = true, expires_at = v.expires_at
@@ -125,18 +118,14 @@ ${condition}`,
   'e',
 );
 
-/** The result of an end: the money that remains, or that a repeat of the call runs elsewhere. */
+/** The result of an end: the remaining money, or `claim_lost` if a repeat of the call runs elsewhere. */
 export type EndResult = BalanceAfterEnd | 'claim_lost';
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>;
 
-/** `logger` hears of counts that had begun in the future. */
 export function createSettlementStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   return {
-    /**
-     * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
-     * those that were recorded. All or nothing, and safe to repeat.
-     */
+    /** Releases the reservations of dead nodes' calls; returns the calls that it recorded as unresolved. All or nothing, safe to repeat. */
     resolve(
       calls: readonly CallName[],
       time: BillingTime,
@@ -168,11 +157,9 @@ export function createSettlementStore(database: PartitionDatabase, logger: Pick<
   };
 }
 
-/** What is decided on calls that end. */
 interface DecidedEnds {
-  /** One an end, in the same order. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** What the database has too, once these writes are made. */
+  /** Price lists that the database has once these writes are durable. */
   readonly priceLists: readonly PriceList[];
   readonly writes: readonly Query[];
 }
@@ -181,9 +168,8 @@ interface DecidedEnds {
 export class CallEnds {
   readonly reads: readonly AccountRead[];
   readonly #outcomes: readonly CallOutcome[];
-  /** Arrays of their accounts, their ids and when they began. */
+  /** Arrays of their accounts, ids and start times. */
   readonly #names: readonly string[];
-  /** Whether any has made state at a provider known. */
   #hasMade = false;
 
   constructor(records: readonly SettlementRecord[]) {
@@ -209,7 +195,7 @@ export class CallEnds {
     this.reads = [...reads, ...countedReads(this.#names.slice(0, 2), hasPlans, hasRates)];
   }
 
-  /** Decides on those of the calls whose accounts are locked. Of several ends of one call the first counts. */
+  /** Decides on the calls whose accounts are locked. The first of several ends of one call counts. */
   decide(
     rows: ReadRows,
     locked: readonly SettlementRecord[],

@@ -3,13 +3,13 @@ import { describe, it } from 'node:test';
 import { Fingerprint } from './idempotent-call.ts';
 
 describe('the fingerprint of a request', () => {
-  const of = (path: string, ...pieces: string[]): string => {
+  const of = (path: string, ...chunks: string[]): string => {
     const fingerprint = new Fingerprint(path);
-    for (const piece of pieces) fingerprint.add(piece);
+    for (const chunk of chunks) fingerprint.add(chunk);
     return fingerprint.digest();
   };
 
-  it('covers address and body, in whatever pieces the body comes', () => {
+  it('covers address and body, whatever the chunks of the body', () => {
     assert.equal(of('/v1/x', '{"a":', '1}'), of('/v1/x', '{"a":1}'));
     assert.notEqual(of('/v1/x', '{"a":1}'), of('/v1/y', '{"a":1}'));
     assert.notEqual(of('/v1/x', '{"a":1}'), of('/v1/x', '{"a": 1}'));

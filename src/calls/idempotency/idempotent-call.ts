@@ -10,11 +10,10 @@ import type { Client } from '../relay/client.ts';
 import { SOON } from '../retry-after.ts';
 import type { Settings } from '../settings.ts';
 
-/** A call whose client may repeat it without paying twice. */
+/** A call that its client may repeat without paying twice. */
 export interface RepeatableCall {
   /** As the client sent it. */
   readonly idempotencyKey: string;
-  /** A hash of address and body. */
   readonly fingerprint: string;
 }
 
@@ -24,7 +23,7 @@ interface IdempotentCallParts {
   readonly settings: () => Settings;
 }
 
-/** Calls with an `Idempotency-Key`: see `src/calls/idempotency/README.md`. */
+/** Calls with an `Idempotency-Key`; see `README.md`. */
 export class IdempotentCalls {
   readonly #parts: IdempotentCallParts;
 
@@ -33,9 +32,9 @@ export class IdempotentCalls {
   }
 
   /**
-   * Whether a request repeats a call that runs or has left a response, which it gets whatever remains to the account now.
+   * Whether a request repeats a call that runs or has left a response, which it gets whatever the account's limits are now.
    *
-   * @param idempotencyKey as the client sent it; `null`: none that can be used.
+   * @param idempotencyKey as the client sent it; `null`: no usable key
    * @throws GatewayError `databaseDown`.
    */
   async isRepeat(
@@ -50,8 +49,8 @@ export class IdempotentCalls {
   /**
    * Runs a call by `calls`: the first one of a key runs like any other, and its repeats get its stored response.
    *
-   * @throws GatewayError `conflict` if the key was used for another request, the first response is too large to be
-   * stored, or too many repeats wait for it; and the errors of the call itself.
+   * @throws GatewayError `conflict` if the key was used for a different request, the first response is too large to be stored, or too many
+   * repeats wait for it; and the errors of the call itself.
    */
   async run(
     calls: Pick<CallRunner, 'run'>,
@@ -109,8 +108,8 @@ export class IdempotentCalls {
 const storedKey = (idempotencyKey: string): string => hash('sha256', idempotencyKey, 'base64url');
 
 /**
- * @throws GatewayError the stored failure, `conflict` if the response was too large, or had no room, to be stored, or
- * `overloaded` if there is no memory to send it from.
+ * @throws GatewayError the stored failure; `conflict` if the response was too large to be stored, or there was no capacity left;
+ * `overloaded` if there is no memory to send it
  */
 function sendAgain(
   client: Client,
@@ -122,8 +121,8 @@ function sendAgain(
   if ('error' in head) throw restoreFailure(head);
   if (body === null) {
     const reason = head.hasNoRoom
-      ? 'the responses that are kept for repeats of calls of this account take all of their room'
-      : 'its response is larger than what is kept for repeats';
+      ? 'there was no capacity left to store its response'
+      : 'its response is too large to be stored for repeats';
     throw new GatewayError('conflict', {
       message:
         `The call with this Idempotency-Key was carried out and charged, but ${reason}. ` +
@@ -132,7 +131,7 @@ function sendAgain(
     });
   }
   if (client.isGone) return;
-  // A client may read it as slowly as it likes.
+  // A client may read it arbitrarily slowly.
   const memory = takeMemory(body.length);
   if (memory === null) throw new GatewayError('overloaded', { headers: SOON });
   client.onClosed(() => memory.release());
@@ -140,7 +139,6 @@ function sendAgain(
   client.end(body);
 }
 
-/** The failure as the first call returned it. */
 function restoreFailure({ error }: StoredFailure): GatewayError {
   const { kind, param, type, ...rest } = error;
   return new GatewayError(kind, {
@@ -150,7 +148,7 @@ function restoreFailure({ error }: StoredFailure): GatewayError {
   });
 }
 
-/** A hash that is equal for equal requests: of the address, and of the pieces of the body that `add` gets. */
+/** A hash of the address and of the chunks of the body; equal for equal requests. */
 export class Fingerprint {
   readonly #hash;
 

@@ -6,7 +6,7 @@ import { safeResponseHeaders } from '../../providers/upstream/headers.ts';
 import type { EndpointPolicy } from '../call-request.ts';
 import type { Settings } from '../settings.ts';
 
-/** The names of the headers, which CORS exposes to web pages. */
+/** The header names that CORS exposes to web pages. */
 export const CALL_HEADER_NAMES = [
   'x-faregate-available-yuan',
   'x-faregate-budgets',
@@ -17,15 +17,12 @@ export const CALL_HEADER_NAMES = [
   'x-faregate-reset-at',
 ] as const;
 
-/** Marks a stored response: that of an earlier call with the same Idempotency-Key. */
+/** Marks the stored response of an earlier call with the same Idempotency-Key. */
 export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 
 export type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
-/**
- * The headers of a call; amounts are decimals in yuan (`docs/calls.md`). The charge is `null` if it is not known yet, and on
- * plans, which charge nothing.
- */
+/** Amounts are decimals in yuan (`docs/calls.md`). The charge is `null` while unknown, and on plans, which charge nothing. */
 export function callHeaders(callId: string, chargeNano: bigint | null, remaining: Remaining): CallHeaders {
   const headers: Writable<CallHeaders> = chargeHeaders(callId, chargeNano);
   if (remaining === null) return headers;
@@ -36,16 +33,13 @@ export function callHeaders(callId: string, chargeNano: bigint | null, remaining
 
 type Writable<Headers> = { -readonly [Name in keyof Headers]: Headers[Name] };
 
-/** The headers that stay true in every repeat of a response. */
+/** The headers that remain valid in every repeat of a response. */
 export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHeaders {
   if (chargeNano === null) return { 'x-faregate-call-id': callId };
   return { 'x-faregate-call-id': callId, 'x-faregate-charge-yuan': formatYuan(chargeNano) };
 }
 
-/**
- * What is used of the budgets of the key, and of the person whose key it is, as `day=0.31/5, member-month=12.4/100` in yuan: with this
- * call, if its charge is known.
- */
+/** The budgets of a key and its member as `day=0.31/5, member-month=12.4/100` in yuan, including this call's known charge. */
 export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigint): CallHeaders {
   if (budgets.length === 0) return {};
   const shown = budgets.map(({ isOfMember, period, spentNano, capNano }) => {
@@ -55,12 +49,12 @@ export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigin
   return { 'x-faregate-budgets': shown.join(', ') };
 }
 
-/** When a limit that refuses a call has room again (ISO 8601). */
+/** When the limit that refuses a call has capacity again (ISO 8601). */
 export function resetHeaders(resetAtMs: number): CallHeaders {
   return { 'x-faregate-reset-at': new Date(resetAtMs).toISOString() };
 }
 
-/** What is left of limits by the minute, in the headers of the protocol that was called. */
+/** What remains of limits per minute, in the headers of the called protocol. */
 export function rateHeaders(
   status: RateStatus,
   nowMs: number,
@@ -70,7 +64,7 @@ export function rateHeaders(
   return protocol.rateHeaders(status, nowMs, settings.config.server.protocolNames[protocol.name]);
 }
 
-/** The headers that a success has of its provider's response. */
+/** The headers of a success that come from its provider's response. */
 export function relayedHeaders(
   upstream: IncomingHttpHeaders,
   contentType: string,

@@ -8,31 +8,31 @@ const END = { hasBegun: true, hasOutputEnd: true };
 const LIMITS = { restMs: 30, restBytes: 1_000, firstByteMs: 600 };
 
 type State = ClientAbort['state'];
-/** The progress of the stream when its next part comes, and the state that follows. */
+/** The progress of the stream at its next chunk, and the resulting state. */
 type Step = readonly [progress: typeof NOTHING, state: State];
 
-/** What had come when the client left, and the parts after it. */
+/** What had arrived when the client left, and the later chunks. */
 const transcripts: Readonly<Record<string, readonly [terms: OnClientAbort, first: Step, ...rest: readonly Step[]]>> = {
-  'a client that leaves before the first event: that is awaited, then the call is cancelled': [
+  'a client that leaves before the first event: the event is awaited, then the call is canceled': [
     'cancel',
     [NOTHING, 'awaitingFirstEvent'],
     [NOTHING, 'awaitingFirstEvent'],
     [BEGUN, 'cancelled'],
     [END, 'cancelled'],
   ],
-  'a first event that comes together with the end of the output: the usage is awaited': [
+  'a first event that arrives together with the end of the output: the usage is awaited': [
     'cancel',
     [NOTHING, 'awaitingFirstEvent'],
     [END, 'awaitingRest'],
     [END, 'awaitingRest'],
   ],
-  'a client that leaves in the middle: the call is cancelled': ['cancel', [BEGUN, 'cancelled'], [END, 'cancelled']],
-  'a client that leaves behind an end of the output: the usage is awaited': [
+  'a client that leaves in the middle: the call is canceled': ['cancel', [BEGUN, 'cancelled'], [END, 'cancelled']],
+  'a client that leaves after an end of the output: the usage is awaited': [
     'cancel',
     [END, 'awaitingRest'],
     [END, 'awaitingRest'],
   ],
-  'drain: the end is awaited, wherever the client leaves': [
+  'drain: the end is awaited whenever the client leaves': [
     'drain',
     [NOTHING, 'awaitingEnd'],
     [BEGUN, 'awaitingEnd'],
@@ -40,7 +40,7 @@ const transcripts: Readonly<Record<string, readonly [terms: OnClientAbort, first
   ],
 };
 
-/** A stream of which 500 bytes had come when its client left. */
+/** A stream of which 500 bytes had arrived when its client left. */
 function left(progress: typeof NOTHING, terms: OnClientAbort = 'cancel') {
   const seen = { ...progress };
   let cancelled = 0;
@@ -63,7 +63,7 @@ describe('a client that leaves', () => {
     });
   }
 
-  it('lets its stream go on for a limited time only', ({ mock }) => {
+  it('lets its stream continue for a limited time only', ({ mock }) => {
     mock.timers.enable({ apis: ['setTimeout'] });
     for (const [progress, limitMs] of [
       [NOTHING, 600],
@@ -80,7 +80,7 @@ describe('a client that leaves', () => {
     assert.equal(drained.cancelled(), 0);
   });
 
-  it('lets a limited number of bytes come, in addition to those before, unless all of the stream is awaited', () => {
+  it('accepts a limited number of further bytes, unless the whole stream is awaited', () => {
     for (const progress of [NOTHING, END]) {
       const { abort, cancelled } = left(progress);
       abort.received(1_500);

@@ -2,25 +2,23 @@
  * What happens to a provider's stream when its client has left (`docs/client-aborts.md`):
  *
  *   the client leaves ─▶ awaitingEnd         if the stream is read to its end: images, and `drain`
- *                     ▶ awaitingRest        if an end of the output was seen: the usage follows
- *                     ▶ awaitingFirstEvent  if nothing has come: the provider works on the prompt
+ *                     ▶ awaitingRest        if an end of the output has arrived: the usage follows
+ *                     ▶ awaitingFirstEvent  if nothing has arrived: the provider processes the prompt
  *                     ▶ cancelled           otherwise
  *   awaitingFirstEvent ── an event ─▶ awaitingRest, cancelled
  *   awaitingFirstEvent, awaitingRest ── limit of time or bytes ─▶ cancelled
  */
 type AbortState = 'awaitingFirstEvent' | 'awaitingRest' | 'awaitingEnd' | 'cancelled';
 
-/** The progress of a stream. */
 interface StreamProgress {
-  /** Whether its first event has come, other than an error. */
+  /** Whether its first event has arrived, other than an error. */
   readonly hasBegun: boolean;
-  /** Whether an end of its output has been seen. */
   readonly hasOutputEnd: boolean;
 }
 
 export type OnClientAbort = 'cancel' | 'drain';
 
-/** How long a stream is awaited after its client has left, and how many more bytes. */
+/** How long, and for how many more bytes, a stream is awaited after its client has left. */
 export interface AbortLimits {
   readonly restMs: number;
   /** In addition to the bytes received before: the end of a stream may repeat all of them. */
@@ -29,7 +27,6 @@ export interface AbortLimits {
 
 export const ABORT_LIMITS: AbortLimits = { restMs: 30_000, restBytes: 1024 * 1024 };
 
-/** Awaits the rest of a stream whose client has left. */
 export class ClientAbort {
   readonly #progress: StreamProgress;
   readonly #limits: AbortLimits & { readonly firstByteMs: number };
@@ -38,7 +35,7 @@ export class ClientAbort {
   #bytesMax = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `receivedBytes`: of the stream, before the client left. */
+  /** @param receivedBytes bytes of the stream that arrived before the client left */
   constructor(
     progress: StreamProgress,
     receivedBytes: number,
@@ -56,7 +53,7 @@ export class ClientAbort {
     return this.#state!;
   }
 
-  /** A part of the stream has come; `receivedBytes` is the size of all parts. */
+  /** A chunk has arrived; `receivedBytes` is the size of all chunks. */
   received(receivedBytes: number): void {
     if (receivedBytes > this.#bytesMax) this.#enter('cancelled', receivedBytes);
     else if (this.#state === 'awaitingFirstEvent') this.#enter(this.#afterProgress(), receivedBytes);

@@ -30,24 +30,24 @@ const bound = (estimate: UsageFacts, delivered: Partial<Usage>, amountNano: bigi
   );
 
 describe('an estimate within its reservation', () => {
-  it('is cut to what was reserved if a limit was stated, output first', () => {
+  it('is cut to the reservation if a limit was stated, output first', () => {
     const estimate = estimated({ inputTokens: 100, outputTokens: 50, audioOutputTokens: 10, imageOutputTokens: 5 });
     assert.deepEqual(bound(estimate, estimate, 1_000n, false), { ...estimate, outputTokens: 15 });
     assert.deepEqual(bound(estimate, estimate, 700n, false), { ...estimate, outputTokens: 0, audioOutputTokens: 7 });
     assert.deepEqual(bound(estimate, estimate, 90n, false), estimated({ inputTokens: 30 }));
   });
 
-  it('has all that was delivered if the limit was assumed, and what was not up to the reservation', () => {
+  it('keeps delivered output if the limit was assumed, and undelivered output up to the reservation', () => {
     const delivered = { outputTokens: 40, audioOutputTokens: 10 };
     const estimate = estimated({ inputTokens: 100, ...delivered, outputTokens: 90 });
     assert.deepEqual(bound(estimate, delivered, 10_000n, true), estimate);
     assert.deepEqual(bound(estimate, delivered, 1_350n, true), { ...estimate, outputTokens: 50 });
     assert.deepEqual(bound(estimate, delivered, 400n, true), { ...estimate, outputTokens: 40 });
-    // The input has a bound of its own: all of the reservation.
+    // Input is bounded separately, by the whole reservation.
     assert.deepEqual(bound(estimate, delivered, 90n, true), { ...estimate, inputTokens: 30, outputTokens: 40 });
   });
 
-  it('keeps what was delivered beside uses of tools that cost more than the reservation', () => {
+  it('keeps delivered output if tool uses cost more than the reservation', () => {
     const estimate = estimated({ inputTokens: 100, outputTokens: 50, webSearches: 7, otherToolUses: 3 });
     const withTools = { ...prices, perWebSearchNano: 1_000n, perToolUseNano: 1_000n };
     const of = { reported: null, delivered: estimate };
@@ -57,7 +57,7 @@ describe('an estimate within its reservation', () => {
     assert.deepEqual(reduced, { ...estimate, outputTokens: 40 });
   });
 
-  it('never costs more than the reservation and what was delivered together, nor less than was reported', () => {
+  it('never costs more than the reservation plus delivered output, nor less than reported', () => {
     const count = fc.nat({ max: 1_000 });
     fc.assert(
       fc.property(
@@ -67,13 +67,13 @@ describe('an estimate within its reservation', () => {
         count,
         fc.bigInt(0n, 40_000n),
         fc.boolean(),
-        (input, told, shown, unseen, amountNano, assumes) => {
-          const reported = { ...noUsage, outputTokens: told };
-          const delivered = estimated({ inputTokens: input, outputTokens: Math.max(told, shown) });
+        (input, observed, shown, unseen, amountNano, assumes) => {
+          const reported = { ...noUsage, outputTokens: observed };
+          const delivered = estimated({ inputTokens: input, outputTokens: Math.max(observed, shown) });
           const estimate = { ...delivered, outputTokens: Math.max(delivered.outputTokens, unseen) };
           const reservation = { amountNano, prices, basis: 'tokens', assumesOutput: assumes } as const;
           const bounded = withinReservation(estimate, { reported, delivered }, reservation);
-          const least = assumes ? delivered.outputTokens : told;
+          const least = assumes ? delivered.outputTokens : observed;
           assert.ok(bounded.outputTokens >= least && bounded.outputTokens <= estimate.outputTokens);
           assert.ok(bounded.inputTokens <= input);
           const most = amountNano + chargeFor(estimated({ outputTokens: least }), prices, 'tokens');

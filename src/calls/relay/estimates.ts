@@ -22,18 +22,14 @@ import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
 import type { Call } from '../call.ts';
 
-/** Estimates of what a call used, if its provider has not reported all of it. */
-
-/** Counts the input tokens of a request, in another thread. It throws if it cannot take the request now. */
+/** Counts the input tokens of a request in another thread. Throws if it cannot accept the request now. */
 type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
 
-/** The parts that estimates of all calls are made with. */
 export interface EstimateParts {
   readonly countInput: CountInput;
   readonly speeds: OutputSpeeds;
 }
 
-/** The tokens of a request that was sent with this body. */
 export async function estimateInput(
   countInput: CountInput,
   { policy, principal, model, estimate: { inputTokens } }: Call,
@@ -46,26 +42,26 @@ export async function estimateInput(
     const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));
     return Math.min(tokens, model.contextTokensMax ?? tokens);
   } catch {
-    // The queue of counts is full, or the body cannot be counted: the estimate of the admission serves instead.
+    // The queue of counts is full, or the body cannot be counted: the estimate of the admission is used.
     return inputTokens;
   }
 }
 
-/** What the model wrote in a whole response. */
+/** The size of the model's output in a non-streaming response. */
 export interface WrittenSize {
   readonly sizeBytes: number;
-  /** The pictures that stand in the text. */
+  /** Number of images embedded in the text. */
   readonly pictures: number;
 }
 
-/** A whole response, read as far as it is needed. */
+/** A non-streaming response, parsed only where needed. */
 interface WholeResponse {
   readonly response: ReadResponse;
-  /** Reads the text of the response to its end, which is only done if its figures are missing or in doubt. */
+  /** Reads the text of the response to its end; needed only if figures are missing or in doubt. */
   written(): WrittenSize;
 }
 
-/** The sides of the usage of a whole response that cannot be true. Images have facts of their own. */
+/** The sides of reported usage that cannot be true. Images have facts of their own. */
 export function doubtsOfWhole(
   usage: Usage,
   { response, written }: WholeResponse,
@@ -88,15 +84,14 @@ function mediaTokensOf({ estimate }: ResponseReading, { response, written }: Who
 
 const NO_MEDIA = { audioOutputTokens: 0, imageOutputTokens: 0 };
 
-/** What a provider reported of a whole response, and the sides of it that cannot be true. */
 interface Reported {
   readonly usage: Usage | null;
   readonly doubted: readonly DoubtedSide[];
 }
 
 /**
- * The usage of a whole response as it was reported, or what is estimated in its place. `null` if no usage was reported that can be true and
- * none is estimated: by the setting of the provider, or because such a response is not charged.
+ * The reported usage of a non-streaming response, or an estimate in its place. `null`: no credible usage was reported, and none is
+ * estimated, because of the provider's setting or because such a response is not charged.
  */
 export async function usageOfWhole(
   whole: WholeResponse,
@@ -112,9 +107,8 @@ export async function usageOfWhole(
 }
 
 /**
- * The estimate of a whole response whose provider reported no usage, or of what cannot be true in it, up to what was reserved. Its
- * other facts, such as uses of tools, are read as if the provider had reported the estimated tokens. `null` where such a
- * response is not charged.
+ * Estimates a non-streaming response without usage, or the parts of its usage that cannot be true, up to the reservation. Other facts, such
+ * as tool uses, are read as if the provider had reported the estimated tokens. `null`: such a response is not charged.
  */
 async function estimateUnreported(
   whole: WholeResponse,
@@ -146,7 +140,6 @@ async function estimateUnreported(
   return withinReservation(usage, { reported: reported.usage, delivered: usage }, reservationOf(call));
 }
 
-/** The reported figures, with an estimate of those that cannot be true. */
 function withoutDoubts({ usage, doubted }: Reported, estimated: Usage): UsageFacts {
   if (usage === null) return { ...estimated, source: 'estimated' };
   const sides = {
@@ -161,31 +154,29 @@ function withoutDoubts({ usage, doubted }: Reported, estimated: Usage): UsageFac
   return Object.assign({ ...usage, source: 'estimated' as const, doubted }, ...doubted.map((side) => sides[side]));
 }
 
-/** The reservation that an estimate must not exceed, with the prices that it was made with. */
+/** The reservation that bounds an estimate, with its prices. */
 interface Reservation {
   readonly amountNano: bigint;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** Whether neither the request nor the model limits the output, so that its part of the reservation was assumed. */
+  /** Whether neither the request nor the model limits the output, so that its share of the reservation was assumed. */
   readonly assumesOutput: boolean;
 }
 
-/** The reservation of a call, for the usage of its own model. */
 export function reservationOf({ price, basis, estimate: { amountNano, assumesOutput } }: Call): Reservation {
   return { amountNano, prices: price.prices, basis, assumesOutput };
 }
 
-/** What is known of an estimated call. */
 interface KnownOutput {
-  /** What the provider has reported, which is no estimate and never reduced; `null`: nothing. */
+  /** Reported usage, which is never reduced; `null`: none. */
   readonly reported: Usage | null;
-  /** The estimate of what came through, without what the model may have written unseen. */
+  /** The estimate of what was delivered, without hidden output. */
   readonly delivered: Usage;
 }
 
 type Field = 'inputTokens' | (typeof OUTPUTS)[number];
 
-/** The kinds of output, in the order in which they are reduced: the roughest estimate first. */
+/** Kinds of output in the order in which they are reduced: the roughest estimate first. */
 const OUTPUTS = ['outputTokens', 'audioOutputTokens', 'imageOutputTokens'] as const;
 const NO_OUTPUT = { outputTokens: 0, audioOutputTokens: 0, imageOutputTokens: 0 };
 
@@ -194,9 +185,9 @@ const NO_USES = Object.fromEntries(unitsWhere(({ bound }) => bound?.name === 'to
 const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
- * Reduces an estimate of what a call used to what was reserved for it: output first, because its estimate is rougher. Where the
- * output of the reservation was assumed, that bounds only what was not delivered: the estimate of what was delivered counts,
- * also above the reservation. Uses of tools are counted and not estimated: they reduce nothing, however many there were.
+ * Reduces the estimated usage of a call to its reservation: output first, because its estimate is rougher. If the output of the reservation
+ * was assumed, the reservation bounds only undelivered output: the estimate of delivered output counts even above it. Tool uses are
+ * counted, not estimated, and never reduce the estimate.
  */
 export function withinReservation(
   estimate: UsageFacts,
@@ -206,7 +197,7 @@ export function withinReservation(
   const least = reservation.assumesOutput ? delivered : reported;
   let usage = { ...estimate, ...NO_USES };
   for (const field of OUTPUTS) usage = reduced(usage, field, least?.[field] ?? 0, reservation);
-  // Output that was delivered beyond an assumption takes nothing of what was reserved for the input.
+  // Delivered output beyond an assumed limit uses nothing of the reservation for input.
   const input = reservation.assumesOutput ? { ...usage, ...NO_OUTPUT } : usage;
   const { inputTokens } = reduced(input, 'inputTokens', reported?.inputTokens ?? 0, reservation);
   const { outputTokens, audioOutputTokens, imageOutputTokens } = usage;

@@ -7,7 +7,7 @@ import { refusalFailure } from '../../providers/upstream/refusal.ts';
 import type { CallEnd } from '../call-end.ts';
 import { decisiveFailure, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 
-/** The reports to a permit, in order. */
+/** The reports to a permit in order. */
 function listen(report: (permit: RoutePermit) => void): string[] {
   const reported: string[] = [];
   report({
@@ -118,13 +118,13 @@ describe('failover', () => {
     const foreign = refused(400, { message: 'No.', code: 'invalid_encrypted_content' });
     const [busy, invalid] = [refused(429), refused(400)];
 
-    it('is that of the last route', () => {
+    it('is the failure of the last route', () => {
       assert.equal(decisiveFailure([busy, invalid], true), invalid);
       assert.equal(decisiveFailure([foreign, busy], true), busy);
       assert.equal(decisiveFailure([], true), null);
     });
 
-    it('is no refusal of a signature if another route may accept it later', () => {
+    it('is not the refusal of a signature if another route may accept it later', () => {
       assert.equal(decisiveFailure([busy, foreign], false), busy);
       assert.equal(decisiveFailure([foreign, busy, foreign], false), busy);
       assert.equal(decisiveFailure([foreign], true), null);
@@ -144,7 +144,7 @@ describe('failover', () => {
     });
   });
 
-  it('counts a call that was refused for the account of the operator as one that did not run', () => {
+  it('treats a call that was refused for the account of the operator as not executed', () => {
     for (const status of [401, 402, 403, 429]) assert.equal(mayHaveRun(refused(status)), false, String(status));
     for (const status of [302, 502, 504]) assert.equal(mayHaveRun(refused(status)), true, String(status));
   });

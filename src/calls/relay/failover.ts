@@ -9,26 +9,26 @@ import { requestedRestMs } from '../../providers/upstream/rest.ts';
 import type { CallEnd } from '../call-end.ts';
 
 /**
- * What happened at a provider, and what follows:
+ * The consequences of what happens at a provider:
  *
- * | what happened | another route is tried | the breakers of the route |
+ * | event | another route is tried | the breakers of the route |
  * |---|---|---|
  * | no connection: refused, DNS, TLS, proxy | yes | a failure of the connection |
- * | all connections in use, for as long as a call may wait | yes | nothing |
- * | a refusal, also as the first event of a stream | as `REFUSAL_RULES` says | as `REFUSAL_RULES` says |
+ * | all connections in use, for the maximum wait of a call | yes | nothing |
+ * | a refusal, also as the first event of a stream | see `REFUSAL_RULES` | see `REFUSAL_RULES` |
  * | reset, or timeout, after the call was sent | no: the outcome is unknown | a failed response |
- * | a 200 that is no response of the protocol, or cannot be billed | no | nothing |
+ * | a 200 that is not a response of the protocol, or cannot be billed | no | nothing |
  * | the stream breaks off | no: a part is delivered | a failed response |
  * | the client leaves | no | nothing |
  * | a success | no | a success |
  *
- * A failure of the route counts against it for all accounts, as one of the connection does. The call itself may cause a failed
- * response: `providers/routing/blame.ts` decides whether it counts against the route or against the account.
+ * A connection failure counts against the route for all accounts. The call itself may cause other failures: `providers/routing/blame.ts`
+ * decides whether they count against the route or the account.
  */
 
-/** What follows from a provider's refusal, by its reason; `docs/routing.md` has it as a table. */
+/** The consequences of a refusal by its reason; `docs/routing.md` has the table. */
 interface RefusalRule {
-  /** Whether another route may serve the call: the provider certainly did not run it. */
+  /** Whether another route may serve the call: the provider certainly did not execute it. */
   readonly isTriedElsewhere: boolean;
   /** What the breakers of the route count; `null`: a success, since the provider responds. */
   readonly failure: 'operator' | 'response' | null;
@@ -46,7 +46,7 @@ export const REFUSAL_RULES: Readonly<Record<RefusalReason, RefusalRule>> = {
   call: { isTriedElsewhere: false, failure: null },
 };
 
-/** Whether the provider certainly did not carry the call out and another route may serve it. */
+/** Whether the provider certainly did not execute the call and another route may serve it. */
 export function mayTryAnother(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   if (error.certainty === 'notSent') return true;
@@ -58,14 +58,14 @@ export function isSignatureRefusal(error: unknown): boolean {
 }
 
 /**
- * Which of the failures of the routes that were tried, in their order, the client gets: the last one; `null`: no healthy route. A refusal of
- * a signature does not count while a route is down, over its limit or passed over (`isPassedOver`): that route may accept the
- * signature later, so the conversation has not ended.
+ * The failure that the client gets, from the failures of the tried routes in order: the last one; `null`: no healthy route. A refused
+ * signature does not count while a route is down, over its limit or skipped (`isSkipped`): that route may accept the signature later, so
+ * the conversation can continue.
  */
-export function decisiveFailure(failures: readonly unknown[], isPassedOver: boolean): unknown {
+export function decisiveFailure(failures: readonly unknown[], isSkipped: boolean): unknown {
   const last = failures.at(-1) ?? null;
   if (!isSignatureRefusal(last)) return last;
-  return failures.findLast(isTemporary) ?? (isPassedOver ? null : last);
+  return failures.findLast(isTemporary) ?? (isSkipped ? null : last);
 }
 
 function isTemporary(error: unknown): boolean {
@@ -73,20 +73,19 @@ function isTemporary(error: unknown): boolean {
   return error.certainty === 'notSent' || error.refusal?.reason === 'rate' || error.refusal?.reason === 'capacity';
 }
 
-/** Whether the provider may have carried a failed call out: a repeat then gets the failure and does not run it again. */
+/** Whether the provider may have executed a failed call: a repeat then gets the failure and does not run the call again. */
 export function mayHaveRun(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   return error.certainty === 'unknown' || error.refusal?.reason === 'lost';
 }
 
 /** Whether a failed call counts in windows and limits of calls: the provider had begun a success. */
-export function countsAllTheSame(error: unknown): boolean {
+export function countsDespiteFailure(error: unknown): boolean {
   return error instanceof UpstreamFailure && error.hadSuccess;
 }
 
-/** Reports to a route's breakers how an attempt failed. */
 export function reportFailure(permit: RoutePermit, error: unknown): void {
-  // The gateway itself stopped the call: that says nothing about the route.
+  // The gateway itself stopped the call, which says nothing about the route.
   if (!(error instanceof UpstreamFailure) || !error.blamesRoute) return;
   const { refusal, certainty, response } = error;
   if (refusal !== null) {
@@ -98,13 +97,11 @@ export function reportFailure(permit: RoutePermit, error: unknown): void {
   }
 }
 
-/** Reports to a route's breakers how an attempt that delivered something ended. */
 export function reportResult(permit: RoutePermit, { status, error }: Pick<CallEnd, 'status' | 'error'>): void {
   if (status === 'succeeded') permit.succeeded();
   else if (error !== null) permit.failed(error.code, 'response');
 }
 
-/** The error that the client gets for a failure. */
 export function toResponse(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof UpstreamFailure) return error.response;
@@ -112,10 +109,10 @@ export function toResponse(error: unknown): GatewayError {
 }
 
 const REASON_LENGTH_MAX = 500;
-/** Errors that name each other as their cause could go on for ever. */
+/** Errors may be each other's cause. */
 const CAUSES_MAX = 4;
 
-/** What is logged of a call that failed at a route: a provider's failure in one line, a fault of the gateway with its stack. */
+/** Log details of a call that failed at a route: a provider's failure in one line, a fault of the gateway with its stack. */
 export function failureDetails({ providerId, providerModel }: Route, error: unknown): object {
   const at = { provider: providerId, providerModel };
   if (!(error instanceof UpstreamFailure)) return { ...at, err: error };
@@ -123,7 +120,6 @@ export function failureDetails({ providerId, providerModel }: Route, error: unkn
   return { ...at, code: response.code, certainty, status: refusal?.status, reason: reasonOf(error) };
 }
 
-/** The messages of an error and of its causes, each once. */
 function reasonOf({ response, cause }: UpstreamFailure): string {
   const words = [response.message];
   for (let next: unknown = cause, i = 0; next !== undefined && i < CAUSES_MAX; i++) {
@@ -134,21 +130,21 @@ function reasonOf({ response, cause }: UpstreamFailure): string {
   return words.join(': ').slice(0, REASON_LENGTH_MAX);
 }
 
-/** An error of several connections has a code and no words. */
+/** Node's error for several failed connections has a code and no message. */
 function codeOf(error: unknown): string {
   return isRecord(error) && typeof error.code === 'string' ? error.code : 'unknown';
 }
 
 /**
- * The turns of the credentials of a provider in a call over one route. Where the provider refuses the credential or limits its
- * rate, it did not run the call, and the next one is tried; after a limit of rate none that rests, which would meet the same
- * limit. A signature may be that of another account of the vendor, so the next credential is tried after a refusal of it too.
+ * Rotates the credentials of a provider for a call over one route. If the provider refuses a credential or limits its rate, it did not
+ * execute the call, and the next one is tried; after a rate limit, credentials in cooldown are skipped, which would reach the same limit. A
+ * signature may belong to another account at the vendor, so the next credential is also tried after a refused signature.
  */
-export class CredentialTurns {
+export class CredentialRotation {
   readonly #credentials: Credentials;
-  /** The provider's name of the model: limits of rate differ by model. */
+  /** The provider's name of the model: rate limits differ by model. */
   readonly #model: string;
-  /** The session of the call, which keeps to one credential as it does to one route. */
+  /** The session of the call, which stays with one credential as it does with one route. */
   readonly #session: string | null;
   readonly #clock: Clock;
   #tried: readonly string[] = NONE;
@@ -162,30 +158,29 @@ export class CredentialTurns {
     this.#session = session;
     this.#clock = clock;
     this.#sentAtMs = clock.nowMs();
-    // If nothing was tried yet there is a credential, however it stands.
+    // The first credential exists whatever its state.
     this.#current = credentials.next(model, NONE, true, this.#sentAtMs, session)!;
   }
 
-  /** The credential whose turn it is; the call is sent with it now. */
   get current(): string {
     return this.#current;
   }
 
-  /** The provider has accepted the current credential. */
   accepted(): void {
     this.#credentials.accepted(this.#current, this.#model, this.#sentAtMs);
   }
 
-  /** The name of the current credential, for the log; `null` if it has been exchanged. */
+  /** Name of the current credential, for the log; `null` if it has been replaced. */
   get currentName(): string | null {
     return this.#credentials.nameOf(this.#current);
   }
 
   /**
-   * Notes with what error the call ended with the current credential, and takes the next one. `mayRepeat`: whether the client
-   * still waits and has got nothing yet.
+   * Records the error of the current credential, and moves to the next one. `mayRepeat`: whether the client still waits and has received
+   * nothing.
    *
-   * @throws the error if no other credential may be tried; but if another one only met a limit of rate, that limit: it passes.
+   * @throws the error if no other credential may be tried; but if another one only reached a rate limit, that error, because the limit
+   * passes
    */
   next(error: unknown, mayRepeat: boolean): void {
     if (!(error instanceof UpstreamFailure)) throw error;
@@ -217,7 +212,7 @@ export class CredentialTurns {
 
 const NONE: readonly string[] = [];
 
-/** Whether the credential or the account behind it is refused, be it for this call alone: another one may be accepted. */
+/** Whether the credential or its account at the provider is refused, even for this call alone: another one may be accepted. */
 export function isOfAccount(error: unknown): error is UpstreamFailure {
   return error instanceof UpstreamFailure && error.response.kind === 'upstreamAccountRefused';
 }

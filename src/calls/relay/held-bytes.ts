@@ -3,15 +3,15 @@ import type { Exchange } from '../../providers/upstream/exchange.ts';
 import type { Client } from './client.ts';
 
 /**
- * The bytes of one response that are in memory: those that its relay keeps, and those that its client has not read. While the client is
- * slower than the provider, or the kept bytes exceed the budget, the provider is not read.
+ * The bytes of one response in memory: those that its relay keeps, and those that its client has not read. While the client is slower than
+ * the provider, or the kept bytes exceed the budget, the provider is not read.
  */
 export class HeldBytes {
   readonly #memory: UnsentMemory;
   readonly #client: Client;
   readonly #exchange: Exchange;
   #keptBytes = 0;
-  /** Whether the client keeps up, and the bytes fit into the budget. */
+  /** Whether the client reads more slowly than bytes arrive. */
   #isClientBehind = false;
   #fits = true;
   #isPaused = false;
@@ -21,15 +21,15 @@ export class HeldBytes {
     this.#memory = memory;
     this.#client = client;
     this.#exchange = exchange;
-    client.onDrained(this.#onRoom);
+    client.onDrained(this.#onCapacity);
   }
 
-  readonly #onRoom = (): void => {
+  readonly #onCapacity = (): void => {
     this.keep(this.#keptBytes);
     this.readOn();
   };
 
-  /** Counts the bytes that the relay keeps. Returns whether these and the unread bytes fit into the budget. */
+  /** Sets the bytes that the relay keeps. Returns whether these and the unread bytes fit into the budget. */
   keep(sizeBytes: number): boolean {
     if (this.#isOver) return true;
     this.#keptBytes = sizeBytes;
@@ -38,10 +38,10 @@ export class HeldBytes {
     return this.#fits;
   }
 
-  /** Resumes or pauses the provider, by what was counted last. Returns whether it is read. */
+  /** Resumes or pauses the provider according to the last count. Returns whether it is read. */
   readOn(): boolean {
     if (this.#isOver) return true;
-    const isPaused = this.#isClientBehind || !(this.#fits || this.#memory.mayGoOn(this.#onRoom));
+    const isPaused = this.#isClientBehind || !(this.#fits || this.#memory.mayGoOn(this.#onCapacity));
     if (isPaused !== this.#isPaused) {
       this.#isPaused = isPaused;
       if (isPaused) this.#exchange.pause();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { KeepAlive } from './keep-alive.ts';
 
-/** Resolves when a new keep-alive has run that often. */
+/** Resolves when a new keep-alive has run this many times. */
 async function silences(count: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let runs = 0;
@@ -14,11 +14,11 @@ async function silences(count: number): Promise<void> {
 }
 
 describe('a keep-alive', () => {
-  it('runs again and again during silence', async () => {
+  it('runs repeatedly during silence', async () => {
     await silences(5);
   });
 
-  it('does not run once it is stopped, also if it is postponed after that', async () => {
+  it('does not run after it is stopped, even if it is postponed then', async () => {
     let runs = 0;
     const keepAlive = new KeepAlive(1, () => runs++);
     keepAlive.stop();

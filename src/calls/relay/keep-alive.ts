@@ -9,7 +9,6 @@ export class KeepAlive {
     }, silenceMs);
   }
 
-  /** Starts the period of silence again. */
   postpone(): void {
     this.#timer.refresh();
   }

@@ -21,13 +21,13 @@ import { HeldBytes } from './held-bytes.ts';
 import type { RelayParts } from './relay-stream.ts';
 
 /**
- * How much of a whole response is kept in memory until its usage facts are read. Up to this size a success that cannot be
- * billed is a 502. Of a larger response all but the last chunk has left by then, and the connection is closed instead.
+ * Maximum size of a non-streaming response that is kept in memory until its usage is read. Up to this size a success that cannot be billed
+ * is a 502. Of a larger response all but the last chunk has left by then, and the connection is closed instead.
  */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** The memory of a chunk in addition to its bytes: a response may come in tiny ones. */
+/** Memory of a chunk besides its bytes: chunks may be tiny. */
 const CHUNK_MEMORY_BYTES = 256;
-/** The most bytes of the members that are read: usage and ids are small, the output of a compaction may not be. */
+/** Maximum size of captured members: usage and ids are small, the output of a compaction may be large. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot be billed. Nothing is charged.';
 const UNTRUE_USAGE =
@@ -35,10 +35,9 @@ const UNTRUE_USAGE =
 const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
 
 /**
- * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. If there is
- * no memory to keep it until then, all but the last chunk is sent early, and the provider is read only as fast as the client
- * reads (`docs/decisions/0071-unsent-responses.md`). The call is settled in the same way if the client leaves meanwhile
- * (`docs/client-aborts.md`).
+ * Relays a non-streaming response: reads it to its end, measures it, settles the call, and only then sends the last byte. If there is no
+ * memory to keep it until then, all but the last chunk is sent early, and the provider is read only as fast as the client reads
+ * (`docs/decisions/0071-unsent-responses.md`). If the client leaves, the call is settled in the same way (`docs/client-aborts.md`).
  *
  * @throws UpstreamFailure if there is no success to bill.
  */
@@ -51,9 +50,9 @@ class JsonRelay implements ResponseReceiver {
   readonly #upstream: UpstreamRequest;
   readonly #parts: RelayParts;
   readonly #capture: JsonCapture;
-  /** The member of the response in which signed blocks are looked for; `null`: they are not. */
+  /** The member of the response that may contain signed blocks; `null`: they are not read. */
   readonly #signedMember: string | null;
-  /** Measures the chunks that are released, and the rest when it is asked for. */
+  /** Measures released chunks, and the others on demand. */
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: Exchange;
@@ -61,15 +60,15 @@ class JsonRelay implements ResponseReceiver {
   #head: UpstreamHead | null = null;
   #requestId: string;
   #firstByteAtMs: number | null = null;
-  /** The part of the response that has not been sent. */
+  /** Chunks that have not been sent. */
   #held: Buffer[] = [];
   #heldBytes = 0;
   /** The size of the response, sent or not. */
   #sizeBytes = 0;
   #isInvalid = false;
-  /** The response is too large to be kept until it is settled, or there is no memory for it. */
+  /** Whether chunks leave before settlement: the response is too large, or there is no memory for it. */
   #leavesEarly = false;
-  /** There was no memory to store the response for repeats. */
+  /** Whether there was no memory to store the response for repeats. */
   #isUnstorable = false;
 
   constructor(call: Call, upstream: UpstreamRequest, parts: RelayParts) {
@@ -93,7 +92,7 @@ class JsonRelay implements ResponseReceiver {
     });
   }
 
-  /** The largest body that is stored for repeats of the call; 0 if none is. */
+  /** Maximum body that is stored for repeats of the call; 0: none. */
   get #storedBytesMax(): number {
     return this.#call.claim?.bodyBytesMax ?? 0;
   }
@@ -117,7 +116,6 @@ class JsonRelay implements ResponseReceiver {
       .finally(() => this.#memory.over());
   }
 
-  /** Counts the kept bytes. Returns whether they fit into the budget. */
   #count(): boolean {
     const inChunks = this.#heldBytes + this.#held.length * CHUNK_MEMORY_BYTES;
     return this.#memory.keep(inChunks + this.#capture.memoryBytes);
@@ -155,12 +153,12 @@ class JsonRelay implements ResponseReceiver {
     this.#heldBytes += chunk.length;
     if (this.#call.client.isGone) this.#dropUnlessStorable();
     this.#leavesEarly ||= this.#sizeBytes > HELD_BYTES_MAX;
-    const hasRoom = this.#count();
-    if (!this.#call.client.isGone && (this.#leavesEarly || !hasRoom)) {
+    const fits = this.#count();
+    if (!this.#call.client.isGone && (this.#leavesEarly || !fits)) {
       this.#leavesEarly = true;
       this.#sendAllButLast();
-      // Uses of tools that nothing else counts; a call does not wait for memory to see them.
-      if (!hasRoom) this.#capture.giveUpMarked();
+      // Marked members only show tool uses that nothing else counts; they are not worth a wait for memory.
+      if (!fits) this.#capture.giveUpMarked();
       this.#count();
     }
     this.#memory.readOn();
@@ -172,7 +170,7 @@ class JsonRelay implements ResponseReceiver {
     this.#letGo();
   }
 
-  /** Measures and releases the held chunks, except those that are to be kept. */
+  /** Measures and releases the held chunks, except `kept`. */
   #letGo(...kept: readonly Buffer[]): void {
     this.#measure(this.#held);
     this.#held = [...kept];
@@ -187,14 +185,14 @@ class JsonRelay implements ResponseReceiver {
     return this.#written;
   }
 
-  /** What the model wrote, once the whole response has come. */
+  /** The size of the model's output, once the whole response has arrived. */
   #measured(): WrittenSize {
     if (!this.#isMeasured) this.#measure(this.#held);
     this.#isMeasured = true;
     return this.#written ?? NOTHING_WRITTEN;
   }
 
-  /** Takes the memory to store what is held. */
+  /** Reserves memory to store the held chunks. */
   #hasMemoryToStore(): boolean {
     this.#isUnstorable ||= this.#call.claim?.takeMemory(this.#sizeBytes) === false;
     return !this.#isUnstorable;
@@ -233,10 +231,14 @@ class JsonRelay implements ResponseReceiver {
     }
   }
 
-  /** `null`: it is not JSON. @throws what the provider gave in place of a success. */
+  /**
+   * `null`: the response is not JSON.
+   *
+   * @throws the failure that the provider returned instead of a success
+   */
   #readSuccess(failure: unknown): ReadResponse | null {
     const head = this.#head;
-    // A refusal stays a refusal where the rest of its body does not arrive.
+    // A refusal stays a refusal even if the remainder of its body does not arrive.
     if (failure !== null && (head === null || head.status === 200)) {
       const hasBegun = head !== null && this.#sizeBytes > 0;
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
@@ -291,7 +293,7 @@ class JsonRelay implements ResponseReceiver {
     return this.#capture;
   }
 
-  /** The response that repeats of the call get, without a body if that is too large or there is no memory to store it. */
+  /** The response for repeats of the call, without a body if that is too large or there is no memory to store it. */
   #storedResponse(): StoredResponse {
     const head = { status: 200, headers: this.#headers(), callHeaders: {} };
     if (this.#sizeBytes > this.#storedBytesMax) return { head, body: null };
@@ -316,7 +318,7 @@ function contentLength({ headers }: UpstreamHead): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** Clients parse by content type: with the wrong type of a provider they would return JSON as a string. */
+/** Clients parse by content type: with a provider's wrong type they would return JSON as a string. */
 function jsonContentType(contentType: string | undefined): string {
   return contentType !== undefined && /^application\/([\w.+-]+\+)?json\b/i.test(contentType)
     ? contentType

@@ -23,26 +23,24 @@ import { KeepAlive } from './keep-alive.ts';
 import { type EventRelay, StreamEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
-/** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
+/** Maximum bytes read after the terminal event. If a provider sends more, its connection is closed and the stream is complete. */
 const BYTES_BEHIND_END_MAX = 1024 * 1024;
 
 /** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
 const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 
-/** The parts that all calls are relayed with. */
 export interface RelayParts extends EstimateParts {
   readonly abortLimits: AbortLimits;
   readonly clock: Clock;
-  /** The memory of a response of which not all can be sent. */
+  /** Memory for responses that cannot be sent yet. */
   readonly unsentOf: (holder: ShareHolder) => UnsentMemory;
 }
 
 /**
- * Relays a stream. Events leave as they come, with backpressure in both directions. The terminal event waits until the
- * charge is durable (`docs/architecture.md`, "Invariants of money"). Before the first event nothing has been sent, so a
- * failure gets a status of its own.
+ * Relays a stream. Events leave as they arrive, with backpressure in both directions. The terminal event waits until the charge is durable
+ * (`docs/architecture.md`, "Invariants of money"). Before the first event nothing has been sent, so a failure gets its own status.
  *
- * @param hasAlternative whether another route may take the call if this one refuses it.
+ * @param hasAlternative whether another route may serve the call if this one refuses it
  * @throws UpstreamFailure if the stream did not begin.
  */
 export function relayStream(
@@ -70,17 +68,15 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   #receivedBytes = 0;
   /** The body of a response that is not a stream. */
   #otherBody: Buffer[] | null = null;
-  /** `null`: the client has not left. */
   #clientAbort: ClientAbort | null = null;
-  /** Whether the provider's side has ended. */
   #isOver = false;
   #bytesBehindEnd = 0;
   #keepAlive: KeepAlive | null = null;
-  /** Whether bytes of the provider have been forwarded, also if the client has left. */
+  /** Whether bytes of the provider have been forwarded, even if the client has left. */
   #hasRelayed = false;
-  /** `null`: no other route may take the call if this one refuses it. */
+  /** `null`: no other route may serve the call if this one refuses it. */
   readonly #opening: StreamOpening | null;
-  /** What the provider said in place of a stream. */
+  /** The refusal that the provider sent instead of a stream. */
   #refusal: UpstreamFailure | null = null;
 
   constructor(call: Call, upstream: UpstreamRequest, parts: RelayParts, hasAlternative: boolean) {
@@ -122,7 +118,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     }
   }
 
-  /** The provider's side has ended: only the end is still written, which an event without its empty line may precede. */
+  /** The provider's side has ended: only the end is still written, possibly after an event without its empty line. */
   #stop(): void {
     this.#isOver = true;
     this.#keepAlive?.stop();
@@ -133,9 +129,9 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   #clientLeft(): void {
     this.#exchange.abortUnsent();
-    // A client that has left never drains; what is awaited must still be read.
+    // A client that has left never drains, but an awaited stream must still be read.
     this.count();
-    // While its call is settled, there is nothing to await.
+    // During settlement nothing is awaited.
     if (this.#isOver) return;
     const { policy, model, settings } = this.#call;
     const onClientAbort = policy.operation.isAlwaysAwaited
@@ -175,14 +171,14 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     this.#clientAbort?.received(this.#receivedBytes);
   }
 
-  /** The failure of a refusal, or of a 200 that is no stream, which an SDK would read as an empty stream. */
+  /** The failure of a refusal, or of a 200 that is not a stream, which an SDK would read as an empty stream. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
     if (responseKind(head.status, head.headers) !== 'refusal') return unusableSuccess(this.requestId);
     return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.requestId);
   }
 
-  /** Whether an error event is a refusal before anything was sent, for which another route is tried; then the provider is left. */
+  /** Whether an error event is a refusal before anything was sent, after which another route is tried; then the request is aborted. */
   #refuses(event: Buffer): boolean {
     const isSent = this.#hasRelayed || this.#call.client.hasBegun || this.#end.hasBegun;
     if (this.#opening === null || isSent) return false;
@@ -244,7 +240,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     });
   }
 
-  /** A provider's error event, unchanged except that what names the provider is removed (contract 1). */
+  /** A provider's error event, unchanged except that text that identifies the provider is removed (contract 1). */
   #scrubbed(event: Buffer): Buffer {
     const text = event.toString('utf8');
     const scrubbed = removeSecrets(text, this.#upstream.provider.hidden.texts);

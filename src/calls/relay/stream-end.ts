@@ -9,16 +9,16 @@ import type { CallEnd } from '../call-end.ts';
 import { type EstimateParts, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
 
-/** How long the terminal event waits for usage that the provider reports behind it. */
+/** How long the terminal event waits for usage that the provider reports after it. */
 const LATE_USAGE_MS = 2_000;
 
-/** A larger terminal event is held back in pieces, because a buffer of that size leaves too large a hole in the heap of the system. */
+/** A larger terminal event is held in chunks, because a buffer of its size would leave a large hole in the heap. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 const EVENT_END = Buffer.from('\n\n');
 
-/** The relay of a stream, as its end needs it. */
+/** The parts of a stream's relay that its end uses. */
 export interface EventRelay {
   /** The provider's id of the call, or the gateway's own. */
   readonly requestId: string;
@@ -26,13 +26,9 @@ export interface EventRelay {
   readonly firstEventAtMs: number | null;
   /** Whether the client has slowed the stream down, so that its speed is not that of the model. */
   readonly wasPaused: boolean;
-  /** Begins the response. */
   begin(): void;
-  /** Sends bytes of the provider. */
   send(bytes: Buffer): void;
-  /** Counts the bytes that are kept. */
   count(): void;
-  /** Leaves the provider. */
   abort(): void;
 }
 
@@ -47,7 +43,7 @@ export class StreamEnd {
   readonly #parts: EndParts;
   readonly #tap: StreamTap;
   readonly #relay: EventRelay;
-  /** Whether the terminal event has come. */
+  /** Whether the terminal event has arrived. */
   hasBegun = false;
   heldBytes = 0;
   #held: Buffer[] = [];
@@ -55,7 +51,7 @@ export class StreamEnd {
   #settling: Promise<void> | null = null;
   #isSettled = false;
 
-  /** @param sent the body that the provider got. */
+  /** @param sent the body that the provider received */
   constructor(call: Call, sent: RequestBody, parts: EndParts, tap: StreamTap, relay: EventRelay) {
     this.#call = call;
     this.#sent = sent;
@@ -70,18 +66,18 @@ export class StreamEnd {
       this.#relay.send(bytes);
       return;
     }
-    this.#held.push(...(bytes.length > WHOLE_BYTES_MAX ? piecesOf(bytes) : [bytes]));
+    this.#held.push(...(bytes.length > WHOLE_BYTES_MAX ? chunksOf(bytes) : [bytes]));
     this.heldBytes += bytes.length;
   }
 
-  /** The provider's side has ended: no usage is awaited any more. */
+  /** The provider's side has ended, so no usage is awaited. */
   stop(): void {
     clearTimeout(this.#lateUsageTimer);
   }
 
   /**
-   * Runs when everything that came with the terminal event has been read. Some providers report usage behind it, so missing
-   * usage is awaited for a short time. Usage that comes after the settlement is ignored.
+   * Called when everything that arrived with the terminal event has been read. Some providers report usage after it, so missing usage is
+   * awaited for a short time. Usage that arrives after the settlement is ignored.
    */
   settleOrAwaitUsage(): void {
     if (this.#settling !== null) return;
@@ -114,7 +110,7 @@ export class StreamEnd {
     if (this.#call.client.isGone) this.#relay.abort();
   }
 
-  /** Ends a stream that reached its end, however the connection to the provider closed after that. */
+  /** Ends a stream that reached its end, however the connection to the provider closed afterwards. */
   async complete(): Promise<void> {
     const { client } = this.#call;
     try {
@@ -130,10 +126,10 @@ export class StreamEnd {
   }
 
   /**
-   * Ends a stream that did not reach its end: the client left, the provider failed, or it stopped in the middle. What was
-   * observed or can be estimated is charged (`docs/client-aborts.md`), otherwise nothing.
+   * Ends a stream that did not reach its end: the client left, the provider failed, or the stream stopped midway. Usage that was observed
+   * or can be estimated is charged (`docs/client-aborts.md`); otherwise nothing.
    *
-   * @throws if nothing was delivered to a client that stayed: the failure gets a status of its own, and nothing is charged.
+   * @throws if nothing was delivered to a client that stayed: the failure gets its own status, and nothing is charged.
    */
   async breakOff(failure: UpstreamFailure | null, isCancelled: boolean): Promise<void> {
     const { client } = this.#call;
@@ -151,7 +147,7 @@ export class StreamEnd {
     }
   }
 
-  /** A stream that came to its end is a success, unless it contained an error event. */
+  /** A stream that reached its end is a success, unless it contained an error event. */
   async #completed(): Promise<CallEnd> {
     const { hasError, usage } = this.#tap;
     const { visibleTextBytes } = usage;
@@ -169,7 +165,7 @@ export class StreamEnd {
   async #broken(failure: UpstreamFailure | null, isCancelled: boolean): Promise<CallEnd> {
     const { client, model, route } = this.#call;
     const hasLeft = client.isGone;
-    // A client that stayed did not cause the end of its stream: hidden output is not estimated then.
+    // A client that stayed did not cause the end of its stream, so hidden output is not estimated.
     const unseen = hasLeft ? this.#parts.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning) : 0;
     const usage = this.#tap.usage.observed() ?? (await this.#estimated(unseen));
     if (!client.hasBegun && !hasLeft) throw failure ?? unusableSuccess(this.#relay.requestId);
@@ -191,7 +187,7 @@ export class StreamEnd {
     return { status, usage, httpStatus, error, requestId, counts, firstByteAtMs, continuationKeys, response: null };
   }
 
-  /** The usage where its report is not complete: as estimated, up to what was reserved. */
+  /** The observed usage, or if that is incomplete, an estimate up to the reservation. */
   async #estimated(unseenOutputTokens: number): Promise<UsageFacts | null> {
     const { usage } = this.#tap;
     const inputTokens = usage.needsInputEstimate
@@ -203,12 +199,11 @@ export class StreamEnd {
     return withinReservation(facts, { reported: usage.reported, delivered }, reservationOf(this.#call));
   }
 
-  /** Whether a part of the response came. Incomplete images count as delivered, but are not charged. */
+  /** Whether part of the response arrived. Incomplete images count as delivered, but are not charged. */
   #hasDelivered(usage: UsageFacts | null): boolean {
     return usage !== null || (this.#tap.usage.failsClosed && this.#tap.hasBegun);
   }
 
-  /** Milliseconds since the first event. */
   #streamedMs(): number {
     const { firstEventAtMs } = this.#relay;
     return firstEventAtMs === null ? 0 : this.#parts.clock.nowMs() - firstEventAtMs;
@@ -221,6 +216,6 @@ function brokenKind(failure: UpstreamFailure | null, usage: UsageFacts | null) {
   return hasStalled ? 'streamStalled' : 'streamBroken';
 }
 
-function* piecesOf(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
+function* chunksOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield Buffer.from(bytes.subarray(at, at + CHUNK_BYTES));
 }

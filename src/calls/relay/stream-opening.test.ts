@@ -5,7 +5,7 @@ import { StreamOpening } from './stream-opening.ts';
 const event = (type: string): Buffer => Buffer.from(`event: ${type}\ndata: {"type":"${type}"}\n\n`);
 
 describe('the opening of a stream', () => {
-  it('is kept, and counted, until it is sent as a whole; what delivers something is never kept', () => {
+  it('is kept and counted until it is sent as a whole; events with content are never kept', () => {
     const sent: string[] = [];
     const opening = new StreamOpening((bytes) => sent.push(bytes.toString()));
     const [start, ping, delta] = ['message_start', 'ping', 'content_block_delta'].map(event) as [

@@ -1,12 +1,8 @@
 import { isOpening } from '../../providers/upstream/stream-refusal.ts';
 
-/** How long the events that open a stream are kept. */
 const KEPT_MS = 1_000;
 
-/**
- * The events that open a stream and deliver nothing. They are kept until another event follows, because that may be a refusal after which
- * another route is tried.
- */
+/** Opening events deliver nothing. They are kept until another event follows, which may be a refusal that another route can take. */
 export class StreamOpening {
   readonly #send: (bytes: Buffer) => void;
   #kept: Buffer[] = [];
@@ -18,7 +14,7 @@ export class StreamOpening {
     this.#send = send;
   }
 
-  /** Keeps events that open the stream; `false`: these do not, or it is open already. */
+  /** Keeps opening events; returns false for other events, or if the opening has been sent. */
   keep(bytes: Buffer): boolean {
     if (this.#isOver || !isOpening(bytes)) return false;
     this.#kept.push(bytes);
@@ -27,7 +23,7 @@ export class StreamOpening {
     return true;
   }
 
-  /** Sends what was kept; from here on a refusal is an error inside the stream. */
+  /** Sends the kept events; from then on a refusal is an error inside the stream. */
   sendKept(): void {
     if (this.#isOver) return;
     this.stop();
@@ -38,7 +34,6 @@ export class StreamOpening {
     for (const bytes of kept) this.#send(bytes);
   }
 
-  /** Sends nothing by itself any more. */
   stop(): void {
     clearTimeout(this.#timer);
   }

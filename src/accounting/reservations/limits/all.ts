@@ -10,7 +10,7 @@ import { planTerms } from './plan-terms.ts';
 import { tokenQuota } from './token-quota.ts';
 import { weeklyWindow } from './weekly-window.ts';
 
-/** Everything that limits a call, in the order of precedence of its refusals: the first one that has no room is named. */
+/** All limits of a call in the order of precedence: the refusal names the first exhausted one. */
 const LIMITS = {
   ofKey: [keyBudgets, keyCalls],
   ofMember: [memberBudgets, memberCalls],
@@ -21,7 +21,6 @@ const LIMITS = {
 
 export const PLAN_LIMITS: readonly Limit[] = LIMITS.ofPlan;
 
-/** By what applies to a call. */
 const COMBINED = Array.from({ length: 16 }, (_, applies): readonly Limit[] => [
   ...(applies & 1 ? LIMITS.ofKey : []),
   ...(applies & 2 ? LIMITS.ofMember : []),
@@ -29,7 +28,6 @@ const COMBINED = Array.from({ length: 16 }, (_, applies): readonly Limit[] => [
   ...(applies & 8 ? LIMITS.byMinute : []),
 ]);
 
-/** Those of a call with a limited key, of a limited person, on a plan, with limits by the minute. */
 export function limitsOf(ofKey: boolean, ofMember: boolean, onPlan: boolean, byMinute: boolean): readonly Limit[] {
   return COMBINED[(ofKey ? 1 : 0) + (ofMember ? 2 : 0) + (onPlan ? 4 : 0) + (byMinute ? 8 : 0)]!;
 }

@@ -22,7 +22,7 @@ function scene(
       parts.has('plan') ? codingCall(callId) : balanceCall(callId, { amountNano: BigInt(parts.get('amount') ?? 1) }),
     state: () => `${money.balanceNano}-${money.reservedNano},spent=${money.spentNano}`,
     operations: {
-      // What the end of a call does to money beside freeing its reservation.
+      // How the end of a call changes money apart from its reservation.
       charge: (parts, nowMs) => {
         const chargeNano = BigInt(parts.get('amount')!);
         money.balanceNano -= chargeNano;
@@ -39,7 +39,7 @@ function scene(
 }
 
 describe('the balance', () => {
-  it('admits calls while anything is left that is not reserved, and returns what remains', () => {
+  it('admits calls while some of it is not reserved, and returns the remainder', () => {
     runTranscript(
       `
       time     operation  call   with        result                                         state
@@ -60,7 +60,7 @@ describe('the balance', () => {
     );
   });
 
-  it('does not limit calls on a Coding Plan, and these reserve nothing of it', () => {
+  it('neither limits calls on a Coding Plan nor is reserved by them', () => {
     runTranscript(
       `
       time     operation  call  with    result               state
@@ -73,7 +73,7 @@ describe('the balance', () => {
 });
 
 describe('the daily cap', () => {
-  it('counts what is reserved as spent, until the billing day changes', () => {
+  it('counts reservations as spent, until the billing day changes', () => {
     runTranscript(
       `
       time            operation  call  with       result                                  state
@@ -94,7 +94,7 @@ describe('the daily cap', () => {
     );
   });
 
-  it('does not go back to a day that is over if the clock of another node is behind', () => {
+  it('does not return to an earlier day if the clock goes back', () => {
     runTranscript(
       `
       time            operation  call  with       result                             state
@@ -109,7 +109,7 @@ describe('the daily cap', () => {
     );
   });
 
-  it('is the one of the configuration if the account has none of its own', () => {
+  it('defaults to the cap of the configuration', () => {
     const transcript = (second: string) => `
       time     operation  call  with       result       state
       0d00:00  default    -     cap=10     -            100-0,spent=0
@@ -127,7 +127,7 @@ describe('the daily cap', () => {
     );
   });
 
-  it('is the lower one of that and the one that its owners have set', () => {
+  it('is the lower one of that cap and the cap that the owners set', () => {
     const transcript = `
       time     operation  call  with       result                             state
       0d00:00  default    -     cap=20     -                                  100-0,spent=0

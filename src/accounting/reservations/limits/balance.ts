@@ -1,10 +1,10 @@
 import type { Limit } from './limit.ts';
 
-/** The prepaid balance: a call is admitted while anything is left that is not reserved, and reserves what it may cost. */
+/** The prepaid balance: a call is admitted while some of it is not reserved, and reserves its maximum cost. */
 export const balance: Limit = {
   refuse(_call, { money }) {
     if (money.balanceNano - money.reservedNano > 0n) return null;
-    // Where only reservations take all of it, the ends of calls in flight may give room.
+    // If only reservations use it up, ends of calls in flight may free some.
     return { kind: 'insufficientBalance', retryAt: money.balanceNano > 0n ? 'soon' : null, isPaymentRequired: true };
   },
   take({ amountNano }, { money }, reservation) {

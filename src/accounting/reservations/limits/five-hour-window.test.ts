@@ -12,7 +12,7 @@ function scene(fiveHourCalls: number): TranscriptScene {
     account,
     startMs: START_MS,
     call: (callId) => codingCall(callId),
-    // Slots that are over are counted until an admission deletes them.
+    // Expired slots are counted until an admission deletes them.
     state: ({ subscription }) => `${subscription.slots}`,
     operations: {
       limit: (parts) => {
@@ -23,7 +23,7 @@ function scene(fiveHourCalls: number): TranscriptScene {
 }
 
 describe('the five-hour window', () => {
-  it('gives each slot back exactly five hours after it was taken, and says until then when that is', () => {
+  it('frees each slot exactly five hours after it was taken, and returns that time until then', () => {
     runTranscript(
       `
       time            operation  call   with  result                                        state
@@ -55,7 +55,7 @@ describe('the five-hour window', () => {
     );
   });
 
-  it('gets the slot of a call back that does not count, unless the window has passed over it', () => {
+  it('gets the slot of a call back that does not count, unless the slot has expired', () => {
     runTranscript(
       `
       time     operation  call  with  result                                 state
@@ -75,7 +75,7 @@ describe('the five-hour window', () => {
     );
   });
 
-  it('keeps slots if the clock goes back by a minute, and drops those that lie further ahead', () => {
+  it('keeps slots if the clock goes back by a minute, and drops slots that lie further in the future', () => {
     runTranscript(
       `
       time            operation  call   with  result                                      state
@@ -91,7 +91,7 @@ describe('the five-hour window', () => {
     );
   });
 
-  it('has room again, if the limit was lowered, when enough of the calls are five hours old', () => {
+  it('has capacity again after the limit was lowered once enough calls are five hours old', () => {
     runTranscript(
       `
       time            operation  call  with     result                                 state

@@ -4,9 +4,9 @@ import type { Slot, SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /**
- * The five-hour window of a Coding Plan: exact, call by call, and as cheap for a limit of 100,000 as for one of 10. A
- * subscription counts its slots. An admission deletes slots that are over from the oldest end, no more than it can use, so
- * each slot is written once and deleted once; and as many that lie ahead, which a wrong clock has left.
+ * The five-hour window of a Coding Plan: exact for each call, and as cheap for a limit of 100,000 as for one of 10. A subscription counts
+ * its slots. An admission deletes expired slots from the oldest end, no more than it can use, so each slot is written once and deleted
+ * once. It deletes as many slots that lie in the future, which a wrong clock left.
  */
 export const fiveHourWindow: Limit = {
   advance({ subscription }, context) {
@@ -34,7 +34,7 @@ export const fiveHourWindow: Limit = {
   },
   window({ terms, subscription }, { nowMs }) {
     const { slots, oldestSlots, oldestSlotsMax } = subscription;
-    // More slots may be over, or lie ahead, than were read.
+    // More slots may be expired, or lie in the future, than were read.
     const lapsed = oldestSlots.filter(({ takenAtMs }) => takenAtMs <= nowMs - FIVE_HOURS_MS).length;
     const ahead = oldestSlots.filter(({ takenAtMs }) => isAhead(takenAtMs, nowMs)).length;
     if (Math.max(lapsed, ahead) >= oldestSlotsMax) return null;
@@ -44,16 +44,16 @@ export const fiveHourWindow: Limit = {
   },
 };
 
-/** Whether a slot counts: it is in the window, or so little ahead that the clock may have gone back. */
+/** Whether a slot counts: it is in the window, or so little in the future that the clock may have gone back. */
 function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
   return takenAtMs > nowMs - FIVE_HOURS_MS && !isAhead(takenAtMs, nowMs);
 }
 
-/** When the window has room again: when the slot ends that brings it below its limit. */
+/** When the window has capacity again: when the slot expires that brings it below its limit. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
   const givenBack = new Set(subscription.deletedSlots);
   const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs) && !givenBack.has(slot.callId));
-  // If the clock went back, a new slot may end before those that are stored.
+  // If the clock went back, a new slot may expire before stored ones.
   const window = [...live, ...subscription.newSlots].sort((one, other) => one.takenAtMs - other.takenAtMs);
   return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;
 }

@@ -3,11 +3,11 @@ import { balanceCall, codingCall, KEY, MemoryAccount, planOf } from '../../../..
 import { runTranscript, type TranscriptScene } from '../../../../test/support/limit-transcript.ts';
 import type { KeyLimits } from '../../accounts/key-limit-tables.ts';
 
-/** A Saturday: the week ends at `2d00:00`, the month, which has a leap day, at `3d00:00`, on the Tuesday. */
+/** A Saturday: the week ends at `2d00:00`, the month, in a leap year, at `4d00:00`. */
 const START_MS = Date.UTC(2028, 1, 26);
 const DAY_MS = 24 * 3_600_000;
 
-/** The state: spent in the day, the week, the month and in all, and what is reserved. */
+/** The state: spent in the day, the week, the month and in total, plus the reserved amount. */
 function scene(limits: Partial<KeyLimits>, startMs = START_MS): TranscriptScene {
   const account = new MemoryAccount({ balanceNano: 1_000n, plans: [planOf()] });
   account.subscribe('plan', startMs - DAY_MS, startMs + 90 * DAY_MS);
@@ -28,7 +28,7 @@ function scene(limits: Partial<KeyLimits>, startMs = START_MS): TranscriptScene 
 }
 
 describe('the budgets of a key', () => {
-  it('of a week end with its Sunday, and what calls in flight hold counts', () => {
+  it('of a week end with its Sunday, and reservations count', () => {
     runTranscript(
       `
       time            operation  call  with      result                              state
@@ -46,7 +46,7 @@ describe('the budgets of a key', () => {
     );
   });
 
-  it('of a month end with its last day, a leap day among them', () => {
+  it('of a month end with its last day, even a leap day', () => {
     runTranscript(
       `
       time            operation  call  with       result                               state
@@ -63,7 +63,7 @@ describe('the budgets of a key', () => {
     );
   });
 
-  it('in all never free by waiting', () => {
+  it('in total never free by waiting', () => {
     runTranscript(
       `
       time      operation  call  with       result                          state
@@ -80,7 +80,7 @@ describe('the budgets of a key', () => {
     );
   });
 
-  it('name the one that frees last, and before one that only calls in flight fill', () => {
+  it('name the one that frees last, and an exhausted one before one that only calls in flight fill', () => {
     runTranscript(
       `
       time      operation  call  with       result                                state
@@ -95,7 +95,7 @@ describe('the budgets of a key', () => {
     );
   });
 
-  it('count in the later week and month if the clock of another node is behind', () => {
+  it('count in the later week and month if the clock goes back', () => {
     runTranscript(
       `
       time            operation  call  with      result                               state

@@ -6,13 +6,9 @@ import { beginPeriods, usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 import { KEY, type LimitedOwner, MEMBER, type OwnedCall } from './limited-owner.ts';
 
-/** The refusal of each budget. */
 type BudgetKinds = Readonly<Record<ShownBudget['period'], ErrorKind>>;
 
-/**
- * What a key, or a person by all keys of that person, may spend in a day, a week and a month of the billing time zone, and in all; what
- * calls in flight have reserved counts as spent. Off by default. Calls on a plan cost no money and are not limited by it.
- */
+/** Reservations count as spent. Off by default. Calls on a plan cost no money, so budgets do not limit them. */
 const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit => ({
   refuse(call, account, context) {
     const owner = of(call, account);
@@ -41,7 +37,7 @@ const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit
   },
 });
 
-/** What is used of the budgets that there are of a key, and of the person whose key it is, whatever calls in flight hold. */
+/** The use of the budgets of a key and of its member, without reservations of calls in flight. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
   const shown: ShownBudget[] = [];
   for (const owner of OWNERS) {
@@ -69,7 +65,7 @@ export const memberBudgets = budgetsOf(MEMBER, {
   day: 'memberSpendLimitReached',
 });
 
-/** Counts a charge in all budgets of a key or a person, in the periods in which it is charged. */
+/** Counts a charge in all budgets of a key or a member, in the periods in which it is charged. */
 export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {
   beginPeriods(key, periods);
   key.spentNano += chargeNano;
@@ -78,12 +74,12 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, periods: Run
   key.totalSpentNano += chargeNano;
 }
 
-/** What remains of the budget that leaves least, whatever calls in flight hold; `null` if there is none. */
+/** The smallest remainder of the budgets, without reservations of calls in flight; `null` if there are none. */
 export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
   return leastOf(allBudgets(key, periods).map(({ capNano, spentNano }) => leftOf(capNano, spentNano)));
 }
 
-/** The least of amounts; `null` if there is none. */
+/** `null` if there are no amounts. */
 export function leastOf(amounts: readonly (bigint | null)[]): bigint | null {
   const known = amounts.filter((nano) => nano !== null);
   return known.length === 0 ? null : known.reduce((least, nano) => (nano < least ? nano : least));
@@ -94,7 +90,7 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
   return spentNano < capNano ? capNano - spentNano : 0n;
 }
 
-/** The budgets of a key or a person; the one that frees last comes first, because only its end helps. */
+/** The budgets of a key or a member. The one that frees last comes first, because a refusal lasts until then. */
 function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;

@@ -3,13 +3,9 @@ import { isCounted } from '../../counts/counted-since.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { KeyState } from '../account-state.ts';
 
-/** What a key, or a person, counts by the day, the week and the month. */
 export type OwnerUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpentNano' | 'totalSpentNano' | 'calls'>;
 
-/**
- * What counts in the day, the week and the month that run. A day that goes on is in the week and the month that run, also where these
- * began anew in it, because the time zone was changed.
- */
+/** A day that continues belongs to the current week and month, even if these began within it because the time zone changed. */
 export function usedNow(key: KeyState, periods: RunningPeriods): OwnerUse {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   const spentNano = isDay ? key.spentNano : 0n;
@@ -22,7 +18,7 @@ export function usedNow(key: KeyState, periods: RunningPeriods): OwnerUse {
   };
 }
 
-/** A call that is admitted or ends begins the periods that run; one that is refused changes nothing. */
+/** Starts the current periods. Only calls that are admitted or end do; a refused call changes nothing. */
 export function beginPeriods(key: KeyState, periods: RunningPeriods): void {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   if (!isDay) {
@@ -43,7 +39,6 @@ export function beginPeriods(key: KeyState, periods: RunningPeriods): void {
   }
 }
 
-/** Which of the periods that a key counts are those that run. */
 function countedPeriods(key: KeyState, { nowMs, dayBeganAtMs, weekBeganAtMs, monthBeganAtMs }: RunningPeriods) {
   return {
     isDay: isCounted(key.dayBeganAtMs, dayBeganAtMs, nowMs),

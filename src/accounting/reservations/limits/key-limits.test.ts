@@ -38,7 +38,7 @@ function scene(limits: Limits): TranscriptScene {
 }
 
 describe('the limits of a key', () => {
-  it('cap what it spends in a day, with what its calls in flight have reserved', () => {
+  it('cap its daily spending, including reservations of calls in flight', () => {
     runTranscript(
       `
       time            operation  call  with       result                        state
@@ -59,7 +59,7 @@ describe('the limits of a key', () => {
     );
   });
 
-  it('count calls by the day, and take those back that do not count, on their own day only', () => {
+  it('count calls per day, and give back calls that do not count, on their own day only', () => {
     runTranscript(
       `
       time     operation  call   with     result                                                  state
@@ -79,7 +79,7 @@ describe('the limits of a key', () => {
     );
   });
 
-  it('bound calls at the same time', () => {
+  it('limit concurrent calls', () => {
     runTranscript(
       `
       time     operation  call   with              result                                                 state
@@ -95,7 +95,7 @@ describe('the limits of a key', () => {
     );
   });
 
-  it('count in the later day if the clock of another node is behind', () => {
+  it('count in the later day if the clock goes back', () => {
     runTranscript(
       `
       time            operation  call  with      result                        state
@@ -109,7 +109,7 @@ describe('the limits of a key', () => {
     );
   });
 
-  it('are those of one key, and change nothing of what is counted', () => {
+  it('apply to one key, and changing them keeps the counts', () => {
     runTranscript(
       `
       time     operation  call  with                         result                        state
@@ -127,7 +127,7 @@ describe('the limits of a key', () => {
     );
   });
 
-  it('begin no day with a call that is refused', () => {
+  it('start no day with a refused call', () => {
     runTranscript(
       `
       time            operation  call  with           result                        state
@@ -144,7 +144,7 @@ describe('the limits of a key', () => {
 describe('the limits of a member', () => {
   const MEMBER = 'usr_test';
 
-  /** Two keys of one person, one of which has limits of its own. */
+  /** Two keys of one member; one key has limits of its own. */
   function memberScene(limits: Limits, ofKey: Limits): TranscriptScene {
     const of = scene(ofKey);
     of.account.limitKey(limits, MEMBER);
@@ -163,7 +163,7 @@ describe('the limits of a member', () => {
     };
   }
 
-  it('count the calls of all keys, and are asked behind those of the key', () => {
+  it('count the calls of all keys, and are checked after those of the key', () => {
     runTranscript(
       `
       time     operation  call  with              result                           state
@@ -183,7 +183,7 @@ describe('the limits of a member', () => {
     );
   });
 
-  it('let as many calls run at the same time as they say, by whatever keys', () => {
+  it('limit concurrent calls over all keys', () => {
     runTranscript(
       `
       time     operation  call  with     result                         state

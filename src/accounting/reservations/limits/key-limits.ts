@@ -3,7 +3,7 @@ import { usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 import { KEY, type LimitedOwner, MEMBER } from './limited-owner.ts';
 
-/** The calls of a key, and of a person by all keys of that person, off by default: those of a day, and those at the same time. */
+/** Calls per day and concurrent calls of a key, or of a member by all keys of the member. Off by default. */
 
 const callsOf = ({ of, taken }: LimitedOwner, ofDay: ErrorKind, atOnce: ErrorKind): Limit => ({
   refuse(call, account, context) {
@@ -15,7 +15,7 @@ const callsOf = ({ of, taken }: LimitedOwner, ofDay: ErrorKind, atOnce: ErrorKin
     }
     return concurrencyMax !== null && inFlight >= concurrencyMax ? { kind: atOnce, retryAt: 'soon' } : null;
   },
-  // The budgets, which come before, have begun the day that runs.
+  // The budgets, which come before, have started the current day.
   take(request, account) {
     const owner = of(request, account);
     if (owner === null) return;

@@ -4,26 +4,23 @@ import type { AccountState, ActivePlan, AdmissionContext } from '../account-stat
 import type { CallUse, Refusal, ReservationRequest, ReservedLimits } from '../reservation.ts';
 import type { Reservation } from '../tables.ts';
 
-/** A call before its body has been read: what depends on the body is `null`. */
+/** A call that may not have a body yet. */
 export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'> & {
   readonly isOnPlan: boolean;
-  /** `null`: not known yet. */
+  /** `null`: the body has not been read. */
   readonly request: ReservationRequest | null;
 };
 
-/**
- * One thing that limits what an account, its plan or its key may use. Each is a file of this folder, a line in `all.ts`, and
- * its columns. It is asked of calls that it applies to. Its functions are pure but for the state that they are given, which they change.
- */
+/** One file per limit, with a line in `all.ts` and its columns. Only called for calls to which the limit applies. Pure except for the given state. */
 export interface Limit {
-  /** Of a plan: brings what it counts up to the present, as a window that moves on. Once for each batch. */
+  /** For a plan: brings its count up to date, for example as a window moves on. Once per batch. */
   advance?(plan: ActivePlan, context: AdmissionContext): void;
-  /** Why there is no room for a call now; `null` if there is. Changes nothing. */
+  /** Why it refuses a call now; `null` if it does not. Changes nothing. */
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
-  /** Takes what an admitted call may use, and sets in its reservation what its end needs. */
+  /** Takes what an admitted call may use, and sets in the reservation what the end of the call needs. */
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;
-  /** Of a window of calls: what is used of it, as clients are told; `null` if that is not known. */
+  /** For a window of calls: its use as shown to clients; `null` if that is unknown. */
   window?(plan: ActivePlan, context: AdmissionContext): PlanWindow | null;
-  /** The call has ended: gives back what it reserved, and counts what it used, in the periods that run. */
+  /** At the end of a call: gives back its reservation, and counts its use in the current periods. */
   free?(reservation: ReservedLimits, use: CallUse, account: AccountState, periods: RunningPeriods): void;
 }

@@ -2,31 +2,24 @@ import type { AccountState, KeyState } from '../account-state.ts';
 import type { ReservationRequest, ReservedLimits } from '../reservation.ts';
 import type { Reservation } from '../tables.ts';
 
-/** A call by what says whose limits count it. */
 export type OwnedCall = Pick<ReservationRequest, 'keyId' | 'isKeyLimited' | 'memberId'>;
 
-/** What a call in flight has taken of the limits of an owner. */
 interface TakenOfOwner {
   readonly owner: KeyState;
-  /** The day on which the owner counts the call, as its days are numbered. */
+  /** Number of the owner's day in which the call counts. */
   readonly dayNo: number;
   readonly amountNano: bigint;
 }
 
-/**
- * Who has limits that count a call beside those of the account: its key, and the person whose key it is, over all keys of that
- * person. Both are rows of `key_limits`.
- */
+/** An owner of limits besides the account: a call's key, or the member over all keys of the member. Both are rows of `key_limits`. */
 export interface LimitedOwner {
-  /** Whose limits count a call that asks; `null`: there are none. */
+  /** The state of the owner for a call; `null`: it has no limits. */
   of(call: OwnedCall, account: AccountState): KeyState | null;
-  /** Sets in the reservation of an admitted call what its end needs. */
   note(reservation: Reservation, owner: KeyState, amountNano: bigint): void;
-  /** What a call in flight has taken; `null`: nothing, or its limits are gone. */
+  /** What a call in flight has taken; `null`: nothing, or the limits no longer exist. */
   taken(reservation: ReservedLimits, account: AccountState): TakenOfOwner | null;
 }
 
-/** The key of a call. */
 export const KEY: LimitedOwner = {
   of: ({ keyId, isKeyLimited }, { keys }) => (isKeyLimited ? (keys.get(keyId) ?? null) : null),
   note(reservation, { dayNo }, amountNano) {
@@ -40,7 +33,6 @@ export const KEY: LimitedOwner = {
   },
 };
 
-/** The person whose key it is. */
 export const MEMBER: LimitedOwner = {
   of: ({ memberId }, { keys }) => (memberId === null ? null : (keys.get(memberId) ?? null)),
   note(reservation, { keyId, dayNo }) {

@@ -18,7 +18,7 @@ function accountWith(): MemoryAccount {
   return account;
 }
 
-/** The state: what is used of a limit as it was last counted, requests and tokens. */
+/** The state: used requests and tokens of a limit when it was last counted. */
 function scene(account: MemoryAccount, shown = { keyId: '', model: '' }): TranscriptScene {
   return {
     account,
@@ -41,8 +41,8 @@ function scene(account: MemoryAccount, shown = { keyId: '', model: '' }): Transc
   };
 }
 
-describe('requests a minute', () => {
-  it('are as many at once, and then one whenever one has drained, at balance and coding addresses alike', () => {
+describe('requests per minute', () => {
+  it('allow a burst and then one request whenever one has drained, on balance and plan alike', () => {
     const account = accountWith();
     account.limitRate({ requestsMax: 3 });
     runTranscript(
@@ -66,7 +66,7 @@ describe('requests a minute', () => {
     );
   });
 
-  it('drain by nothing while the clock is up to a minute behind, and are not held up by one that was ahead', () => {
+  it('do not drain while the clock is up to a minute behind, and are reset after a clock that was in the future', () => {
     const account = accountWith();
     account.limitRate({ requestsMax: 2 });
     runTranscript(
@@ -83,7 +83,7 @@ describe('requests a minute', () => {
     );
   });
 
-  it('of a key, and of a model, leave other keys and models alone, and the refusal says whose they are', () => {
+  it('of a key or a model do not limit others, and the refusal names the key and the model', () => {
     const account = accountWith();
     account.limitRate({ requestsMax: 9 });
     account.limitRate({ requestsMax: 1 }, { keyId: KEY });
@@ -116,8 +116,8 @@ describe('requests a minute', () => {
   });
 });
 
-describe('tokens a minute', () => {
-  it('are taken as the call may use them, a minute at most, and corrected by what it has used', () => {
+describe('tokens per minute', () => {
+  it('reserve what the call may use, at most the limit, and are corrected by its use', () => {
     const account = accountWith();
     account.limitRate({ tokensMax: 600 });
     runTranscript(
@@ -139,8 +139,8 @@ describe('tokens a minute', () => {
     );
   });
 
-  // Calls that are held would otherwise let as many times the limit through as they are minutes old.
-  it('come back as far as they have not drained: what has made room for others already does not', () => {
+  // Otherwise calls that run for several minutes would let several times the limit through.
+  it('are given back only if they have not drained: drained tokens have admitted others already', () => {
     const account = accountWith();
     account.limitRate({ tokensMax: 6_000 });
     const held = Array.from({ length: 7 }, (_, i) => `held_${i}`);
@@ -157,7 +157,7 @@ describe('tokens a minute', () => {
     assert.equal(through, 6_000);
   });
 
-  it('come back behind those that were there before, which drain first', () => {
+  it('drain in order: tokens that were used before a call drain first', () => {
     const account = accountWith();
     account.limitRate({ tokensMax: 600 });
     runTranscript(
@@ -174,7 +174,7 @@ describe('tokens a minute', () => {
     );
   });
 
-  // One big call would otherwise never be admitted.
+  // Otherwise one large call would never be admitted.
   it('admit a call of any size while anything is left', () => {
     const account = accountWith();
     account.limitRate({ tokensMax: 10 });
@@ -187,13 +187,13 @@ describe('tokens a minute', () => {
   });
 });
 
-describe('limits by the minute of the configuration', () => {
+describe('limits per minute of the configuration', () => {
   const rateDefaults: RateDefaults = {
     all: { requestsMax: 2, tokensMax: null },
     models: new Map([['other', { requestsMax: 1, tokensMax: null }]]),
   };
 
-  it('are those of each account without its own, and are counted from the first call on', () => {
+  it('apply to each account without its own, and count from the first call', () => {
     const account = accountWith();
     account.rateDefaults = rateDefaults;
     runTranscript(
@@ -209,7 +209,7 @@ describe('limits by the minute of the configuration', () => {
     );
   });
 
-  it('say what is left by the limit that has the least', () => {
+  it('report the remainder of the tightest limit', () => {
     const account = accountWith();
     account.rateDefaults = rateDefaults;
     account.limitRate({ tokensMax: 100 }, { keyId: KEY });
@@ -227,7 +227,7 @@ describe('a bucket', () => {
     { minLength: 5, maxLength: 60 },
   );
 
-  it('never lets more through than it holds and drains, and says to the millisecond when there is room', () => {
+  it('admits no more than its size and drain allow, and returns the next free millisecond', () => {
     const seen = { admitted: 0, requests: 0, tokens: 0 };
     fc.assert(
       fc.property(

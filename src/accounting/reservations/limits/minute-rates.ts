@@ -17,13 +17,13 @@ import {
 } from './rate-bucket.ts';
 
 /**
- * Requests and tokens a minute, of the account and of the key, for all models together and for the one that is called: at most
- * four buckets a call (`docs/decisions/0035-limits-by-the-minute.md`). A request counts whatever becomes of it. Tokens are
- * taken as the call may use them, a minute's worth at most, and corrected by what it has used.
+ * Requests and tokens per minute of the account and of the key, for all models together and for the called one: at most four buckets per
+ * call (`docs/decisions/0035-limits-by-the-minute.md`). A request counts whatever its outcome. Tokens are taken for the call's maximum use,
+ * at most the lowest limit, and corrected by its actual use.
  */
 export const minuteRates: Limit = {
   refuse({ request }, account, context) {
-    // A call whose body is not read yet: there may be room when it is.
+    // The body is not read yet: there may be capacity when it is.
     if (request === null) return null;
     let longest: { waitMs: number; reached: Omit<ReachedRate, 'status'> } | null = null;
     for (const rate of ratesOf(request, account, context)) {
@@ -81,7 +81,7 @@ export const minuteRates: Limit = {
       const state = rates.get(rateName(place));
       const fill = rateFills[i];
       if (state === undefined || !fill) continue;
-      // As if it had been known when the bucket was last drained, so at the admission of this call or after it.
+      // As if the use had been known when the bucket was last drained, which was at the admission of this call or later.
       state.tokensUsed =
         more >= 0
           ? withMore(state.tokensUsed, more)
@@ -90,7 +90,7 @@ export const minuteRates: Limit = {
   },
 };
 
-/** What is left of the limits of a call, after it if it was admitted; `null` if it has none. */
+/** What remains of the limits of a call, after the call if it was admitted; `null` if it has no limits. */
 export function rateStatus(
   request: ReservationRequest,
   account: AccountState,
@@ -113,17 +113,17 @@ function tighter(other: RateLeft | null, used: number, max: number | null, asOfM
   return isTighter ? left : other;
 }
 
-/** A limit with what applies of it: its own maxima, or those of the configuration. */
+/** A limit with the maxima that apply: its own, or those of the configuration. */
 interface Rate extends RateMaxima {
   readonly state: RateState;
 }
 
-/** Whether an account may have such limits: most have none. */
+/** Whether an account may have limits per minute; most have none. */
 export function hasRates({ rates }: AccountState, { rateDefaults }: AdmissionContext): boolean {
   return rates.size > 0 || rateDefaults !== null;
 }
 
-/** The limits that apply to a call. Those that only the configuration limits may not be among the account's yet. */
+/** The limits that apply to a call. Limits that only the configuration has may not be among the account's yet. */
 function ratesOf(
   { accountId, keyId, model, modelAliases }: ReservationRequest,
   { rates }: AccountState,
@@ -144,12 +144,11 @@ function ratesOf(
   return found;
 }
 
-/** Limits that stand under other names of a model. */
 function underAliases(keyId: string, aliases: readonly string[], rates: AccountState['rates']): readonly RateState[] {
   return aliases.flatMap((model) => rates.get(rateName({ keyId, model })) ?? []);
 }
 
-/** A bucket that stands under another name of its model goes on under the id. */
+/** A bucket under another name of the model continues under its id. */
 function countsOf(others: readonly RateState[]): RateCounts {
   const [last] = others.toSorted((a, b) => b.countedAtMs - a.countedAtMs);
   return {
@@ -161,7 +160,7 @@ function countsOf(others: readonly RateState[]): RateCounts {
 
 const UNLIMITED = { requestsMax: null, tokensMax: null, isStored: false } as const;
 
-/** Where limits of a call may stand under other names of its model. */
+/** Keys of limits that may be stored under other names of the call's model. */
 export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 'keyId' | 'modelAliases'>) {
   return modelAliases.flatMap((model) => [
     { keyId: '', model },
@@ -169,7 +168,7 @@ export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 
   ]);
 }
 
-/** Where the limits of a call stand, and its buckets: those of its account and its key, for all models and for its own. */
+/** Keys of the limits and buckets of a call: those of its account and its key, for all models and for its own. */
 export function placesOf(keyId: string, model: string): readonly Pick<RateState, 'keyId' | 'model'>[] {
   return [
     { keyId: '', model: '' },
@@ -179,14 +178,14 @@ export function placesOf(keyId: string, model: string): readonly Pick<RateState,
   ];
 }
 
-/** What is used, and the instant as of which that is: now, or a little later if the clock went back, and nothing drains until then. */
+/** Use as of an instant: now, or slightly later if the clock went back; nothing drains until then. */
 interface Used {
   readonly asOfMs: number;
   readonly requests: number;
   readonly tokens: number;
 }
 
-/** A bucket that was counted further ahead is begun anew (`accounting/counts/counted-since.ts`). */
+/** A bucket further in the future is reset (`accounting/counts/counted-since.ts`). */
 function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): Used {
   if (isAhead(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
   const elapsedMs = nowMs - state.countedAtMs;

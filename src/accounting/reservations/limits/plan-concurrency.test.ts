@@ -6,7 +6,7 @@ const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 24 * 3_600_000;
 
 describe('the concurrency of a Coding Plan', () => {
-  it('is that of calls in flight, however they end, and of the subscription that they belong to', () => {
+  it('counts calls in flight of a subscription until they end in any way', () => {
     const account = new MemoryAccount({ plans: [planOf({ concurrency: 2 })] });
     let current = account.subscribe('plan', START_MS, START_MS + 30 * DAY_MS);
     runTranscript(

@@ -1,6 +1,5 @@
 import type { Limit } from './limit.ts';
 
-/** How many calls of a Coding Plan may run at the same time. */
 export const planConcurrency: Limit = {
   refuse(_call, { activePlan: plan }) {
     if (plan === null || plan.subscription.inFlight < plan.terms.concurrency) return null;

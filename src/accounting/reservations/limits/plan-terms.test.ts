@@ -17,7 +17,7 @@ function ask(account: MemoryAccount, nowMs: number, request: ReservationRequest 
 }
 
 describe('the terms of a Coding Plan', () => {
-  it('need a subscription that has begun and is not over, to the millisecond', () => {
+  it('require an active subscription, to the millisecond', () => {
     const account = new MemoryAccount({ plans });
     assert.equal(ask(account, START_MS), 'insufficientPackage payment');
     const subscription = account.subscribe('plan', START_MS, END_MS);
@@ -33,7 +33,7 @@ describe('the terms of a Coding Plan', () => {
     assert.equal(ask(account, START_MS), 'insufficientPackage payment');
   });
 
-  it('need a plan that is still offered', () => {
+  it('require a plan that is still offered', () => {
     const account = new MemoryAccount({ plans: [] });
     account.subscribe('plan', START_MS, END_MS);
     assert.equal(ask(account, START_MS), 'insufficientPackage payment');
@@ -41,7 +41,7 @@ describe('the terms of a Coding Plan', () => {
     assert.equal(ask(account, START_MS), 'admitted');
   });
 
-  it('name the models, also those that a request names inside, and the greatest sizes', () => {
+  it('limit the models, including those that a request names inside, and sizes', () => {
     const account = new MemoryAccount({ plans });
     account.subscribe('plan', START_MS, END_MS);
     const cases: readonly (readonly [ReservationRequest, string])[] = [

@@ -5,7 +5,7 @@ import { runTranscript, type TranscriptScene } from '../../../../test/support/li
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 24 * 3_600_000;
 
-/** 100 tokens in three days; the subscription ends a day into its third period. */
+/** 100 tokens in three days; the subscription ends one day into its third period. */
 function scene(): TranscriptScene {
   const account = new MemoryAccount({ plans: [planOf({ quotaTokens: 100, periodDays: 3 })] });
   account.subscribe('plan', START_MS, START_MS + 7 * DAY_MS);
@@ -24,7 +24,7 @@ function scene(): TranscriptScene {
 }
 
 describe('the token quota', () => {
-  it('reserves what a call may use, and counts what it has used', () => {
+  it('reserves the maximum use of a call, and counts its actual use', () => {
     runTranscript(
       `
       time     operation  call  with       result                           state
@@ -45,7 +45,7 @@ describe('the token quota', () => {
     );
   });
 
-  it('begins anew with each period, to the millisecond, and no later than the subscription ends', () => {
+  it('resets with each period, to the millisecond, and no later than the subscription ends', () => {
     runTranscript(
       `
       time            operation  call  with        result                          state
@@ -62,7 +62,7 @@ describe('the token quota', () => {
     );
   });
 
-  it('ends when the present terms say, also if the period was shorter or longer for a while', () => {
+  it('resets by the terms in force, even if periods were shorter or longer before', () => {
     runTranscript(
       `
       time     operation  call  with        result                          state
@@ -81,7 +81,7 @@ describe('the token quota', () => {
     );
   });
 
-  it('begins anew if a clock was ahead, and takes nothing of calls of another count', () => {
+  it('resets if a clock was in the future, and ignores ends of calls of another count', () => {
     runTranscript(
       `
       time     operation  call  with       result        state
@@ -97,7 +97,7 @@ describe('the token quota', () => {
     );
   });
 
-  it('is used, and given back, in the period in which the call was admitted', () => {
+  it('is used and given back in the period in which the call was admitted', () => {
     runTranscript(
       `
       time            operation  call  with        result        state

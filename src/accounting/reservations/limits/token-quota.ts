@@ -2,10 +2,7 @@ import { beganAtMs, isCounted } from '../../counts/counted-since.ts';
 import { periodMsOf } from '../../plans/plan.ts';
 import type { Limit } from './limit.ts';
 
-/**
- * The token quota of a Coding Plan: for a period of days from the beginning of the subscription, again and again. It is reserved like money:
- * a call is admitted while used and reserved tokens together are below it.
- */
+/** Applies to each period of days since the subscription began. A call is admitted while used and reserved tokens are below it. */
 export const tokenQuota: Limit = {
   advance({ subscription, terms }, context) {
     const { startsAtMs, periodBeganAtMs } = subscription;
@@ -20,7 +17,7 @@ export const tokenQuota: Limit = {
     if (plan === null) return null;
     const { startsAtMs, endsAtMs, periodBeganAtMs, periodTokens, periodReservedTokens } = plan.subscription;
     if (periodTokens + periodReservedTokens < plan.terms.quotaTokens) return null;
-    // Where only calls in flight fill it, their ends may give room.
+    // If only calls in flight fill it, their ends may free some.
     if (periodTokens < plan.terms.quotaTokens) return { kind: 'packageConcurrencyLimited', retryAt: 'soon' };
     const lengthMs = periodMsOf(plan.terms);
     const periodEndsAtMs = beganAtMs(startsAtMs, lengthMs, Math.max(periodBeganAtMs, context.nowMs)) + lengthMs;

@@ -2,7 +2,7 @@ import { describe, it } from 'node:test';
 import { codingCall, MemoryAccount, planOf } from '../../../../test/support/account-in-memory.ts';
 import { runTranscript, type TranscriptScene } from '../../../../test/support/limit-transcript.ts';
 
-/** In the week in which Europe's clocks go forward: a week is 168 hours all the same. */
+/** A week in which Europe's clocks go forward: it has 168 hours nevertheless. */
 const START_MS = Date.UTC(2026, 2, 27, 1, 30);
 const DAY_MS = 24 * 3_600_000;
 
@@ -27,7 +27,7 @@ function scene(): TranscriptScene {
 }
 
 describe('the weekly window', () => {
-  it('begins anew every seven days from the beginning of the subscription, to the millisecond', () => {
+  it('resets every seven days from the start of the subscription, to the millisecond', () => {
     runTranscript(
       `
       time            operation  call  with  result                                state
@@ -46,7 +46,7 @@ describe('the weekly window', () => {
     );
   });
 
-  it('takes a call back that does not count, but not in a week after its own', () => {
+  it('gives back a call that does not count, but not in a later week', () => {
     runTranscript(
       `
       time      operation  call  with     result                               state
@@ -66,7 +66,7 @@ describe('the weekly window', () => {
     );
   });
 
-  it('does not go back if the clock goes back by a minute, and begins anew if it was further ahead', () => {
+  it('does not return to an earlier week if the clock goes back by a minute, and resets if it was further in the future', () => {
     runTranscript(
       `
       time            operation  call  with  result                                state

@@ -3,7 +3,7 @@ import { WEEK_MS } from '../../plans/plan.ts';
 import type { SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
-/** The weekly window of a Coding Plan: seven days from the beginning of the subscription, again and again. */
+/** The weekly window of a Coding Plan: every seven days since the subscription began. */
 export const weeklyWindow: Limit = {
   advance({ subscription }, context) {
     const { startsAtMs, weekBeganAtMs } = subscription;
@@ -34,7 +34,7 @@ export const weeklyWindow: Limit = {
   }),
 };
 
-/** Of the week that is counted, which `advance` has brought up to the present. */
+/** The end of the counted week, which `advance` has brought up to date. */
 function weekEndMs({ startsAtMs, weekBeganAtMs }: SubscriptionState, nowMs: number): number {
   return beganAtMs(startsAtMs, WEEK_MS, Math.max(weekBeganAtMs, nowMs)) + WEEK_MS;
 }
