@@ -5,8 +5,7 @@ import { type Share, Shares } from '../lib/fair/shares.ts';
 import type { AddressRange } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ClientAddresses } from './client-address.ts';
-import { LINGER_LIMITS, lingerBehind } from './linger.ts';
-import { LingerTurns } from './linger-turns.ts';
+import { createLingerBudget, LINGER_LIMITS, lingerBehind } from './linger.ts';
 import { lookEveryMs, ReadPace } from './read-pace.ts';
 
 export interface ConnectionLimits {
@@ -47,7 +46,7 @@ export function watchConnections(
   const { connections: connectionsMax, clientStallTimeout } = limits;
   const open = new Set<Connection>();
   const perAddress = new AtATime(perAddressMax(limits));
-  const lingerTurns = new LingerTurns();
+  const lingerBudget = createLingerBudget();
   const waitingMemory = new Shares(WAITING_BYTES_MAX);
   let hasWarned = false;
   let hasWarnedOfAddress = false;
@@ -84,7 +83,8 @@ export function watchConnections(
     if (leave !== null) socket.once('close', leave);
     const holder = { accountId: network ?? '', isOnlyAccount: network === null };
     const takeMemory = (bytes: number): Share | null => waitingMemory.take(holder, bytes);
-    const connection = new Connection(socket, handler, lingerTurns, clientStallTimeout, takeMemory);
+    const linger: Linger = (response) => lingerBehind(response, LINGER_LIMITS, lingerBudget, holder.accountId);
+    const connection = new Connection(socket, handler, linger, clientStallTimeout, takeMemory);
     connections.set(socket, connection);
     open.add(connection);
     socket.once('close', () => {
@@ -122,6 +122,9 @@ const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** What a request takes that waits, without its headers. */
 const WAITING_REQUEST_BYTES = 3 * 1024;
 
+/** Reads the rest of a request whose response is complete. */
+type Linger = (response: ServerResponse) => void;
+
 /**
  * One connection. Requests that were sent ahead wait for their turn: only requests that read may be served at the same
  * time (RFC 9112, 9.3.2), and what stands behind a response that says `close` must not be served at all (9.6).
@@ -129,7 +132,7 @@ const WAITING_REQUEST_BYTES = 3 * 1024;
 export class Connection {
   readonly #socket: Socket;
   readonly #handler: RequestListener;
-  readonly #lingerTurns: LingerTurns;
+  readonly #linger: Linger;
   /** The response to the request that was passed to the handler last. */
   #responding: ServerResponse | null = null;
   #waiting: ServerResponse[] = [];
@@ -144,14 +147,14 @@ export class Connection {
   constructor(
     socket: Socket,
     handler: RequestListener,
-    lingerTurns: LingerTurns,
+    linger: Linger,
     stallTimeoutMs: number,
     takeMemory: (bytes: number) => Share | null,
   ) {
     this.#takeMemory = takeMemory;
     this.#socket = socket;
     this.#handler = handler;
-    this.#lingerTurns = lingerTurns;
+    this.#linger = linger;
     this.#pace = new ReadPace(stallTimeoutMs);
   }
 
@@ -265,7 +268,7 @@ export class Connection {
     }
     this.#responding = response;
     // The response is complete: the unread rest of the request will not be used.
-    response.on('prefinish', () => lingerBehind(response, LINGER_LIMITS, this.#lingerTurns));
+    response.on('prefinish', () => this.#linger(response));
     this.#handler(response.req, response);
   }
 }

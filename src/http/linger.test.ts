@@ -4,8 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { openConnection, type RawConnection, requestBytes } from '../../test/support/raw.ts';
-import { type LingerLimits, lingerBehind } from './linger.ts';
-import { LingerTurns } from './linger-turns.ts';
+import { createLingerBudget, type LingerLimits, lingerBehind } from './linger.ts';
 
 const PATIENT: LingerLimits = { sizeBytesMax: 1024, timeoutMs: 60_000, idleTimeoutMs: 60_000 };
 
@@ -18,9 +17,9 @@ describe('lingerBehind', { timeout: 30_000 }, () => {
 
   /** A server that responds at once, and a connection that has sent the head of a request. */
   async function asked(limits: LingerLimits, connectionHeader: 'close' | 'keep-alive'): Promise<RawConnection> {
-    const turns = new LingerTurns();
+    const budget = createLingerBudget();
     server = createServer((_request, response) => {
-      response.once('prefinish', () => lingerBehind(response, limits, turns));
+      response.once('prefinish', () => lingerBehind(response, limits, budget, ''));
       response.setHeader('connection', connectionHeader);
       response.end('early');
     });

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { Connection } from '../../src/http/connections.ts';
-import { LingerTurns } from '../../src/http/linger-turns.ts';
 import { startCall } from '../support/client.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -193,7 +192,7 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
 
   test('is dropped when its client takes nothing for the time that it has, and a byte that it sends puts nothing off', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
+    const connection = new Connection(near, served, served, LIMIT_MS, () => null);
     near.write(Buffer.alloc(32 * MIB));
     near.resume();
     for (let nowMs = 0; nowMs < TIME_MS; nowMs += 2_000) {
@@ -208,7 +207,7 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
 
   test('stays as long as the client takes enough in the time that it has, though it is all one write', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
+    const connection = new Connection(near, served, served, LIMIT_MS, () => null);
     let isDone = false;
     let nowMs = 0;
     near.write(Buffer.alloc(128 * MIB), () => {
@@ -226,7 +225,7 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
 
   test('stays for any time if nothing waits for the client', async (context) => {
     const { near } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
+    const connection = new Connection(near, served, served, LIMIT_MS, () => null);
     for (let looks = 0; looks < 100; looks++) connection.look(looks * LIMIT_MS, 128 * MIB);
     assert.equal(near.destroyed, false);
   });
