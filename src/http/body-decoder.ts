@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
-import type { FairTurns } from '../lib/fair/fair-turns.ts';
+import type { FairSlots } from '../lib/fair/fair-slots.ts';
 
 /** An encoding of bodies. */
 export interface BodyEncoding {
@@ -51,7 +51,7 @@ const TURN_BYTES = 256 * 1024;
  */
 export class BodyDecoder {
   readonly #stream: Transform;
-  readonly #turns: FairTurns;
+  readonly #slots: FairSlots;
   readonly #accountId: string;
   readonly #take: (piece: Buffer) => Promise<void> | null;
   #failure: unknown = null;
@@ -61,11 +61,11 @@ export class BodyDecoder {
   /** `take` is given what was decoded, in order; a promise is waited for, and what it throws ends the work. */
   constructor(
     encoding: BodyEncoding,
-    turns: FairTurns,
+    slots: FairSlots,
     accountId: string,
     take: (piece: Buffer) => Promise<void> | null,
   ) {
-    this.#turns = turns;
+    this.#slots = slots;
     this.#accountId = accountId;
     this.#take = take;
     this.#stream = encoding.create();
@@ -107,7 +107,7 @@ export class BodyDecoder {
     // Bytes behind the end of the encoded data are not read.
     if (this.#hasEnded) return;
     let isDone = false;
-    await this.#turns.enter(this.#accountId);
+    await this.#slots.enter(this.#accountId);
     try {
       if (this.#failure !== null) throw this.#failure;
       begin(() => {
@@ -129,15 +129,15 @@ export class BodyDecoder {
         decodedBytes += piece.length;
         if (taken === null && decodedBytes < TURN_BYTES) continue;
         decodedBytes = 0;
-        this.#turns.leave();
+        this.#slots.leave(this.#accountId);
         try {
           await taken;
         } finally {
-          await this.#turns.enter(this.#accountId);
+          await this.#slots.enter(this.#accountId);
         }
       }
     } finally {
-      this.#turns.leave();
+      this.#slots.leave(this.#accountId);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { FairTurns } from '../lib/fair/fair-turns.ts';
+import { FairSlots } from '../lib/fair/fair-slots.ts';
 import { parseParameters } from '../lib/header-parameters.ts';
 import type { Soon } from '../lib/soon.ts';
 import { createYoungGarbageCollector } from '../lib/young-garbage.ts';
@@ -185,7 +185,7 @@ type BodyTaker = (piece: Buffer) => Promise<void> | null;
 
 /** Bodies that are decoded at the same time, each in another thread. */
 const DECODING_AT_ONCE = 2;
-const decodingTurns = new FairTurns(DECODING_AT_ONCE);
+const decodingSlots = new FairSlots({ slotsMax: DECODING_AT_ONCE });
 
 /** Received chunks are garbage once they are copied or written. */
 const noteGarbage = createYoungGarbageCollector();
@@ -208,7 +208,7 @@ export async function receiveBody(
     return;
   }
   let sizeBytes = 0;
-  const decoder = new BodyDecoder(encoding, decodingTurns, owner?.holder.accountId ?? '', (piece) => {
+  const decoder = new BodyDecoder(encoding, decodingSlots, owner?.holder.accountId ?? '', (piece) => {
     sizeBytes += piece.length;
     if (sizeBytes > limits.sizeBytesMax) throw tooLarge(limits);
     noteGarbage(piece.length);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
-import { FairTurns } from './fair/fair-turns.ts';
+import { FairSlots } from './fair/fair-slots.ts';
 import { type ShareHolder, Shares } from './fair/shares.ts';
 import { NamedError } from './named-error.ts';
 
@@ -72,7 +72,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
    * Tasks wait here and not in the queue of the threads: a thread is started only when there is a task for it, so a
    * thread that died would leave waiting tasks without a result.
    */
-  const turns = new FairTurns(threadsMax);
+  const slots = new FairSlots({ slotsMax: threadsMax });
   let closing: Promise<void> | null = null;
 
   async function makeThreads(): Promise<Piscina> {
@@ -104,12 +104,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     accountId: string,
     prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>,
   ): Promise<Result> {
-    const turn = turns.enter(accountId);
-    if (turn !== null) await turn;
+    const queued = slots.enter(accountId);
+    if (queued !== null) await queued;
     try {
       return await runNow(await prepare());
     } finally {
-      turns.leave();
+      slots.leave(accountId);
     }
   }
 
@@ -157,10 +157,10 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       return closing;
     },
     get running() {
-      return turns.running;
+      return slots.running;
     },
     get waiting() {
-      return turns.waiting;
+      return slots.waiting;
     },
   };
 }
