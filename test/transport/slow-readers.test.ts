@@ -198,10 +198,10 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
     for (let nowMs = 0; nowMs < TIME_MS; nowMs += 2_000) {
       far.write('x');
       await once(near, 'data');
-      connection.look(nowMs, 32 * MIB);
+      connection.check(nowMs, 32 * MIB);
       assert.equal(near.destroyed, false, `after ${nowMs} ms`);
     }
-    connection.look(TIME_MS, 32 * MIB);
+    connection.check(TIME_MS, 32 * MIB);
     assert.equal(near.destroyed, true);
   });
 
@@ -216,7 +216,7 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
     // More at a time than the system buffers between the two ends, so that it has to take more of the write.
     const step = 16 * MIB;
     for (let taken = 0; taken < 64 * MIB; taken += step) {
-      for (let looks = 0; looks < 4; looks++, nowMs += 2_000) connection.look(nowMs, 128 * MIB);
+      for (let checks = 0; checks < 4; checks++, nowMs += 2_000) connection.check(nowMs, 128 * MIB);
       await take(far, step);
       assert.equal(near.destroyed, false, `${taken} bytes were taken`);
     }
@@ -226,7 +226,7 @@ describe('a connection that is looked at', { timeout: 60_000 }, () => {
   test('stays for any time if nothing waits for the client', async (context) => {
     const { near } = await socketPair(context);
     const connection = new Connection(near, served, served, LIMIT_MS, () => null);
-    for (let looks = 0; looks < 100; looks++) connection.look(looks * LIMIT_MS, 128 * MIB);
+    for (let checks = 0; checks < 100; checks++) connection.check(checks * LIMIT_MS, 128 * MIB);
     assert.equal(near.destroyed, false);
   });
 });

@@ -254,7 +254,7 @@ describe('more connections of one address than server.connectionsPerAddress', { 
       }
       await assertServes(silent[0]!);
       assert.deepEqual(server.warnings, [
-        'one address has as many connections as server.connectionsPerAddress allows: more of it are closed',
+        'an address reached server.connectionsPerAddress; closing its further connections',
       ]);
       for (const connection of silent) connection.destroy();
     } finally {
