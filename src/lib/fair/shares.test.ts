@@ -31,13 +31,13 @@ describe('Shares', () => {
     assert.equal(shares.used, 80);
   });
 
-  it('gives a single request more than an eighth if there is room', () => {
+  it('grants a single request more than an eighth if the capacity is free', () => {
     const shares = new Shares(80);
     assert.equal(shares.take(one, 71), null);
     assert.ok(shares.take(one, 70));
   });
 
-  it('limits an account as soon as it is not the only one any more', () => {
+  it('limits an account as soon as it is not the only one', () => {
     let isOnlyAccount = true;
     const first = {
       accountId: 'first',
@@ -54,7 +54,7 @@ describe('Shares', () => {
     assert.ok(shares.take(two, 7));
   });
 
-  it('has a piece for another account if there are only a few', () => {
+  it('keeps a unit for another account even if the capacity is small', () => {
     for (const capacity of [1, 2, 3, 9]) {
       const shares = new Shares(capacity);
       let taken = 0;
@@ -64,7 +64,7 @@ describe('Shares', () => {
     }
   });
 
-  it('takes back what is given back, once', () => {
+  it('accounts for returned amounts once', () => {
     const shares = new Shares(80);
     const share = shares.take(one, 30)!;
     const other = shares.take(one, 5)!;
@@ -80,7 +80,7 @@ describe('Shares', () => {
     assert.deepEqual([shares.used, shares.heldBy('one')], [0, 0]);
   });
 
-  it('grants nothing while more is taken than a reduced capacity allows', () => {
+  it('grants nothing while more is used than a reduced capacity allows', () => {
     const shares = new Shares(80);
     const share = shares.take(one, 60)!;
     shares.capacity = 40;
@@ -89,7 +89,7 @@ describe('Shares', () => {
     assert.ok(shares.take(two, 5));
   });
 
-  it('never exceeds its capacity, knows what is taken, and always has an eighth for one of two', () => {
+  it('never exceeds its capacity, accounts for all amounts, and always has an eighth for each of two accounts', () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('take' as const), who: fc.nat(1), amount: fc.integer({ min: 1, max: 60 }) }),
       fc.record({ do: fc.constant('grow' as const), which: fc.nat(9), amount: fc.integer({ min: 1, max: 60 }) }),

@@ -1,21 +1,21 @@
 import type { Share, ShareHolder, Shares } from './shares.ts';
 
-/** A response of up to this size is not counted: the buffer of a socket has as much. */
+/** A response of up to this size is not counted: the buffer of a socket can hold it. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** A response of up to this size never waits: a connection needs as much to relay anything. */
+/** A response of up to this size never waits: each connection needs that much to relay at all. */
 const WITHOUT_WAIT_BYTES = 128 * 1024;
 
 /**
- * The memory of unsent bytes of responses: their clients do not read, or they are kept until they are measured. Bytes that have arrived and
- * exceed the budget take no share, so that other accounts have theirs, but the provider of that response is not read on. To avoid a
- * deadlock of responses that wait for each other, one waiting response at a time may exceed the budget until it releases its memory.
+ * The memory of unsent bytes of responses: their clients do not read, or the bytes are kept until they are metered. Bytes that have arrived
+ * and exceed the budget take no share, so that other accounts keep theirs, but the gateway stops reading that response from its provider. To
+ * avoid a deadlock of responses that wait for each other, one waiting response at a time may exceed the budget until it releases its memory.
  */
 export class UnsentBudget {
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
-  /** The waiting responses, the one that has waited longest first. */
+  /** The waiting responses, in the order of arrival. */
   readonly #waiting = new Map<UnsentMemory, () => void>();
-  /** The one that may exceed the budget. */
+  /** The response that may exceed the budget. */
   #beyond: UnsentMemory | null = null;
   #beyondBytes = 0;
   #isWaking = false;
@@ -38,11 +38,11 @@ export class UnsentBudget {
     this.#beyondBytes += beyondBytes;
   }
 
-  /** Memory was given back. */
+  /** Call this when memory was returned. */
   freed(): void {
     if (this.#waiting.size === 0 || this.#isWaking) return;
     this.#isWaking = true;
-    // After the caller has finished: a response that goes on changes the same shares.
+    // After the caller has finished: a resumed response changes the same shares.
     queueMicrotask(() => {
       this.#isWaking = false;
       for (const [memory, onRoom] of this.#waiting) {
@@ -53,21 +53,20 @@ export class UnsentBudget {
     });
   }
 
-  /** Whether a response may be read on; if not, `onRoom` runs when it may. */
+  /** Whether more of a response may be read; if not, `onRoom` runs when it may. */
   mayGoOn(memory: UnsentMemory, onRoom: () => void): boolean {
     if (this.#goesOn(memory)) return true;
     this.#waiting.set(memory, onRoom);
     return false;
   }
 
-  /** The response no longer needs to exceed the budget. */
+  /** Call this when the response no longer needs to exceed the budget. */
   comesBack(memory: UnsentMemory): void {
     if (this.#beyond !== memory) return;
     this.#beyond = null;
     this.freed();
   }
 
-  /** The response does not wait any more. */
   stopWaiting(memory: UnsentMemory): void {
     this.#waiting.delete(memory);
   }
@@ -98,7 +97,7 @@ export class UnsentMemory {
     this.#holder = holder;
   }
 
-  /** Sets the number of unsent bytes. Returns whether they fit into the budget. */
+  /** Sets the number of unsent bytes. Returns whether the budget covers them. */
   hold(sizeBytes: number): boolean {
     const isUncounted = sizeBytes <= UNCOUNTED_BYTES && this.#shares === null && this.#beyondBytes === 0;
     if (isUncounted || this.#isReleased) return true;
@@ -109,7 +108,7 @@ export class UnsentMemory {
     return this.findsRoom();
   }
 
-  /** Takes shares for the bytes that exceeded them, if possible now. Returns whether all bytes have shares. */
+  /** Tries to take shares for the bytes beyond them. Returns whether all bytes have shares. */
   findsRoom(): boolean {
     const more = this.#beyondBytes;
     if (more === 0) return true;
@@ -128,18 +127,18 @@ export class UnsentMemory {
     return this.#shares !== null || this.#beyondBytes > 0;
   }
 
-  /** Whether more may be read from the provider; if not, `onRoom` runs when it may. */
+  /** Whether more of the response may be read from the provider; if not, `onRoom` runs when it may. */
   mayGoOn(onRoom: () => void): boolean {
     const sizeBytes = (this.#shares?.[0].amount ?? 0) + this.#beyondBytes;
     return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onRoom);
   }
 
-  /** Nothing more is read from the provider. */
+  /** Call this when nothing more is read from the provider. */
   stopWaiting(): void {
     this.#budget.stopWaiting(this);
   }
 
-  /** Gives everything back. May be called again; nothing is counted after it. */
+  /** Returns all memory. May be called again; nothing is counted after it. */
   release(): void {
     this.#isReleased = true;
     if (!this.isCounted) return;
