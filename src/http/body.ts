@@ -90,12 +90,12 @@ export function readBody(
   const body = openBody(request, limits);
   const { announcedBytes, encoding } = body;
   const isSmall = announcedBytes !== null && announcedBytes <= LARGE_BODY_BYTES && encoding === null;
-  if (isSmall && hasWholeBody(body) && !isAwaitingContinue(request)) return takeWhole(body, consume, owner);
+  if (isSmall && hasCompleteBody(body) && !isAwaitingContinue(request)) return readAtOnce(body, consume, owner);
   return readPieces(body, response, consume, owner);
 }
 
 /** Reads a small body that has arrived completely, without waiting. */
-function takeWhole(
+function readAtOnce(
   { request, limits, announcedBytes }: OpenBody,
   consume: ((piece: Buffer) => void) | null,
   owner: BodyOwner | null,
@@ -226,7 +226,7 @@ export async function receiveBody(
 function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): Promise<void> {
   const { request, limits } = body;
   if (awaitingContinue.delete(request)) response.writeContinue();
-  if (hasWholeBody(body)) return takeAtOnce(request, limits, take);
+  if (hasCompleteBody(body)) return takeAtOnce(request, limits, take);
   const { nowMs = () => performance.now() } = limits;
   return new Promise((resolve, reject) => {
     let sizeBytes = 0;
@@ -256,13 +256,13 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
       noteGarbage(chunk.length);
       try {
         const taken = take(chunk);
-        if (taken !== null) holdUp(taken);
+        if (taken !== null) pauseFor(taken);
       } catch (error) {
         fail(error);
       }
     }
-    function holdUp(taken: Promise<void>): void {
-      pace.heldUp(nowMs());
+    function pauseFor(taken: Promise<void>): void {
+      pace.paused(nowMs());
       request.pause();
       taken.then(() => {
         if (isOver) return;
@@ -273,7 +273,7 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
     }
     function onEnd(): void {
       // A paused stream still reports its end if its last chunk was read.
-      if (pace.isHeldUp) hasEnded = true;
+      if (pace.isPaused) hasEnded = true;
       else finish();
     }
     function finish(): void {
@@ -282,7 +282,7 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
     }
     function onPaceDue(): void {
       const leftMs = pace.leftMs(nowMs());
-      if (leftMs > 0 || pace.isHeldUp) {
+      if (leftMs > 0 || pace.isPaused) {
         // The time of a paused client does not pass.
         timer = setTimeout(onPaceDue, Math.max(Math.ceil(leftMs), PACE_CHECK_MS_MIN));
         return;
@@ -303,7 +303,7 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
 }
 
 /** Whether all bytes of a body have arrived and none has been read. */
-function hasWholeBody({ request, announcedBytes }: OpenBody): boolean {
+function hasCompleteBody({ request, announcedBytes }: OpenBody): boolean {
   if (request.destroyed || request.readableFlowing !== null) return false;
   return request.complete || (announcedBytes !== null && announcedBytes === request.readableLength);
 }

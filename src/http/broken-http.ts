@@ -32,7 +32,7 @@ function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
  * Responds to bytes that are not HTTP, to headers that are too large, and to bodies that end early, then closes the
  * connection.
  */
-export function responseBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpParts): void {
+export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpParts): void {
   const { clock, unknownAddresses, ids } = options;
   const connection = connectionOf(socket);
   const { responding } = connection;
@@ -50,11 +50,11 @@ export function responseBrokenHttp(error: BrokenHttpError, socket: Socket, optio
   }
   if (responding?.writableEnded) {
     // The response to the previous request is being sent, and may close the connection.
-    responding.once('close', () => responseBrokenHttp(error, socket, options));
+    responding.once('close', () => respondToBrokenHttp(error, socket, options));
     return;
   }
   // Complete requests precede the broken bytes; their responses, which may be charged, must still be sent.
-  if (connection.endBehindWholeRequests()) return;
+  if (connection.closeAfterCompleteRequests()) return;
   const response =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new GatewayError('headersTooLarge')

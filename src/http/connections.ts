@@ -5,7 +5,7 @@ import { type Share, Shares } from '../lib/fair/shares.ts';
 import type { AddressRange } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ClientAddresses } from './client-address.ts';
-import { createLingerBudget, LINGER_LIMITS, lingerBehind } from './linger.ts';
+import { createLingerBudget, LINGER_LIMITS, lingerAfter } from './linger.ts';
 import { checkEveryMs, ReadPace } from './read-pace.ts';
 
 export interface ConnectionLimits {
@@ -83,7 +83,7 @@ export function watchConnections(
     if (leave !== null) socket.once('close', leave);
     const holder = { accountId: network ?? '', isOnlyAccount: network === null };
     const takeMemory = (bytes: number): Share | null => waitingMemory.take(holder, bytes);
-    const linger: Linger = (response) => lingerBehind(response, LINGER_LIMITS, lingerBudget, holder.accountId);
+    const linger: Linger = (response) => lingerAfter(response, LINGER_LIMITS, lingerBudget, holder.accountId);
     const connection = new Connection(socket, handler, linger, clientStallTimeout, takeMemory);
     connections.set(socket, connection);
     open.add(connection);
@@ -198,7 +198,7 @@ export class Connection {
    * Call this when bytes cannot be parsed. Complete requests before them still get their responses, and then the connection
    * is closed. Returns whether there are any.
    */
-  endBehindWholeRequests(): boolean {
+  closeAfterCompleteRequests(): boolean {
     if (this.#waiting.at(-1)?.req.complete === false) this.#memory?.shrink(memoryOf(this.#waiting.pop()!));
     const last = this.#waiting.at(-1) ?? this.responding;
     if (last === null || last.writableEnded || !last.req.complete) return false;

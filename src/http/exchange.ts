@@ -19,7 +19,7 @@ export class Exchange {
 
   sendJson(status: number, body: string, headers: Readonly<Record<string, string>> = {}): void {
     const { request, response, id } = this;
-    endBehindLongBody(request, response);
+    closeAfterLongBody(request, response);
     response.writeHead(status, {
       'request-id': id,
       'x-request-id': id,
@@ -38,7 +38,7 @@ const UNREAD_BYTES_MAX = 64 * 1024;
  * Makes a response close the connection if the unread body may be long. The rest of a short body is read, which keeps the connection open;
  * reading a long one costs more than a new connection, and a chunked one may never end.
  */
-export function endBehindLongBody({ complete, headers }: IncomingMessage, response: ServerResponse): void {
+export function closeAfterLongBody({ complete, headers }: IncomingMessage, response: ServerResponse): void {
   if (complete) return;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= UNREAD_BYTES_MAX) return;
   response.shouldKeepAlive = false;

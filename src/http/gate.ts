@@ -21,7 +21,7 @@ export class Gate {
   judge(request: IncomingMessage, response: ServerResponse): GatewayError | null {
     if (this.#isClosing()) return new GatewayError('shuttingDown', { headers: { connection: 'close' } });
     const { headers, socket } = request;
-    if (!hasClearHead(request)) return new GatewayError('malformedHttp', { headers: { connection: 'close' } });
+    if (!isUnambiguous(request)) return new GatewayError('malformedHttp', { headers: { connection: 'close' } });
     if (this.#addresses.ofPeer(socket.remoteAddress) === null) {
       const leave = this.#behindProxies.take(this.#addresses.ofRequest(request));
       if (leave === null) {
@@ -37,14 +37,14 @@ export class Gate {
 }
 
 /** Whether two readers would understand the head alike. The parser also accepts heads for which this is not certain. */
-function hasClearHead({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
+function isUnambiguous({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
   // The parser also accepts 0.9 and 2.0.
-  const isSpoken = httpVersion === '1.1' || httpVersion === '1.0';
+  const isSupported = httpVersion === '1.1' || httpVersion === '1.0';
   const coding = headers['transfer-encoding'];
   const isFramed = coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1');
   // RFC 9112, 3.2: exactly one Host in HTTP/1.1, and at most one in HTTP/1.0.
-  const isAddressed = headers.host === undefined ? httpVersion !== '1.1' : countHosts(rawHeaders) === 1;
-  return isSpoken && isFramed && isAddressed;
+  const hasHost = headers.host === undefined ? httpVersion !== '1.1' : countHosts(rawHeaders) === 1;
+  return isSupported && isFramed && hasHost;
 }
 
 function countHosts(rawHeaders: readonly string[]): number {

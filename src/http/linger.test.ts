@@ -4,11 +4,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { openConnection, type RawConnection, requestBytes } from '../../test/support/raw.ts';
-import { createLingerBudget, type LingerLimits, lingerBehind } from './linger.ts';
+import { createLingerBudget, type LingerLimits, lingerAfter } from './linger.ts';
 
 const PATIENT: LingerLimits = { sizeBytesMax: 1024, timeoutMs: 60_000, idleTimeoutMs: 60_000 };
 
-describe('lingerBehind', { timeout: 30_000 }, () => {
+describe('lingerAfter', { timeout: 30_000 }, () => {
   let server: Server | undefined;
   afterEach(() => {
     server?.closeAllConnections();
@@ -19,7 +19,7 @@ describe('lingerBehind', { timeout: 30_000 }, () => {
   async function asked(limits: LingerLimits, connectionHeader: 'close' | 'keep-alive'): Promise<RawConnection> {
     const budget = createLingerBudget();
     server = createServer((_request, response) => {
-      response.once('prefinish', () => lingerBehind(response, limits, budget, ''));
+      response.once('prefinish', () => lingerAfter(response, limits, budget, ''));
       response.setHeader('connection', connectionHeader);
       response.end('early');
     });

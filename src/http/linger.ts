@@ -38,7 +38,7 @@ export function createLingerBudget(): PeriodBudget {
  *
  * @param network the client's network, which is one tenant of the budget
  */
-export function lingerBehind(
+export function lingerAfter(
   response: ServerResponse,
   limits: LingerLimits,
   budget: PeriodBudget,

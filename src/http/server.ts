@@ -6,13 +6,13 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { markAwaitingContinue } from './body.ts';
-import { responseBrokenHttp } from './broken-http.ts';
+import { respondToBrokenHttp } from './broken-http.ts';
 import { ClientAddresses } from './client-address.ts';
 import { type ConnectionLimits, perAddressMax, watchConnections } from './connections.ts';
 import { type Cors, registerCors } from './cors.ts';
 import { responseToFailure } from './error-response.ts';
 import { ExactAddresses } from './exact-addresses.ts';
-import { endBehindLongBody } from './exchange.ts';
+import { closeAfterLongBody } from './exchange.ts';
 import { Gate } from './gate.ts';
 import { type OpenHttpReport, reportRequest, reportWithoutRequest } from './http-report.ts';
 import { ROUTER_OPTIONS, ServedAddresses } from './served-addresses.ts';
@@ -73,7 +73,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     serverFactory: (framework) => createNodeServer(exactAddresses.listener(framework), clientAddresses, options),
     // The framework's own handler would respond in cases in which this one must not.
-    clientErrorHandler: (error, socket) => responseBrokenHttp(error, socket, options),
+    clientErrorHandler: (error, socket) => respondToBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),
     requestIdHeader: false,
     logger: false,
@@ -120,7 +120,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   app.addHook('onSend', (request, reply, _payload, done) => {
     const id = String(reply.getHeader('request-id') ?? request.id);
     reply.header('x-request-id', id).header('request-id', id);
-    endBehindLongBody(request.raw, reply.raw);
+    closeAfterLongBody(request.raw, reply.raw);
     done();
   });
   app.setNotFoundHandler(({ url, headers, report }) => {

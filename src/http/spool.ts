@@ -53,13 +53,13 @@ export async function spoolBody(
   owner: BodyOwner | null = null,
 ): Promise<SpooledBody> {
   const body = openBody(request, limits);
-  const room = new SpoolRoom(body, owner);
+  const space = new SpoolSpace(body, owner);
   try {
-    if (room.isLarge) await owner?.look?.();
-    room.needAtOnce();
-    return await spoolInto(await openSpoolFile(limits.directory), body, response, consume, room);
+    if (space.isLarge) await owner?.look?.();
+    space.needAtOnce();
+    return await spoolInto(await openSpoolFile(limits.directory), body, response, consume, space);
   } catch (error) {
-    room.release();
+    space.release();
     throw error;
   }
 }
@@ -70,18 +70,18 @@ export async function spoolInto(
   body: OpenBody,
   response: ServerResponse,
   consume: (chunk: Buffer) => void,
-  room = new SpoolRoom(body, null),
+  space = new SpoolSpace(body, null),
 ): Promise<SpooledBody> {
   const writer = new BlockWriter(file.handle);
   try {
-    await receiveBody(body, response, room.owner, (chunk) => {
+    await receiveBody(body, response, space.owner, (chunk) => {
       consume(chunk);
-      const precheck = room.grow(chunk.length);
+      const precheck = space.grow(chunk.length);
       return precheck === null ? writer.write(chunk) : precheck.then(() => writer.write(chunk) ?? undefined);
     });
     const sizeBytes = await writer.end();
-    room.stored(sizeBytes);
-    return new SpooledFile(file, sizeBytes, room);
+    space.stored(sizeBytes);
+    return new SpooledFile(file, sizeBytes, space);
   } catch (error) {
     await freeSpoolFile(file);
     throw error;
@@ -91,10 +91,10 @@ export async function spoolInto(
 /** The memory of a spooled body while it arrives: two blocks, and a chunk or two in transit. */
 const ARRIVING_BYTES = 384 * 1024;
 /** For a body of unknown size, disk space is allocated in steps of this size. */
-const ROOM_BYTES = 1024 * 1024;
+const SPACE_STEP_BYTES = 1024 * 1024;
 
 /** The space of one body: on disk, and in memory while it arrives. */
-class SpoolRoom {
+class SpoolSpace {
   readonly owner: BodyOwner | null;
   readonly isLarge: boolean;
   readonly #body: OpenBody;
@@ -127,7 +127,7 @@ class SpoolRoom {
     const { encoding } = this.#body;
     this.#sizeBytes += sizeBytes;
     if (this.#sizeBytes > this.#diskBytes) {
-      this.#diskBytes = this.#sizeBytes + ROOM_BYTES;
+      this.#diskBytes = this.#sizeBytes + SPACE_STEP_BYTES;
       this.#disk?.need(this.#diskBytes);
       if (encoding !== null) this.#memory?.need(ARRIVING_BYTES + decoderBytes(encoding, this.#diskBytes), true);
     }
@@ -291,13 +291,13 @@ const READ_BYTES = 64 * 1024;
 class SpooledFile implements SpooledBody {
   readonly sizeBytes: number;
   readonly #file: SpoolFile;
-  readonly #room: SpoolRoom;
+  readonly #space: SpoolSpace;
   #removal: Promise<void> | null = null;
 
-  constructor(file: SpoolFile, sizeBytes: number, room: SpoolRoom) {
+  constructor(file: SpoolFile, sizeBytes: number, space: SpoolSpace) {
     this.#file = file;
     this.sizeBytes = sizeBytes;
-    this.#room = room;
+    this.#space = space;
   }
 
   read(start = 0, end = this.sizeBytes): AsyncIterable<Buffer> {
@@ -331,7 +331,7 @@ class SpooledFile implements SpooledBody {
   }
 
   remove(): Promise<void> {
-    this.#removal ??= freeSpoolFile(this.#file).then(() => this.#room.release());
+    this.#removal ??= freeSpoolFile(this.#file).then(() => this.#space.release());
     return this.#removal;
   }
 

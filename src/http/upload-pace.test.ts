@@ -40,9 +40,9 @@ describe('UploadPace', () => {
 
   it('does not count the time during which the client is paused', () => {
     const pace = new UploadPace(IDLE_MS, 0);
-    pace.heldUp(10_000);
+    pace.paused(10_000);
     assert.equal(pace.leftMs(500_000), 20_000);
-    pace.heldUp(400_000);
+    pace.paused(400_000);
     pace.resumed(500_000);
     pace.resumed(500_001);
     assert.equal(pace.leftMs(505_000), 15_000);

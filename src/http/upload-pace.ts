@@ -12,8 +12,8 @@ const RATE_GRACE_MS = 30_000;
 export class UploadPace {
   readonly #idleTimeoutMs: number;
   readonly #startedAtMs: number;
-  #waitedMs = 0;
-  #waitsSinceMs: number | null = null;
+  #pausedMs = 0;
+  #pausedSinceMs: number | null = null;
   #arrivedBytes = 0;
   #progressBytes = 0;
   /** Measured in the client's time, without pauses. */
@@ -32,18 +32,18 @@ export class UploadPace {
   }
 
   /** The gateway pauses the client. */
-  heldUp(nowMs: number): void {
-    this.#waitsSinceMs ??= nowMs;
+  paused(nowMs: number): void {
+    this.#pausedSinceMs ??= nowMs;
   }
 
   resumed(nowMs: number): void {
-    if (this.#waitsSinceMs === null) return;
-    this.#waitedMs += nowMs - this.#waitsSinceMs;
-    this.#waitsSinceMs = null;
+    if (this.#pausedSinceMs === null) return;
+    this.#pausedMs += nowMs - this.#pausedSinceMs;
+    this.#pausedSinceMs = null;
   }
 
-  get isHeldUp(): boolean {
-    return this.#waitsSinceMs !== null;
+  get isPaused(): boolean {
+    return this.#pausedSinceMs !== null;
   }
 
   /** The time until the client is too slow if nothing more arrives; 0 or less if it is too slow now. */
@@ -53,6 +53,6 @@ export class UploadPace {
   }
 
   #clientMs(nowMs: number): number {
-    return (this.#waitsSinceMs ?? nowMs) - this.#startedAtMs - this.#waitedMs;
+    return (this.#pausedSinceMs ?? nowMs) - this.#startedAtMs - this.#pausedMs;
   }
 }

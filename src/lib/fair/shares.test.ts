@@ -69,15 +69,15 @@ describe('Shares', () => {
     const share = shares.take(one, 30)!;
     const other = shares.take(one, 5)!;
     share.shrink(10);
-    assert.deepEqual([shares.used, shares.heldBy('one'), share.amount], [25, 25, 20]);
+    assert.deepEqual([shares.used, shares.takenBy('one'), share.amount], [25, 25, 20]);
     share.shrink(100);
     assert.deepEqual([shares.used, share.amount], [5, 0]);
     share.release();
     share.release();
     assert.equal(share.grow(1), false);
-    assert.deepEqual([shares.used, shares.heldBy('one')], [5, 5]);
+    assert.deepEqual([shares.used, shares.takenBy('one')], [5, 5]);
     other.release();
-    assert.deepEqual([shares.used, shares.heldBy('one')], [0, 0]);
+    assert.deepEqual([shares.used, shares.takenBy('one')], [0, 0]);
   });
 
   it('grants nothing while more is used than a reduced capacity allows', () => {
@@ -111,10 +111,10 @@ describe('Shares', () => {
             else if (action.do === 'shrink') share.shrink(action.amount);
             else share.release();
           }
-          const heldBy = (who: number) =>
+          const takenBy = (who: number) =>
             taken.filter((entry) => entry.who === who).reduce((sum, { share }) => sum + share.amount, 0);
-          const held = [heldBy(0), heldBy(1)] as const;
-          assert.deepEqual([shares.heldBy('one'), shares.heldBy('two')], held);
+          const held = [takenBy(0), takenBy(1)] as const;
+          assert.deepEqual([shares.takenBy('one'), shares.takenBy('two')], held);
           assert.equal(shares.used, held[0] + held[1]);
           assert.ok(shares.used <= capacity);
           const eighth = Math.floor(capacity / 8);

@@ -47,7 +47,7 @@ export class Shares {
     return this.#used;
   }
 
-  heldBy(accountId: string): number {
+  takenBy(accountId: string): number {
     return this.#held.get(accountId) ?? 0;
   }
 
@@ -57,26 +57,26 @@ export class Shares {
   }
 
   /** Whether an account may take an amount now. */
-  hasRoomFor(holder: ShareHolder, amount: number): boolean {
+  mayTake(holder: ShareHolder, amount: number): boolean {
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
     // Rounded up, so that the last unit of a small capacity can be taken.
     const eighth = Math.ceil(this.#capacity / 8);
     if (usedAfter <= this.#capacity - eighth || holder.isOnlyAccount) return true;
-    return this.heldBy(holder.accountId) + amount <= eighth;
+    return this.takenBy(holder.accountId) + amount <= eighth;
   }
 
   /** For shares: takes an amount. Returns false if the account may not have it now. */
   grant(holder: ShareHolder, amount: number): boolean {
-    if (!this.hasRoomFor(holder, amount)) return false;
+    if (!this.mayTake(holder, amount)) return false;
     this.#used += amount;
-    this.#held.set(holder.accountId, this.heldBy(holder.accountId) + amount);
+    this.#held.set(holder.accountId, this.takenBy(holder.accountId) + amount);
     return true;
   }
 
   /** For shares: returns an amount. */
   giveBack({ accountId }: ShareHolder, amount: number): void {
-    const held = this.heldBy(accountId) - amount;
+    const held = this.takenBy(accountId) - amount;
     this.#used -= amount;
     if (held === 0) this.#held.delete(accountId);
     else this.#held.set(accountId, held);

@@ -34,7 +34,7 @@ export class UnsentBudget {
     return this.#beyondBytes;
   }
 
-  counts(beyondBytes: number): void {
+  countBeyond(beyondBytes: number): void {
     this.#beyondBytes += beyondBytes;
   }
 
@@ -45,23 +45,23 @@ export class UnsentBudget {
     // After the caller has finished: a resumed response changes the same shares.
     queueMicrotask(() => {
       this.#isWaking = false;
-      for (const [memory, onRoom] of this.#waiting) {
-        if (!this.#goesOn(memory)) continue;
+      for (const [memory, onFreed] of this.#waiting) {
+        if (!this.#mayContinue(memory)) continue;
         this.#waiting.delete(memory);
-        onRoom();
+        onFreed();
       }
     });
   }
 
-  /** Whether more of a response may be read; if not, `onRoom` runs when it may. */
-  mayGoOn(memory: UnsentMemory, onRoom: () => void): boolean {
-    if (this.#goesOn(memory)) return true;
-    this.#waiting.set(memory, onRoom);
+  /** Whether more of a response may be read; if not, `onFreed` runs when it may. */
+  mayGoOn(memory: UnsentMemory, onFreed: () => void): boolean {
+    if (this.#mayContinue(memory)) return true;
+    this.#waiting.set(memory, onFreed);
     return false;
   }
 
   /** Call this when the response no longer needs to exceed the budget. */
-  comesBack(memory: UnsentMemory): void {
+  stopExceeding(memory: UnsentMemory): void {
     if (this.#beyond !== memory) return;
     this.#beyond = null;
     this.freed();
@@ -71,8 +71,8 @@ export class UnsentBudget {
     this.#waiting.delete(memory);
   }
 
-  #goesOn(memory: UnsentMemory): boolean {
-    if (this.#beyond === memory || memory.findsRoom()) return true;
+  #mayContinue(memory: UnsentMemory): boolean {
+    if (this.#beyond === memory || memory.takeShares()) return true;
     if (this.#beyond !== null) return false;
     this.#beyond = memory;
     return true;
@@ -101,19 +101,19 @@ export class UnsentMemory {
   hold(sizeBytes: number): boolean {
     const isUncounted = sizeBytes <= UNCOUNTED_BYTES && this.#shares === null && this.#beyondBytes === 0;
     if (isUncounted || this.#isReleased) return true;
-    if (sizeBytes <= WITHOUT_WAIT_BYTES) this.#budget.comesBack(this);
+    if (sizeBytes <= WITHOUT_WAIT_BYTES) this.#budget.stopExceeding(this);
     const more = sizeBytes - (this.#shares?.[0].amount ?? 0);
     if (more < 0) for (const share of this.#shares!) share.shrink(-more);
     this.#setBeyond(Math.max(more, 0));
-    return this.findsRoom();
+    return this.takeShares();
   }
 
   /** Tries to take shares for the bytes beyond them. Returns whether all bytes have shares. */
-  findsRoom(): boolean {
+  takeShares(): boolean {
     const more = this.#beyondBytes;
     if (more === 0) return true;
     const holder = this.#holder;
-    if (!this.#memory.hasRoomFor(holder, more) || !this.#largeMemory.hasRoomFor(holder, more)) return false;
+    if (!this.#memory.mayTake(holder, more) || !this.#largeMemory.mayTake(holder, more)) return false;
     if (this.#shares === null) {
       this.#shares = [this.#memory.take(holder, more)!, this.#largeMemory.take(holder, more)!];
     } else {
@@ -127,10 +127,10 @@ export class UnsentMemory {
     return this.#shares !== null || this.#beyondBytes > 0;
   }
 
-  /** Whether more of the response may be read from the provider; if not, `onRoom` runs when it may. */
-  mayGoOn(onRoom: () => void): boolean {
+  /** Whether more of the response may be read from the provider; if not, `onFreed` runs when it may. */
+  mayGoOn(onFreed: () => void): boolean {
     const sizeBytes = (this.#shares?.[0].amount ?? 0) + this.#beyondBytes;
-    return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onRoom);
+    return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onFreed);
   }
 
   /** Call this when nothing more is read from the provider. */
@@ -146,11 +146,11 @@ export class UnsentMemory {
     this.#setBeyond(0);
     for (const share of this.#shares ?? []) share.release();
     this.#shares = null;
-    this.#budget.comesBack(this);
+    this.#budget.stopExceeding(this);
   }
 
   #setBeyond(sizeBytes: number): void {
-    this.#budget.counts(sizeBytes - this.#beyondBytes);
+    this.#budget.countBeyond(sizeBytes - this.#beyondBytes);
     this.#beyondBytes = sizeBytes;
   }
 }
