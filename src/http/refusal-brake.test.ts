@@ -88,6 +88,16 @@ describe('RefusalBrake', () => {
     assert.deepEqual([heldOf(left), brake.isSaturated('a')], [0, false]);
   });
 
+  it('counts the delayed refusals of a subject even after it has forgotten the subject', async (context) => {
+    stopTime(context);
+    refuse(REFUSALS_PER_SECOND + 500);
+    for (let other = 0; other < 10_000; other++) void brake.hold(`other ${other}`, 1);
+    assert.equal(brake.isSaturated('a'), true);
+    context.mock.timers.tick(HELD_MS_MAX);
+    await settled();
+    assert.deepEqual([brake.held, brake.isSaturated('a')], [0, false]);
+  });
+
   describe('remembers', () => {
     const error = new GatewayError('insufficientBalance');
     const flood = async (context: TestContext): Promise<void> => {

@@ -1,4 +1,5 @@
 import type { GatewayError } from '../errors/gateway-error.ts';
+import { AtATime } from '../lib/fair/at-a-time.ts';
 import { type Part, partOf, partOfRate, WHOLE } from '../lib/part.ts';
 import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 import { rememberRecent } from '../lib/recent.ts';
@@ -24,7 +25,7 @@ const REMEMBERED_MAX = 16;
 export class RefusalBrake {
   readonly #nowMs: () => number;
   readonly #rate: Rate;
-  readonly #heldMaxEach: number;
+  readonly #heldEach: AtATime;
   readonly #heldMax: number;
   readonly #subjects = rememberRecent<Subject>(SUBJECTS_MAX);
   #held = 0;
@@ -33,7 +34,7 @@ export class RefusalBrake {
   constructor(nowMs: () => number, part: Part = WHOLE) {
     this.#nowMs = nowMs;
     this.#rate = partOfRate(RATE, part);
-    this.#heldMaxEach = partOf(HELD_MAX_EACH, part);
+    this.#heldEach = new AtATime(partOf(HELD_MAX_EACH, part));
     this.#heldMax = partOf(HELD_MAX, part);
   }
 
@@ -50,11 +51,11 @@ export class RefusalBrake {
     // The debt beyond the burst is at most what the longest delay repays.
     subject.repaidAtMs = repaidAtMs - (aheadMs - heldMs);
     if (heldMs <= 0) return true;
-    if (subject.held >= this.#heldMaxEach || this.#held >= this.#heldMax) return false;
-    subject.held++;
+    const leave = this.#held < this.#heldMax ? this.#heldEach.take(name) : null;
+    if (leave === null) return false;
     this.#held++;
     await new Promise((resolve) => setTimeout(resolve, heldMs));
-    subject.held--;
+    leave();
     this.#held--;
     return true;
   }
@@ -66,7 +67,7 @@ export class RefusalBrake {
 
   /** Whether no more refusals of a subject can be delayed. */
   isSaturated(name: string): boolean {
-    return (this.#subjects.get(name)?.held ?? 0) >= this.#heldMaxEach || this.#held >= this.#heldMax;
+    return this.#held >= this.#heldMax || this.#heldEach.isFull(name);
   }
 
   /** Remembers the refusal of a subject at a place, if the subject exceeds the rate. */
@@ -101,7 +102,7 @@ export class RefusalBrake {
   #subjectOf(name: string): Subject {
     let subject = this.#subjects.get(name);
     if (subject === undefined) {
-      subject = { repaidAtMs: 0, held: 0, refusals: null };
+      subject = { repaidAtMs: 0, refusals: null };
       this.#subjects.set(name, subject);
     }
     return subject;
@@ -111,7 +112,5 @@ export class RefusalBrake {
 interface Subject {
   /** See `debtAfter`. */
   repaidAtMs: number;
-  /** Refusals that are currently delayed. */
-  held: number;
   refusals: Map<string, { readonly error: GatewayError; readonly untilMs: number }> | null;
 }

@@ -8,6 +8,7 @@ describe('AtATime', () => {
     const [first, second] = [places.take('a'), places.take('a')];
     assert.ok(first !== null && second !== null);
     assert.equal(places.take('a'), null);
+    assert.deepEqual([places.isFull('a'), places.isFull('b')], [true, false]);
     assert.notEqual(places.take('b'), null);
     first();
     first();

@@ -7,6 +7,11 @@ export class AtATime {
     this.#max = max;
   }
 
+  /** Whether a name has no free slot. */
+  isFull(name: string): boolean {
+    return (this.#taken.get(name) ?? 0) >= this.#max;
+  }
+
   /** Takes a slot. Returns a function that frees it and may be called again; `null` if no slot is free. */
   take(name: string): (() => void) | null {
     const taken = this.#taken.get(name) ?? 0;
