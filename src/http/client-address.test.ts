@@ -19,21 +19,18 @@ describe('the address of a client', () => {
     'is that of the connection, written as IPv6': [from('::ffff:203.0.113.7'), '203.0.113.7'],
     'is a network of 64 bits in IPv6': [from('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64'],
     'is in the header behind a trusted proxy': [from('10.0.0.1', '198.51.100.1'), '198.51.100.1'],
-    'is in the header behind a trusted proxy in IPv6': [
-      from('2001:db8:aaaa::1', '2001:db8:1::9'),
-      '2001:db8:1:0::/64',
+    'is in the header behind a trusted proxy in IPv6': [from('2001:db8:aaaa::1', '2001:db8:1::9'), '2001:db8:1:0::/64'],
+    'is the last one in the header, because clients can forge the others': [
+      from('10.0.0.1', '1.2.3.4, 198.51.100.1'),
+      '198.51.100.1',
     ],
-    'is the last one in the header, because clients can forge the others': [from('10.0.0.1', '1.2.3.4, 198.51.100.1'), '198.51.100.1'],
     'is the last one that is not a trusted proxy': [
       from('10.0.0.1', '1.2.3.4,198.51.100.1, 10.9.9.9,10.8.8.8'),
       '198.51.100.1',
     ],
     'is the first one if all are trusted proxies': [from('10.0.0.1', '10.0.0.3, 10.0.0.2'), '10.0.0.3'],
     'is that of the proxy if there is no header': [from('10.0.0.1'), '10.0.0.1'],
-    'is the entry after the last invalid one': [
-      from('10.0.0.1', '198.51.100.1, unknown, 10.0.0.2'),
-      '10.0.0.2',
-    ],
+    'is the entry after the last invalid one': [from('10.0.0.1', '198.51.100.1, unknown, 10.0.0.2'), '10.0.0.2'],
     'may have a port': [from('10.0.0.1', '198.51.100.1:4711'), '198.51.100.1'],
     'may have brackets and a port': [from('10.0.0.1', '[2001:db8:1::9]:4711'), '2001:db8:1:0::/64'],
   };

@@ -58,10 +58,7 @@ export function watchConnections(
     onRefused(dropped?.remoteAddress);
     if (hasWarned) return;
     hasWarned = true;
-    logger.warn(
-      { connections: connectionsMax },
-      'server.connections is reached; closing further connections',
-    );
+    logger.warn({ connections: connectionsMax }, 'server.connections is reached; closing further connections');
   });
   // A client that closes its sending side after a safe request gets its response; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;

@@ -30,7 +30,8 @@ export function readCredential(
     if (apiKey === '') throw refused('The x-api-key header is empty.');
     return apiKey;
   }
-  if (apiKey !== undefined) throw refused('This address accepts the API key only as "Authorization: Bearer <API key>".');
+  if (apiKey !== undefined)
+    throw refused('This address accepts the API key only as "Authorization: Bearer <API key>".');
   throw refused(
     forms === 'bearer'
       ? 'The API key is missing. Send it as "Authorization: Bearer <API key>".'

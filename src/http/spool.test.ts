@@ -255,12 +255,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
       ],
       ['an unknown encoding', () => upload({ headers: [['content-encoding', 'lzma']], body: 'a' }), 415, false],
       ['data that is not in its encoding', () => upload({ headers: [gzip], body: 'a' }), 400, false],
-      [
-        'truncated encoded data',
-        () => upload({ headers: [gzip], body: gzipSync('a').subarray(0, 12) }),
-        400,
-        false,
-      ],
+      ['truncated encoded data', () => upload({ headers: [gzip], body: gzipSync('a').subarray(0, 12) }), 400, false],
     ];
     for (const [what, bytes, status, isClosed] of cases) {
       it(`${what}: ${status}`, async () => {

@@ -344,7 +344,11 @@ describe('MultipartParser', () => {
       ['a zero byte in the headers', withHeaders(disposition, 'X-A: \0'), /a control character/],
       ['a separator of ASCII in a name', withDisposition('form-data; name="\x1ca"'), /a control character/],
       ['a form feed in a header', withDisposition('form-data;\fname="a"'), /a control character/],
-      ['a header that comes twice', withHeaders(disposition, disposition.toLowerCase()), /has the header content-disposition twice/],
+      [
+        'a header that comes twice',
+        withHeaders(disposition, disposition.toLowerCase()),
+        /has the header content-disposition twice/,
+      ],
       ['a part without headers', withHeaders(), /Content-Disposition/],
       ['another disposition', withDisposition('attachment; name="a"'), /Content-Disposition/],
       ['a parameter that comes twice', withDisposition('form-data; name="a"; NAME="b"'), /Content-Disposition/],

@@ -18,8 +18,7 @@ describe('findRepeatedMember', () => {
     ['"a"', null],
     ['7', null],
   ];
-  for (const [text, path] of cases)
-    it(`finds in ${text}: ${path}`, () => assert.equal(findRepeatedMember(text), path));
+  for (const [text, path] of cases) it(`finds in ${text}: ${path}`, () => assert.equal(findRepeatedMember(text), path));
 
   it('finds nothing in serialised values, and a member that was added again', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => findRepeatedMember(JSON.stringify(value)) === null));
