@@ -8,7 +8,7 @@ const MIB = 1024 * KIB;
 /** Of 16 MiB, responses have 12, and one of several accounts 10.5. */
 const MEMORY_BYTES = 16 * MIB;
 
-const holder = (accountId: string) => ({ accountId, isOnlyAccount: false });
+const tenant = (accountId: string) => ({ accountId, isOnlyAccount: false });
 
 /** Holds a number of bytes, and reports whether the response may continue: `goes on`, `waits`, and later `woken`. */
 function grow(memory: UnsentMemory, sizeBytes: number): { state: 'goes on' | 'waits' | 'woken' } {
@@ -26,7 +26,7 @@ describe('UnsentMemory', () => {
 
   it('counts responses of more than 16 KiB until they are released', () => {
     const all = budgets();
-    const memory = all.unsentOf(holder('one'));
+    const memory = all.unsentOf(tenant('one'));
     memory.hold(16 * KIB);
     assert.equal(all.memoryUsedBytes, 0);
     for (const sizeBytes of [17 * KIB, 5 * MIB, 3 * MIB, 0, 20 * MIB]) {
@@ -42,10 +42,10 @@ describe('UnsentMemory', () => {
 
   it('stays within the share of its account, and leaves an eighth to others and a quarter to requests', () => {
     const all = budgets();
-    assert.equal(all.unsentOf(holder('one')).hold(10.5 * MIB), true);
-    assert.equal(all.unsentOf(holder('one')).hold(17 * KIB), false);
-    assert.equal(all.unsentOf(holder('two')).hold(1.25 * MIB), true);
-    all.memoryOf(holder('three')).need(MIB);
+    assert.equal(all.unsentOf(tenant('one')).hold(10.5 * MIB), true);
+    assert.equal(all.unsentOf(tenant('one')).hold(17 * KIB), false);
+    assert.equal(all.unsentOf(tenant('two')).hold(1.25 * MIB), true);
+    all.memoryOf(tenant('three')).need(MIB);
     assert.equal(
       new BodyBudgets({ memoryBytes: MEMORY_BYTES, diskBytes: 0 })
         .unsentOf({ accountId: 'alone', isOnlyAccount: true })
@@ -56,7 +56,7 @@ describe('UnsentMemory', () => {
 
   it('lets one response continue beyond the budget, and resumes the others in order when memory is freed', async () => {
     const all = budgets();
-    const [full, first, second, third] = Array.from({ length: 4 }, () => all.unsentOf(holder('one'))) as [
+    const [full, first, second, third] = Array.from({ length: 4 }, () => all.unsentOf(tenant('one'))) as [
       UnsentMemory,
       UnsentMemory,
       UnsentMemory,
@@ -92,10 +92,10 @@ describe('UnsentMemory', () => {
 
   it('never waits with up to 128 KiB, and stops exceeding the budget with that', async () => {
     const all = budgets();
-    all.unsentOf(holder('one')).hold(10.5 * MIB);
-    const first = all.unsentOf(holder('one'));
+    all.unsentOf(tenant('one')).hold(10.5 * MIB);
+    const first = all.unsentOf(tenant('one'));
     assert.equal(grow(first, MIB).state, 'goes on');
-    const second = all.unsentOf(holder('one'));
+    const second = all.unsentOf(tenant('one'));
     assert.equal(grow(second, 128 * KIB).state, 'goes on');
     const waiting = grow(second, 129 * KIB);
     assert.equal(waiting.state, 'waits');
@@ -106,10 +106,10 @@ describe('UnsentMemory', () => {
 
   it('stops waiting when it is released or when nothing more is read', async () => {
     const all = budgets();
-    const full = all.unsentOf(holder('one'));
+    const full = all.unsentOf(tenant('one'));
     full.hold(10.5 * MIB);
-    grow(all.unsentOf(holder('one')), MIB);
-    const [left, released] = [all.unsentOf(holder('one')), all.unsentOf(holder('one'))];
+    grow(all.unsentOf(tenant('one')), MIB);
+    const [left, released] = [all.unsentOf(tenant('one')), all.unsentOf(tenant('one'))];
     const waiting = [grow(left, MIB), grow(released, MIB)];
     left.stopWaiting();
     released.release();
@@ -123,9 +123,9 @@ describe('UnsentMemory', () => {
 
   it('continues when the configuration raises the budget', async () => {
     const all = budgets();
-    all.unsentOf(holder('one')).hold(10.5 * MIB);
-    grow(all.unsentOf(holder('one')), MIB);
-    const waiting = grow(all.unsentOf(holder('one')), MIB);
+    all.unsentOf(tenant('one')).hold(10.5 * MIB);
+    grow(all.unsentOf(tenant('one')), MIB);
+    const waiting = grow(all.unsentOf(tenant('one')), MIB);
     all.change({ memoryBytes: 4 * MEMORY_BYTES, diskBytes: 0 });
     await Promise.resolve();
     assert.equal(waiting.state, 'woken');

@@ -56,10 +56,10 @@ export class BodyBudgets {
   }
 
   /** Takes memory that counts as that of a large body; `null` if there is none for this account now. */
-  takeMemory(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
-    const large = this.#largeMemory.take(holder, sizeBytes);
+  takeMemory(tenant: BodyHolder, sizeBytes: number): { release(): void } | null {
+    const large = this.#largeMemory.take(tenant, sizeBytes);
     if (large === null) return null;
-    const all = this.#memory.take(holder, sizeBytes);
+    const all = this.#memory.take(tenant, sizeBytes);
     if (all === null) {
       large.release();
       return null;
@@ -73,40 +73,40 @@ export class BodyBudgets {
   }
 
   /** Takes disk space; `null` if there is none for this account now. */
-  takeDisk(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
-    return this.#disk.take(holder, sizeBytes);
+  takeDisk(tenant: BodyHolder, sizeBytes: number): { release(): void } | null {
+    return this.#disk.take(tenant, sizeBytes);
   }
 
   /** The memory of the unsent bytes of one response. */
-  unsentOf(holder: BodyHolder): UnsentMemory {
-    return this.#unsent.of(holder);
+  unsentOf(tenant: BodyHolder): UnsentMemory {
+    return this.#unsent.of(tenant);
   }
 
   /** @throws GatewayError `overloaded` if there is no memory for a small body. */
-  takeSmall(holder: BodyHolder, sizeBytes: number): Share {
-    const share = this.#memory.take(holder, sizeBytes);
+  takeSmall(tenant: BodyHolder, sizeBytes: number): Share {
+    const share = this.#memory.take(tenant, sizeBytes);
     if (share === null) throw overloaded();
     return share;
   }
 
-  memoryOf(holder: BodyHolder): BodyMemory {
-    return new BodyMemory(this.#memory, this.#largeMemory, holder);
+  memoryOf(tenant: BodyHolder): BodyMemory {
+    return new BodyMemory(this.#memory, this.#largeMemory, tenant);
   }
 
-  diskOf(holder: BodyHolder): BodySpace {
-    return new BodySpace(this.#disk, holder);
+  diskOf(tenant: BodyHolder): BodySpace {
+    return new BodySpace(this.#disk, tenant);
   }
 }
 
 /** The space of one body, in memory or on disk. */
 export class BodySpace {
   readonly #shares: Shares;
-  readonly #holder: BodyHolder;
+  readonly #tenant: BodyHolder;
   #share: Share | null = null;
 
-  constructor(shares: Shares, holder: BodyHolder) {
+  constructor(shares: Shares, tenant: BodyHolder) {
     this.#shares = shares;
-    this.#holder = holder;
+    this.#tenant = tenant;
   }
 
   /**
@@ -119,7 +119,7 @@ export class BodySpace {
     if (more <= 0) {
       this.#share?.shrink(-more);
     } else if (this.#share === null) {
-      this.#share = this.#shares.take(this.#holder, more);
+      this.#share = this.#shares.take(this.#tenant, more);
       if (this.#share === null) throw overloaded();
     } else if (!this.#share.grow(more)) {
       throw overloaded();
@@ -139,9 +139,9 @@ export class BodyMemory {
   readonly #large: BodySpace;
   #isLarge = false;
 
-  constructor(memory: Shares, largeMemory: Shares, holder: BodyHolder) {
-    this.#all = new BodySpace(memory, holder);
-    this.#large = new BodySpace(largeMemory, holder);
+  constructor(memory: Shares, largeMemory: Shares, tenant: BodyHolder) {
+    this.#all = new BodySpace(memory, tenant);
+    this.#large = new BodySpace(largeMemory, tenant);
   }
 
   /**

@@ -78,9 +78,9 @@ export function watchConnections(
       return;
     }
     if (leave !== null) socket.once('close', leave);
-    const holder = { accountId: network ?? '', isOnlyAccount: network === null };
-    const takeMemory = (bytes: number): Share | null => waitingMemory.take(holder, bytes);
-    const linger: Linger = (response) => lingerAfter(response, LINGER_LIMITS, lingerBudget, holder.accountId);
+    const tenant = { accountId: network ?? '', isOnlyAccount: network === null };
+    const takeMemory = (bytes: number): Share | null => waitingMemory.take(tenant, bytes);
+    const linger: Linger = (response) => lingerAfter(response, LINGER_LIMITS, lingerBudget, tenant.accountId);
     const connection = new Connection(socket, handler, linger, clientStallTimeout, takeMemory);
     connections.set(socket, connection);
     open.add(connection);

@@ -16,11 +16,11 @@ export function sendText(
   reply: FastifyReply,
   text: string,
   budgets: BodyBudgets | null,
-  holder: BodyHolder,
+  tenant: BodyHolder,
 ): FastifyReply {
   const bytes = Buffer.from(text);
   if (budgets !== null && bytes.length > UNCOUNTED_BYTES && !reply.raw.closed) {
-    const memory = budgets.memoryOf(holder);
+    const memory = budgets.memoryOf(tenant);
     reply.raw.once('close', () => memory.release());
     memory.need(bytes.length, true);
   }

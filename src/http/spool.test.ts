@@ -552,7 +552,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
       let receivedBytes = 0;
       let received: () => void = () => undefined;
       let hear: () => void = () => undefined;
-      const heardOf = new Promise<void>((resolve) => {
+      const requested = new Promise<void>((resolve) => {
         hear = resolve;
       });
       serve = async ({ raw }, reply) => {
@@ -572,7 +572,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
       const connection = await openConnection(url);
       try {
         connection.write(upload({ headers: [['content-length', '10000']], body: '' }));
-        await heardOf;
+        await requested;
         pass(5_000);
         connection.write('x'.repeat(sentBytes));
         while (receivedBytes < sentBytes) await new Promise<void>((resolve) => (received = resolve));

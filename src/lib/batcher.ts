@@ -79,7 +79,7 @@ interface Entry<Item, Result> {
 /** A running batch, and its items that currently run: all, or one by one after a fault. */
 interface Running<Item, Result> {
   readonly entries: readonly Entry<Item, Result>[];
-  underWay: readonly Entry<Item, Result>[];
+  current: readonly Entry<Item, Result>[];
   aborts: AbortController;
   readonly startedAtMs: number;
 }
@@ -199,14 +199,14 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   async #run(entries: readonly Entry<Item, Result>[]): Promise<void> {
     for (const { kind } of entries) this.#waitingOfKind.set(kind, this.#waitingOfKind.get(kind)! - 1);
     const startedAtMs = this.#limit.timers.nowMs();
-    const running: Running<Item, Result> = { entries, underWay: entries, aborts: new AbortController(), startedAtMs };
+    const running: Running<Item, Result> = { entries, current: entries, aborts: new AbortController(), startedAtMs };
     this.#running.add(running);
     const fault = await this.#runOnce(running);
     for (const entry of fault ? entries : []) {
       // Its deadline passed while earlier items ran one by one.
       if (entry.dueMs <= this.#limit.timers.nowMs()) entry.reject(new LateError());
       else {
-        running.underWay = [entry];
+        running.current = [entry];
         running.aborts = new AbortController();
         await this.#runOnce(running);
       }
@@ -216,10 +216,10 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   }
 
   /** Returns whether it failed because of one of several items. */
-  async #runOnce({ underWay, aborts: { signal } }: Running<Item, Result>): Promise<boolean> {
+  async #runOnce({ current, aborts: { signal } }: Running<Item, Result>): Promise<boolean> {
     const items: Item[] = [];
     const dueMs: number[] = [];
-    for (const entry of underWay) {
+    for (const entry of current) {
       items.push(entry.item);
       dueMs.push(entry.dueMs);
     }
@@ -230,12 +230,12 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
       }
       for (let i = 0; i < items.length; i++) {
         const result = results[i]!;
-        if (result instanceof Promise) this.#defer(underWay[i]!, result);
-        else underWay[i]!.resolve(result);
+        if (result instanceof Promise) this.#defer(current[i]!, result);
+        else current[i]!.resolve(result);
       }
     } catch (error) {
       if (items.length > 1 && this.#options.isItemFault(error)) return true;
-      for (const entry of underWay) entry.reject(error);
+      for (const entry of current) entry.reject(error);
     }
     return false;
   }
@@ -291,8 +291,8 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
       entry.reject(new NotBegunError('the deadline passed before the request was begun'));
       return false;
     });
-    for (const { underWay, aborts } of this.#running) {
-      if (underWay.every(({ dueMs }) => dueMs <= nowMs)) aborts.abort(new LateError());
+    for (const { current, aborts } of this.#running) {
+      if (current.every(({ dueMs }) => dueMs <= nowMs)) aborts.abort(new LateError());
     }
     if (nextMs !== Number.POSITIVE_INFINITY) this.#watch(nextMs, nowMs);
   }

@@ -53,7 +53,7 @@ interface Task {
   readonly lock?: SharedArrayBuffer;
 }
 
-const holder = (accountId: string): ShareHolder => ({ accountId, isOnlyAccount: false });
+const tenant = (accountId: string): ShareHolder => ({ accountId, isOnlyAccount: false });
 const pools: WorkerPool[] = [];
 after(() => Promise.all(pools.map((pool) => pool.close())));
 
@@ -72,7 +72,7 @@ function poolWith(options: Partial<WorkerPoolOptions> = {}): WorkerPool {
 }
 
 function run(pool: WorkerPool, task: Task, accountId = 'a'): Promise<unknown> {
-  return pool.run(holder(accountId), () => ({ task, moved: [] }));
+  return pool.run(tenant(accountId), () => ({ task, moved: [] }));
 }
 
 /** A task that occupies its thread until the test releases it. */
@@ -93,7 +93,7 @@ describe('createWorkerPool', () => {
     const pool = poolWith();
     assert.notEqual(await run(pool, { does: 'thread' }), 0);
     const body = new ArrayBuffer(100_000);
-    const echoed = await pool.run<Task, ArrayBuffer>(holder('a'), () => ({
+    const echoed = await pool.run<Task, ArrayBuffer>(tenant('a'), () => ({
       task: { does: 'echo', value: body },
       moved: [body],
     }));
@@ -122,7 +122,7 @@ describe('createWorkerPool', () => {
     const pool = poolWith();
     const held = hold(pool);
     let isPrepared = false;
-    const task = pool.run(holder('a'), () => {
+    const task = pool.run(tenant('a'), () => {
       isPrepared = true;
       return { task: { does: 'echo' }, moved: [] };
     });
@@ -180,7 +180,7 @@ describe('createWorkerPool', () => {
 
   it('continues after a task that could not be prepared', async () => {
     const pool = poolWith();
-    const unprepared = pool.run(holder('a'), () => Promise.reject(new Error('no memory')));
+    const unprepared = pool.run(tenant('a'), () => Promise.reject(new Error('no memory')));
     await assert.rejects(unprepared, { message: 'no memory' });
     assert.equal(await run(pool, { does: 'echo', value: 3 }), 3);
   });

@@ -43,7 +43,7 @@ export interface WorkerPool {
    * and whatever the task throws.
    */
   run<Task, Result>(
-    holder: ShareHolder,
+    tenant: ShareHolder,
     prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>,
   ): Promise<Result>;
   /** Waits for pending tasks and ends the threads. Later tasks are refused. */
@@ -67,7 +67,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   /** Created with the first task, because many gateways have none. */
   let threads: Promise<Piscina> | null = null;
   const places = new Shares(placesMax);
-  const underWay = new Set<Promise<unknown>>();
+  const pending = new Set<Promise<unknown>>();
   /**
    * Tasks wait here and not in the queue of the threads, which starts a thread only for a new task: after a thread has
    * died, tasks in that queue might never run.
@@ -134,21 +134,21 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
 
   /** Does not use Piscina's `close`, which ends starting threads and fails their tasks. */
   async function closePool(): Promise<void> {
-    await Promise.allSettled(underWay);
+    await Promise.allSettled(pending);
     await (await threads)?.destroy();
   }
 
   return {
-    async run(holder, prepare) {
+    async run(tenant, prepare) {
       if (closing !== null) throw new Error(`the pool "${name}" is closed`);
-      const place = places.take(holder, 1);
+      const place = places.take(tenant, 1);
       if (place === null) throw new WorkerPoolBusyError(name);
-      const task = runInTurn(holder.accountId, prepare);
-      underWay.add(task);
+      const task = runInTurn(tenant.accountId, prepare);
+      pending.add(task);
       try {
         return (await task) as never;
       } finally {
-        underWay.delete(task);
+        pending.delete(task);
         place.release();
       }
     },

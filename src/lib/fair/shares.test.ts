@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Share, type ShareHolder, Shares } from './shares.ts';
 
-const one = holder('one');
-const two = holder('two');
+const one = tenant('one');
+const two = tenant('two');
 const alone: ShareHolder = { accountId: 'alone', isOnlyAccount: true };
 
-function holder(accountId: string): ShareHolder {
+function tenant(accountId: string): ShareHolder {
   return { accountId, isOnlyAccount: false };
 }
 
@@ -96,14 +96,14 @@ describe('Shares', () => {
       fc.record({ do: fc.constant('shrink' as const), which: fc.nat(9), amount: fc.integer({ min: 1, max: 60 }) }),
       fc.record({ do: fc.constant('release' as const), which: fc.nat(9) }),
     );
-    const holders = [one, two];
+    const tenants = [one, two];
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 100 }), fc.array(step, { maxLength: 60 }), (capacity, steps) => {
         const shares = new Shares(capacity);
         const taken: { who: number; share: Share }[] = [];
         for (const action of steps) {
           if (action.do === 'take') {
-            const share = shares.take(holders[action.who]!, action.amount);
+            const share = shares.take(tenants[action.who]!, action.amount);
             if (share !== null) taken.push({ who: action.who, share });
           } else if (taken.length > 0) {
             const { share } = taken[action.which % taken.length]!;
@@ -120,7 +120,7 @@ describe('Shares', () => {
           const eighth = Math.floor(capacity / 8);
           for (const who of [0, 1] as const) {
             if (held[who] >= eighth) continue;
-            const share = shares.take(holders[who]!, eighth - held[who]);
+            const share = shares.take(tenants[who]!, eighth - held[who]);
             assert.ok(share, `${held} of ${capacity}`);
             share.release();
           }

@@ -52,25 +52,25 @@ export class Shares {
   }
 
   /** Takes an amount; `null` if the account may not have it now. */
-  take(holder: ShareHolder, amount: number): Share | null {
-    return this.grant(holder, amount) ? new HeldShare(this, holder, amount) : null;
+  take(tenant: ShareHolder, amount: number): Share | null {
+    return this.grant(tenant, amount) ? new HeldShare(this, tenant, amount) : null;
   }
 
   /** Whether an account may take an amount now. */
-  mayTake(holder: ShareHolder, amount: number): boolean {
+  mayTake(tenant: ShareHolder, amount: number): boolean {
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
     // Rounded up, so that the last unit of a small capacity can be taken.
     const eighth = Math.ceil(this.#capacity / 8);
-    if (usedAfter <= this.#capacity - eighth || holder.isOnlyAccount) return true;
-    return this.takenBy(holder.accountId) + amount <= eighth;
+    if (usedAfter <= this.#capacity - eighth || tenant.isOnlyAccount) return true;
+    return this.takenBy(tenant.accountId) + amount <= eighth;
   }
 
   /** For shares: takes an amount. Returns false if the account may not have it now. */
-  grant(holder: ShareHolder, amount: number): boolean {
-    if (!this.mayTake(holder, amount)) return false;
+  grant(tenant: ShareHolder, amount: number): boolean {
+    if (!this.mayTake(tenant, amount)) return false;
     this.#used += amount;
-    this.#held.set(holder.accountId, this.takenBy(holder.accountId) + amount);
+    this.#held.set(tenant.accountId, this.takenBy(tenant.accountId) + amount);
     return true;
   }
 
@@ -86,13 +86,13 @@ export class Shares {
 
 class HeldShare implements Share {
   readonly #shares: Shares;
-  readonly #holder: ShareHolder;
+  readonly #tenant: ShareHolder;
   #amount: number;
   #isReleased = false;
 
-  constructor(shares: Shares, holder: ShareHolder, amount: number) {
+  constructor(shares: Shares, tenant: ShareHolder, amount: number) {
     this.#shares = shares;
-    this.#holder = holder;
+    this.#tenant = tenant;
     this.#amount = amount;
   }
 
@@ -101,7 +101,7 @@ class HeldShare implements Share {
   }
 
   grow(amount: number): boolean {
-    if (this.#isReleased || !this.#shares.grant(this.#holder, amount)) return false;
+    if (this.#isReleased || !this.#shares.grant(this.#tenant, amount)) return false;
     this.#amount += amount;
     return true;
   }
@@ -109,7 +109,7 @@ class HeldShare implements Share {
   shrink(amount: number): void {
     const given = Math.min(amount, this.#amount);
     this.#amount -= given;
-    this.#shares.giveBack(this.#holder, given);
+    this.#shares.giveBack(this.#tenant, given);
   }
 
   release(): void {

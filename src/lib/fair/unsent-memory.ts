@@ -25,8 +25,8 @@ export class UnsentBudget {
     this.#largeMemory = largeMemory;
   }
 
-  of(holder: ShareHolder): UnsentMemory {
-    return new UnsentMemory(this, this.#memory, this.#largeMemory, holder);
+  of(tenant: ShareHolder): UnsentMemory {
+    return new UnsentMemory(this, this.#memory, this.#largeMemory, tenant);
   }
 
   /** The bytes that exceed the shares. */
@@ -84,17 +84,17 @@ export class UnsentMemory {
   readonly #budget: UnsentBudget;
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
-  readonly #holder: ShareHolder;
+  readonly #tenant: ShareHolder;
   #shares: readonly [Share, Share] | null = null;
   /** The bytes that exceed the shares. */
   #beyondBytes = 0;
   #isReleased = false;
 
-  constructor(budget: UnsentBudget, memory: Shares, largeMemory: Shares, holder: ShareHolder) {
+  constructor(budget: UnsentBudget, memory: Shares, largeMemory: Shares, tenant: ShareHolder) {
     this.#budget = budget;
     this.#memory = memory;
     this.#largeMemory = largeMemory;
-    this.#holder = holder;
+    this.#tenant = tenant;
   }
 
   /** Sets the number of unsent bytes. Returns whether the budget covers them. */
@@ -112,10 +112,10 @@ export class UnsentMemory {
   takeShares(): boolean {
     const more = this.#beyondBytes;
     if (more === 0) return true;
-    const holder = this.#holder;
-    if (!this.#memory.mayTake(holder, more) || !this.#largeMemory.mayTake(holder, more)) return false;
+    const tenant = this.#tenant;
+    if (!this.#memory.mayTake(tenant, more) || !this.#largeMemory.mayTake(tenant, more)) return false;
     if (this.#shares === null) {
-      this.#shares = [this.#memory.take(holder, more)!, this.#largeMemory.take(holder, more)!];
+      this.#shares = [this.#memory.take(tenant, more)!, this.#largeMemory.take(tenant, more)!];
     } else {
       for (const share of this.#shares) share.grow(more);
     }
