@@ -53,7 +53,7 @@ describe('csvLine', () => {
       ownLines.map((line) => line.trim()).toSorted(),
       [
         // Query parameters, and a message.
-        "query.groupBy = groupBy.join(',');",
+        "const query = { ...queryOf({ ...given, keyId: given.key }, filters), groupBy: groupBy.join(',') };",
         "throw new CliError(`${file}: The file is empty. Its first line names columns: ${COLUMNS.join(',')}`);",
       ],
       'cells of a table pass csvLine of src/lib/csv.ts',
