@@ -1,4 +1,4 @@
-import { FairQueue } from '../lib/fair/fair-queue.ts';
+import { FairSlots } from '../lib/fair/fair-slots.ts';
 import type { WorkTime } from '../lib/fair/work-time.ts';
 import type { ConnectionFigures, Lane, LaneName } from './database.ts';
 import { LaneFullError } from './errors.ts';
@@ -42,39 +42,21 @@ export const AUDIT_STATEMENT_MAX_MS = 60_000;
 
 export const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
 
-/** So many times as many may wait for holders: an office behind one address opens the console at nine. */
+/** Tenants may have this many times as many waiting: an office behind one address opens the console at nine. */
 const HELD_TIMES = 16;
-/** The part of those that may be one holder's. */
+/** The share of those that one tenant may have. */
 const HOLDER_PART = 1 / 4;
 
-interface Holder {
-  running: number;
-  waiting: number;
-}
-
-interface HeldTurn {
-  readonly holder: string;
-  readonly begin: () => void;
-}
-
 /**
- * Work that runs a few at a time. Of the rest, that of nobody (operators, the gateway itself) comes first, in the order in which it
- * came, and that of holders by turns of them. If there are several places, holders leave one to operators, and each holder one
- * to others, so that one whose statements hang keeps nobody else out.
+ * Fair slots with a bounded queue, and their figures. If there are several slots, tenants leave one to operators, and each tenant one to
+ * other tenants, so that statements of one tenant that hang do not block the others.
  */
 export class Turns {
   readonly #name: string;
   readonly #atOnceMax: number;
-  readonly #heldAtOnceMax: number;
-  readonly #holderAtOnceMax: number;
   readonly #waitingMax: number;
   readonly #heldWaitingMax: number;
-  readonly #waiting: (() => void)[] = [];
-  readonly #held = new FairQueue<HeldTurn>();
-  /** Those that run or wait. */
-  readonly #holders = new Map<string, Holder>();
-  #running = 0;
-  #heldRunning = 0;
+  readonly #slots: FairSlots;
   #begun = 0;
   #waitedMs = 0;
   #refused = 0;
@@ -82,18 +64,21 @@ export class Turns {
   constructor(name: string, atOnceMax: number, waitingMax: number, heldWaitingMax = HELD_TIMES * waitingMax) {
     this.#name = name;
     this.#atOnceMax = atOnceMax;
-    this.#heldAtOnceMax = Math.max(1, atOnceMax - 1);
-    this.#holderAtOnceMax = Math.max(1, atOnceMax - 2);
     this.#waitingMax = waitingMax;
     this.#heldWaitingMax = heldWaitingMax;
+    this.#slots = new FairSlots({
+      slotsMax: atOnceMax,
+      tenantsSlotsMax: Math.max(1, atOnceMax - 1),
+      tenantSlotsMax: Math.max(1, atOnceMax - 2),
+    });
   }
 
   get figures(): ConnectionFigures {
     return {
       name: this.#name,
-      used: this.#running,
+      used: this.#slots.running,
       connectionsMax: this.#atOnceMax,
-      waiting: this.#waiting.length + this.#held.size,
+      waiting: this.#slots.waiting,
       begun: this.#begun,
       waitedMs: this.#waitedMs,
       refused: this.#refused,
@@ -101,7 +86,8 @@ export class Turns {
   }
 
   /**
-   * @param time of the work that this is a part of, to which waiting here does not count.
+   * @param holder the tenant; `null`: the gateway or an operator.
+   * @param time of the work that includes this; time spent waiting here does not count.
    * @throws LaneFullError
    */
   async run<Result>(
@@ -109,15 +95,13 @@ export class Turns {
     holder: string | null = null,
     time: WorkTime | null = null,
   ): Promise<Result> {
-    if (this.#mayBegin(holder)) {
-      this.#begin(holder);
-      time?.ask();
-    } else {
-      this.#requireRoom(holder);
-      time?.ask();
+    if (!this.#slots.hasSlotFor(holder)) this.#requirePlace(holder);
+    time?.ask();
+    const queued = this.#slots.enter(holder);
+    if (queued !== null) {
       time?.wait();
       const askedAtMs = performance.now();
-      await new Promise<void>((resolve) => this.#wait(holder, resolve));
+      await queued;
       this.#waitedMs += performance.now() - askedAtMs;
       time?.goOn();
     }
@@ -126,75 +110,20 @@ export class Turns {
       return await work();
     } finally {
       time?.end();
-      this.#end(holder);
-      this.#serve();
+      this.#slots.leave(holder);
     }
-  }
-
-  #mayBegin(holder: string | null): boolean {
-    if (this.#running >= this.#atOnceMax) return false;
-    if (holder === null) return true;
-    const ofHolder = this.#holders.get(holder)?.running ?? 0;
-    return this.#heldRunning < this.#heldAtOnceMax && ofHolder < this.#holderAtOnceMax;
-  }
-
-  #begin(holder: string | null): void {
-    this.#running++;
-    if (holder === null) return;
-    this.#heldRunning++;
-    this.#holderOf(holder).running++;
-  }
-
-  #end(holder: string | null): void {
-    this.#running--;
-    if (holder === null) return;
-    this.#heldRunning--;
-    const of = this.#holderOf(holder);
-    of.running--;
-    if (of.running === 0 && of.waiting === 0) this.#holders.delete(holder);
   }
 
   /** @throws LaneFullError */
-  #requireRoom(holder: string | null): void {
+  #requirePlace(holder: string | null): void {
+    const waiting = this.#slots.waitingOf(holder);
     const isFull =
       holder === null
-        ? this.#waiting.length >= this.#waitingMax
-        : this.#held.size >= this.#heldWaitingMax ||
-          (this.#holders.get(holder)?.waiting ?? 0) >= this.#heldWaitingMax * HOLDER_PART;
+        ? waiting >= this.#waitingMax
+        : this.#slots.tenantsWaiting >= this.#heldWaitingMax || waiting >= this.#heldWaitingMax * HOLDER_PART;
     if (!isFull) return;
     this.#refused++;
     throw new LaneFullError(this.#name, this.#waitingMax);
-  }
-
-  #wait(holder: string | null, begin: () => void): void {
-    if (holder === null) {
-      this.#waiting.push(begin);
-      return;
-    }
-    this.#holderOf(holder).waiting++;
-    this.#held.push(holder, { holder, begin });
-  }
-
-  #serve(): void {
-    if (this.#waiting.length > 0 && this.#mayBegin(null)) {
-      this.#begin(null);
-      this.#waiting.shift()!();
-      return;
-    }
-    const next = this.#held.shift(({ holder }) => this.#mayBegin(holder));
-    if (next === undefined) return;
-    this.#holderOf(next.holder).waiting--;
-    this.#begin(next.holder);
-    next.begin();
-  }
-
-  #holderOf(name: string): Holder {
-    let holder = this.#holders.get(name);
-    if (holder === undefined) {
-      holder = { running: 0, waiting: 0 };
-      this.#holders.set(name, holder);
-    }
-    return holder;
   }
 }
 

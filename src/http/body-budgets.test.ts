@@ -5,12 +5,12 @@ import { BodyBudgets } from './body-budgets.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Of 16 MiB responses have 12, and an account of several 10.5. */
+/** Of 16 MiB, responses have 12, and one of several accounts 10.5. */
 const MEMORY_BYTES = 16 * MIB;
 
-const holder = (accountId: string) => ({ accountId, isOnlyAccount: false });
+const tenant = (accountId: string) => ({ accountId, isOnlyAccount: false });
 
-/** Holds so much, and asks whether more may come: `goes on`, `waits`, and later `woken`. */
+/** Holds a number of bytes, and reports whether the response may continue: `goes on`, `waits`, and later `woken`. */
 function grow(memory: UnsentMemory, sizeBytes: number): { state: 'goes on' | 'waits' | 'woken' } {
   memory.hold(sizeBytes);
   const seen: { state: 'goes on' | 'waits' | 'woken' } = { state: 'goes on' };
@@ -21,12 +21,12 @@ function grow(memory: UnsentMemory, sizeBytes: number): { state: 'goes on' | 'wa
   return seen;
 }
 
-describe('the memory of responses', () => {
+describe('UnsentMemory', () => {
   const budgets = () => new BodyBudgets({ memoryBytes: MEMORY_BYTES, diskBytes: 0 });
 
-  it('counts nothing up to 16 KiB, and what there is beyond, until it is released', () => {
+  it('counts responses of more than 16 KiB until they are released', () => {
     const all = budgets();
-    const memory = all.unsentOf(holder('one'));
+    const memory = all.unsentOf(tenant('one'));
     memory.hold(16 * KIB);
     assert.equal(all.memoryUsedBytes, 0);
     for (const sizeBytes of [17 * KIB, 5 * MIB, 3 * MIB, 0, 20 * MIB]) {
@@ -40,12 +40,12 @@ describe('the memory of responses', () => {
     assert.equal(all.memoryUsedBytes, 0);
   });
 
-  it('has room within the share of its account, and leaves an eighth to others and a quarter to requests', () => {
+  it('stays within the share of its account, and leaves an eighth to others and a quarter to requests', () => {
     const all = budgets();
-    assert.equal(all.unsentOf(holder('one')).hold(10.5 * MIB), true);
-    assert.equal(all.unsentOf(holder('one')).hold(17 * KIB), false);
-    assert.equal(all.unsentOf(holder('two')).hold(1.25 * MIB), true);
-    all.memoryOf(holder('three')).need(MIB);
+    assert.equal(all.unsentOf(tenant('one')).hold(10.5 * MIB), true);
+    assert.equal(all.unsentOf(tenant('one')).hold(17 * KIB), false);
+    assert.equal(all.unsentOf(tenant('two')).hold(1.25 * MIB), true);
+    all.memoryOf(tenant('three')).need(MIB);
     assert.equal(
       new BodyBudgets({ memoryBytes: MEMORY_BYTES, diskBytes: 0 })
         .unsentOf({ accountId: 'alone', isOnlyAccount: true })
@@ -54,9 +54,9 @@ describe('the memory of responses', () => {
     );
   });
 
-  it('lets one go on beyond the budget, and the others when there is room, in their order', async () => {
+  it('lets one response continue beyond the budget, and resumes the others in order when memory is freed', async () => {
     const all = budgets();
-    const [full, first, second, third] = Array.from({ length: 4 }, () => all.unsentOf(holder('one'))) as [
+    const [full, first, second, third] = Array.from({ length: 4 }, () => all.unsentOf(tenant('one'))) as [
       UnsentMemory,
       UnsentMemory,
       UnsentMemory,
@@ -65,7 +65,7 @@ describe('the memory of responses', () => {
     full.hold(10.5 * MIB);
     assert.equal(grow(first, MIB).state, 'goes on');
     const waiting = [grow(second, 2 * MIB), grow(third, MIB)];
-    // What is beyond the budget takes nothing from others.
+    // Bytes beyond the budget take no memory from others.
     assert.equal(grow(first, 64 * MIB).state, 'goes on');
     assert.equal(all.memoryUsedBytes, (10.5 + 64 + 3) * MIB);
     await Promise.resolve();
@@ -90,12 +90,12 @@ describe('the memory of responses', () => {
     assert.equal(all.memoryUsedBytes, 0);
   });
 
-  it('never waits with 128 KiB, and gives up its place beyond the budget with that', async () => {
+  it('never waits with up to 128 KiB, and stops exceeding the budget with that', async () => {
     const all = budgets();
-    all.unsentOf(holder('one')).hold(10.5 * MIB);
-    const first = all.unsentOf(holder('one'));
+    all.unsentOf(tenant('one')).hold(10.5 * MIB);
+    const first = all.unsentOf(tenant('one'));
     assert.equal(grow(first, MIB).state, 'goes on');
-    const second = all.unsentOf(holder('one'));
+    const second = all.unsentOf(tenant('one'));
     assert.equal(grow(second, 128 * KIB).state, 'goes on');
     const waiting = grow(second, 129 * KIB);
     assert.equal(waiting.state, 'waits');
@@ -104,12 +104,12 @@ describe('the memory of responses', () => {
     assert.equal(waiting.state, 'woken');
   });
 
-  it('does not wait any more once it is released, or nothing more is read', async () => {
+  it('stops waiting when it is released or when nothing more is read', async () => {
     const all = budgets();
-    const full = all.unsentOf(holder('one'));
+    const full = all.unsentOf(tenant('one'));
     full.hold(10.5 * MIB);
-    grow(all.unsentOf(holder('one')), MIB);
-    const [left, released] = [all.unsentOf(holder('one')), all.unsentOf(holder('one'))];
+    grow(all.unsentOf(tenant('one')), MIB);
+    const [left, released] = [all.unsentOf(tenant('one')), all.unsentOf(tenant('one'))];
     const waiting = [grow(left, MIB), grow(released, MIB)];
     left.stopWaiting();
     released.release();
@@ -121,11 +121,11 @@ describe('the memory of responses', () => {
     );
   });
 
-  it('goes on when the configuration gives more', async () => {
+  it('continues when the configuration raises the budget', async () => {
     const all = budgets();
-    all.unsentOf(holder('one')).hold(10.5 * MIB);
-    grow(all.unsentOf(holder('one')), MIB);
-    const waiting = grow(all.unsentOf(holder('one')), MIB);
+    all.unsentOf(tenant('one')).hold(10.5 * MIB);
+    grow(all.unsentOf(tenant('one')), MIB);
+    const waiting = grow(all.unsentOf(tenant('one')), MIB);
     all.change({ memoryBytes: 4 * MEMORY_BYTES, diskBytes: 0 });
     await Promise.resolve();
     assert.equal(waiting.state, 'woken');

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { type Share, type ShareHolder, Shares } from '../lib/fair/shares.ts';
 import { UnsentBudget, type UnsentMemory } from '../lib/fair/unsent-memory.ts';
 
-/** The memory and disk that all bodies together may take. */
+/** The memory and the disk space of all bodies together. */
 export interface BodyBudgetLimits {
   readonly memoryBytes: number;
   readonly diskBytes: number;
@@ -11,15 +11,15 @@ export interface BodyBudgetLimits {
 /** The account of a body. */
 export type BodyHolder = ShareHolder;
 
-/** Beyond this size a body is large, and so is any body that has to be decoded. */
+/** A body is large if it has more bytes than this, or an encoding. */
 export const LARGE_BODY_BYTES = 1024 * 1024;
 
-/** Of the memory; the rest is for small bodies. */
+/** The fraction of the memory for large bodies; the rest is for small ones. */
 const LARGE_PART = 3 / 4;
 
 /**
- * The memory and the disk that all bodies share, each account with the share that `Shares` gives it. Large bodies, and all
- * responses, have three quarters of the memory at most, so that they never keep small requests out.
+ * Divides memory and disk space for bodies between accounts, as `Shares` describes. Large bodies and responses together
+ * have at most three quarters of the memory, so that small requests always find some.
  */
 export class BodyBudgets {
   readonly #memory: Shares;
@@ -35,7 +35,7 @@ export class BodyBudgets {
     this.#unsent = new UnsentBudget(this.#memory, this.#largeMemory);
   }
 
-  /** Space that is taken already stays taken. */
+  /** Allocated space stays allocated. */
   change({ memoryBytes, diskBytes }: BodyBudgetLimits): void {
     this.#memory.capacity = memoryBytes;
     this.#largeMemory.capacity = memoryBytes * LARGE_PART;
@@ -55,11 +55,11 @@ export class BodyBudgets {
     return { memoryBytes: this.#memory.capacity, diskBytes: this.#disk.capacity };
   }
 
-  /** Memory for what is no body but as large, counted as that of a large one; `null` if there is none for this account now. */
-  takeMemory(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
-    const large = this.#largeMemory.take(holder, sizeBytes);
+  /** Takes memory that counts as that of a large body; `null` if there is none for this account now. */
+  takeMemory(tenant: BodyHolder, sizeBytes: number): { release(): void } | null {
+    const large = this.#largeMemory.take(tenant, sizeBytes);
     if (large === null) return null;
-    const all = this.#memory.take(holder, sizeBytes);
+    const all = this.#memory.take(tenant, sizeBytes);
     if (all === null) {
       large.release();
       return null;
@@ -72,61 +72,61 @@ export class BodyBudgets {
     };
   }
 
-  /** As `takeMemory`, of the disk. */
-  takeDisk(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
-    return this.#disk.take(holder, sizeBytes);
+  /** Takes disk space; `null` if there is none for this account now. */
+  takeDisk(tenant: BodyHolder, sizeBytes: number): { release(): void } | null {
+    return this.#disk.take(tenant, sizeBytes);
   }
 
-  /** The memory of a response of which not all can be sent. */
-  unsentOf(holder: BodyHolder): UnsentMemory {
-    return this.#unsent.of(holder);
+  /** The memory of the unsent bytes of one response. */
+  unsentOf(tenant: BodyHolder): UnsentMemory {
+    return this.#unsent.of(tenant);
   }
 
   /** @throws GatewayError `overloaded` if there is no memory for a small body. */
-  takeSmall(holder: BodyHolder, sizeBytes: number): Share {
-    const share = this.#memory.take(holder, sizeBytes);
+  takeSmall(tenant: BodyHolder, sizeBytes: number): Share {
+    const share = this.#memory.take(tenant, sizeBytes);
     if (share === null) throw overloaded();
     return share;
   }
 
-  memoryOf(holder: BodyHolder): BodyMemory {
-    return new BodyMemory(this.#memory, this.#largeMemory, holder);
+  memoryOf(tenant: BodyHolder): BodyMemory {
+    return new BodyMemory(this.#memory, this.#largeMemory, tenant);
   }
 
-  diskOf(holder: BodyHolder): BodySpace {
-    return new BodySpace(this.#disk, holder);
+  diskOf(tenant: BodyHolder): BodySpace {
+    return new BodySpace(this.#disk, tenant);
   }
 }
 
-/** An amount of one capacity that follows what a body needs. */
+/** The space of one body, in memory or on disk. */
 export class BodySpace {
   readonly #shares: Shares;
-  readonly #holder: BodyHolder;
+  readonly #tenant: BodyHolder;
   #share: Share | null = null;
 
-  constructor(shares: Shares, holder: BodyHolder) {
+  constructor(shares: Shares, tenant: BodyHolder) {
     this.#shares = shares;
-    this.#holder = holder;
+    this.#tenant = tenant;
   }
 
   /**
-   * Takes what is missing up to this number of bytes, and gives back what is beyond it.
+   * Grows or shrinks the space to this number of bytes.
    *
-   * @throws GatewayError `overloaded` if there is not enough; space that was taken before stays taken.
+   * @throws GatewayError `overloaded` if there is not enough; the previous space stays allocated.
    */
   need(sizeBytes: number): void {
     const more = sizeBytes - (this.#share?.amount ?? 0);
     if (more <= 0) {
       this.#share?.shrink(-more);
     } else if (this.#share === null) {
-      this.#share = this.#shares.take(this.#holder, more);
+      this.#share = this.#shares.take(this.#tenant, more);
       if (this.#share === null) throw overloaded();
     } else if (!this.#share.grow(more)) {
       throw overloaded();
     }
   }
 
-  /** Gives everything back. May be called again; `need` takes anew after it. */
+  /** Frees all space. May be called again; `need` may be called after it. */
   release(): void {
     this.#share?.release();
     this.#share = null;
@@ -139,13 +139,13 @@ export class BodyMemory {
   readonly #large: BodySpace;
   #isLarge = false;
 
-  constructor(memory: Shares, largeMemory: Shares, holder: BodyHolder) {
-    this.#all = new BodySpace(memory, holder);
-    this.#large = new BodySpace(largeMemory, holder);
+  constructor(memory: Shares, largeMemory: Shares, tenant: BodyHolder) {
+    this.#all = new BodySpace(memory, tenant);
+    this.#large = new BodySpace(largeMemory, tenant);
   }
 
   /**
-   * As `need` of one space, if the body counts as large or not: once it does, it always does.
+   * As `BodySpace.need`. A body that is large once stays large.
    *
    * @throws GatewayError `overloaded`.
    */
@@ -165,7 +165,10 @@ function overloaded(): GatewayError {
   return new GatewayError('overloaded', { headers: { 'retry-after': '2' } });
 }
 
-/** The largest bodies that memory and disk have room for at least: of one whose length is not known, as it comes and as one piece. */
+/**
+ * The smallest memory and disk, as multiples of the largest body. In memory, a body of unknown length needs its size twice while its blocks
+ * are joined.
+ */
 export const LARGEST_IN_MEMORY = 4;
 export const LARGEST_ON_DISK = 2;
 
@@ -173,12 +176,12 @@ const DEFAULT_MEMORY_PART = 1 / 4;
 const DEFAULT_DISK_PART = 1 / 2;
 const DEFAULT_DISK_BYTES_MAX = 8 * 2 ** 30;
 
-/** If nothing is configured: a quarter of the memory that the process may use, and room for two of the largest bodies. */
+/** A quarter of the memory that the process may use, and at least enough for the largest bodies. */
 export function defaultBodyMemoryBytes(availableBytes: number, bodyLimitBytes: number): number {
   return Math.max(Math.floor(availableBytes * DEFAULT_MEMORY_PART), LARGEST_IN_MEMORY * bodyLimitBytes);
 }
 
-/** If nothing is configured: half of what is free, and no more than 8 GiB. */
+/** Half of the free disk space, and at most 8 GiB. */
 export function defaultUploadDiskBytes(freeBytes: number): number {
   return Math.min(Math.floor(freeBytes * DEFAULT_DISK_PART), DEFAULT_DISK_BYTES_MAX);
 }

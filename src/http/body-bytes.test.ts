@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { BodyBytes } from './body-bytes.ts';
 
 describe('BodyBytes', () => {
-  it('joins what was added, and asks for no less memory than it needs and for no more than four times as much', () => {
+  it('joins all chunks, and asks for at least the memory of the body and at most four times as much', () => {
     const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 300_000 })), {
       maxLength: 30,
     });
@@ -39,7 +39,7 @@ describe('BodyBytes', () => {
     assert.equal(bytes.finish().length, 200_000);
   });
 
-  it('takes no more once there is no room', () => {
+  it('passes on the error if there is not enough memory', () => {
     const bytes = new BodyBytes(null, (sizeBytes) => {
       if (sizeBytes > 100_000) throw new RangeError('full');
     });

@@ -2,21 +2,21 @@ const BLOCK_BYTES_MIN = 64 * 1024;
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Gathers the bytes of a body in as few pieces as its size asks for: a client that sends byte by byte costs no more
- * than one that does not. `need` gets the amount of memory before it is taken, and throws if there is none.
+ * Gathers the bytes of a body in few blocks, so that a client that sends byte by byte costs no more memory than others.
+ * `need` is called with the total amount of memory before it is allocated, and throws if there is not enough.
  */
 export class BodyBytes {
   readonly #sizeBytesKnown: number | null;
   readonly #need: (sizeBytes: number) => void;
-  /** The first chunk, as long as it is the only one. */
+  /** The first chunk, while it is the only one. */
   #only: Buffer | null = null;
   #blocks: Buffer[] = [];
   #blocksBytes = 0;
-  /** In the last block. */
+  /** Bytes in the last block. */
   #filledBytes = 0;
   #sizeBytes = 0;
 
-  /** The memory for `sizeBytesKnown` has been taken already. */
+  /** The caller has already allocated the memory for `sizeBytesKnown`. */
   constructor(sizeBytesKnown: number | null, need: (sizeBytes: number) => void) {
     this.#sizeBytesKnown = sizeBytesKnown;
     this.#need = need;
@@ -42,7 +42,7 @@ export class BodyBytes {
     this.#copy(chunk);
   }
 
-  /** The whole body in one piece. Nothing can be added after it. */
+  /** Returns the body in one piece. Nothing can be added after this. */
   finish(): Buffer {
     if (this.#only !== null) return this.#only;
     const bytes = this.#join();
@@ -50,7 +50,7 @@ export class BodyBytes {
     return bytes;
   }
 
-  /** Frees what was gathered at once, where it will not be read. */
+  /** Frees the memory at once, if the body will not be read. */
   discard(): void {
     this.#only = null;
     for (const block of this.#blocks) free(block);
@@ -90,7 +90,7 @@ export class BodyBytes {
     const doubled = Math.min(Math.max(this.#blocksBytes, BLOCK_BYTES_MIN, wantedBytes), BLOCK_BYTES_MAX);
     const blockBytes = this.#sizeBytesKnown ?? doubled;
     this.#blocksBytes += blockBytes;
-    // Several blocks are joined in the end, and then exist twice for a moment.
+    // Several blocks are joined in the end; during that copy, the body exists twice.
     const factor = this.#blocks.length === 0 ? 1 : 2;
     if (this.#sizeBytesKnown === null) this.#need(factor * this.#blocksBytes);
     this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));

@@ -1,18 +1,17 @@
 import type { Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
-import type { FairTurns } from '../lib/fair/fair-turns.ts';
+import type { FairSlots } from '../lib/fair/fair-slots.ts';
 
-/** An encoding of bodies. */
 export interface BodyEncoding {
   readonly create: () => Transform;
-  /** Decoded bytes that the decoder keeps at most, to repeat them. */
+  /** The largest window of the decoder: decoded bytes that it keeps for back-references. */
   readonly windowBytesMax: number;
 }
 
 const PIECE_BYTES = 64 * 1024;
 const PIECES = { chunkSize: PIECE_BYTES, readableHighWaterMark: PIECE_BYTES };
-/** RFC 9659: the largest window that a sender may ask of a decoder of this encoding. */
+/** RFC 9659: the largest window that a sender may use. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 const ZSTD = { ...PIECES, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } };
 
@@ -25,47 +24,47 @@ const ENCODINGS: ReadonlyMap<string, BodyEncoding> = new Map([
   ['zstd', { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX }],
 ]);
 
-/** @throws GatewayError `unsupportedMediaType` if the encoding is not known. */
+/** @throws GatewayError `unsupportedMediaType` for an unknown encoding. */
 export function encodingNamed(name: string): BodyEncoding {
   const encoding = ENCODINGS.get(name.trim().toLowerCase());
   if (encoding !== undefined) return encoding;
   throw new GatewayError('unsupportedMediaType', {
-    message: 'The Content-Encoding is not known here; send gzip, deflate, br, zstd or no encoding.',
+    message: 'The Content-Encoding is not supported. Send gzip, deflate, br, zstd or no encoding.',
   });
 }
 
-/** The memory of a decoder besides its window: its tables, and its input and output buffers. */
+/** The memory of a decoder without its window: tables, and input and output buffers. */
 const DECODER_BYTES = 256 * 1024;
 
-/** The memory of a decoder that has decoded so much. Its window fills with what it decodes. */
+/** The memory of a decoder after this number of decoded bytes, which fill its window. */
 export function decoderBytes({ windowBytesMax }: BodyEncoding, decodedBytes: number): number {
   return DECODER_BYTES + Math.min(decodedBytes, windowBytesMax);
 }
 
-/** The bytes that are decoded in one turn: about a millisecond of another thread. */
-const TURN_BYTES = 256 * 1024;
+/** The bytes that are decoded before the slot is passed on: about a millisecond of another thread. */
+const SLOT_BYTES = 256 * 1024;
 
 /**
- * Decodes one body. It works in turns, so that a few bytes that decode to gigabytes do not delay other bodies, and it
- * takes a turn only if it has something to do: a client that sends slowly occupies no turn.
+ * Decodes one body. It passes its slot on after each 256 KiB, so that a few bytes that decode to gigabytes do not delay
+ * other bodies, and it takes a slot only if it has bytes to decode: a client that sends slowly occupies none.
  */
 export class BodyDecoder {
   readonly #stream: Transform;
-  readonly #turns: FairTurns;
+  readonly #slots: FairSlots;
   readonly #accountId: string;
   readonly #take: (piece: Buffer) => Promise<void> | null;
   #failure: unknown = null;
   #hasEnded = false;
   #wake: () => void = () => undefined;
 
-  /** `take` is given what was decoded, in order; a promise is waited for, and what it throws ends the work. */
+  /** `take` gets the decoded bytes in order. Decoding waits for a promise that it returns, and stops if it throws. */
   constructor(
     encoding: BodyEncoding,
-    turns: FairTurns,
+    slots: FairSlots,
     accountId: string,
     take: (piece: Buffer) => Promise<void> | null,
   ) {
-    this.#turns = turns;
+    this.#slots = slots;
     this.#accountId = accountId;
     this.#take = take;
     this.#stream = encoding.create();
@@ -75,24 +74,24 @@ export class BodyDecoder {
         this.#hasEnded = true;
         this.#wake();
       })
-      .on('error', () => this.#fail(invalidRequest('The body does not decode as its Content-Encoding says.')));
+      .on('error', () => this.#fail(invalidRequest('The body cannot be decoded with its Content-Encoding.')));
   }
 
   /**
-   * Resolves when everything that the bytes decode to has been taken.
+   * Decodes some bytes; resolves when `take` has received the result.
    *
-   * @throws GatewayError `invalidRequest` if they do not decode, and whatever `take` throws.
+   * @throws GatewayError `invalidRequest` if they cannot be decoded, and whatever `take` throws.
    */
   write(bytes: Buffer): Promise<void> {
     return this.#work((written) => this.#stream.write(bytes, written));
   }
 
-  /** There are no more bytes. Resolves and throws as `write` does, and throws if the body is cut off. */
+  /** Decodes the rest, as `write`. Also throws if the body is truncated. */
   end(): Promise<void> {
     return this.#work(() => this.#stream.end());
   }
 
-  /** Stops. Promises that are pending reject. */
+  /** Stops decoding. Pending promises reject. */
   destroy(): void {
     this.#fail(new Error('the decoder was destroyed'));
     this.#stream.destroy();
@@ -104,10 +103,10 @@ export class BodyDecoder {
   }
 
   async #work(begin: (done: () => void) => void): Promise<void> {
-    // Bytes behind the end of the encoded data are not read.
+    // Bytes after the end of the encoded data are ignored.
     if (this.#hasEnded) return;
     let isDone = false;
-    await this.#turns.enter(this.#accountId);
+    await this.#slots.enter(this.#accountId);
     try {
       if (this.#failure !== null) throw this.#failure;
       begin(() => {
@@ -127,17 +126,17 @@ export class BodyDecoder {
         }
         const taken = this.#take(piece);
         decodedBytes += piece.length;
-        if (taken === null && decodedBytes < TURN_BYTES) continue;
+        if (taken === null && decodedBytes < SLOT_BYTES) continue;
         decodedBytes = 0;
-        this.#turns.leave();
+        this.#slots.leave(this.#accountId);
         try {
           await taken;
         } finally {
-          await this.#turns.enter(this.#accountId);
+          await this.#slots.enter(this.#accountId);
         }
       }
     } finally {
-      this.#turns.leave();
+      this.#slots.leave(this.#accountId);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { FairTurns } from '../lib/fair/fair-turns.ts';
+import { FairSlots } from '../lib/fair/fair-slots.ts';
 import { parseParameters } from '../lib/header-parameters.ts';
 import type { Soon } from '../lib/soon.ts';
 import { createYoungGarbageCollector } from '../lib/young-garbage.ts';
@@ -13,33 +13,33 @@ import { UploadPace } from './upload-pace.ts';
 export interface BodyLimits {
   /** The most bytes of the body, both as sent and decoded. */
   readonly sizeBytesMax: number;
-  /** The refusal of a larger body, if the limit is not the gateway's own. Absent: `requestTooLarge`. */
+  /** The error for a larger body, if the limit is not the gateway's own. Absent: `requestTooLarge`. */
   readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
-  /** The time in which the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
+  /** The time within which the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
   readonly idleTimeoutMs: number;
-  /** By default the time since the process began. */
+  /** A monotonic clock; by default that of the process. */
   readonly nowMs?: () => number;
 }
 
-/** The account for which a body is read. */
+/** The account that sends a body. */
 export interface BodyOwner {
   readonly holder: BodyHolder;
   readonly budgets: BodyBudgets;
   /**
-   * Called once before anything of a large body is read, or read on. If it rejects, the body is refused with that
-   * error. `null`: no look.
+   * The precheck of a large body: called once, before any of it is read, or before more than 1 MiB of it is read. If it
+   * rejects, the body is refused with that error. `null`: no precheck.
    */
   readonly look: (() => Promise<void>) | null;
 }
 
-/** Requests that wait for `100 Continue`, which is sent only once the gateway wants the body. */
+/** Requests that wait for `100 Continue`, which is sent only when the gateway reads the body. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
 export function markAwaitingContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
-/** Whether the client waits for `100 Continue` before it sends its body, and has not got it. */
+/** Whether the client still waits for `100 Continue`. */
 export function isAwaitingContinue(request: IncomingMessage): boolean {
   return awaitingContinue.has(request);
 }
@@ -57,28 +57,28 @@ export function requireJson(request: IncomingMessage): void {
   if (type?.value !== 'application/json' || !isUtf8(type.parameters)) throw new GatewayError('unsupportedMediaType');
 }
 
-/** Whether the text is UTF-8: no other charset is given, nor `charset*`, which some readers prefer to `charset`. */
+/** Whether no parameter names a charset other than UTF-8. Any `charset*` is refused, because some readers prefer it to `charset`. */
 function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
   for (const name of parameters.keys()) if (name.includes('*')) return false;
   return /^utf-?8$/i.test(parameters.get('charset') ?? 'utf-8');
 }
 
-/** A body that is held in memory. */
+/** A body in memory. */
 export interface HeldBody {
   readonly bytes: Buffer;
-  /** Gives its memory back to the budget. May be called again. */
+  /** Returns the memory to the budget. May be called again. */
   release(): void;
 }
 
 /**
- * Reads a body whole, decoded. Nothing beyond the limit is kept, and a length that is announced beyond it is refused
- * before a byte is read. `consume` is given the bytes piece by piece as well.
+ * Reads a whole body into memory, decoded. Nothing beyond the limit is kept, and a Content-Length beyond it is refused
+ * before a byte is read. `consume` also gets the decoded bytes as they arrive.
  *
- * A body without an owner is in no budget.
+ * A body without an owner does not count in any budget.
  *
- * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for a broken
- * one, `requestTimeout`, `overloaded` if the budget has no room, `malformedHttp` if the body ends early, and the
- * error of the owner's look.
+ * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for broken
+ * encoded data, `requestTimeout`, `overloaded` if the budget has no memory, `malformedHttp` if the body ends early, and
+ * the error of the owner's precheck.
  */
 export function readBody(
   request: IncomingMessage,
@@ -90,19 +90,19 @@ export function readBody(
   const body = openBody(request, limits);
   const { announcedBytes, encoding } = body;
   const isSmall = announcedBytes !== null && announcedBytes <= LARGE_BODY_BYTES && encoding === null;
-  if (isSmall && hasWholeBody(body) && !isAwaitingContinue(request)) return takeWhole(body, consume, owner);
+  if (isSmall && hasCompleteBody(body) && !isAwaitingContinue(request)) return readAtOnce(body, consume, owner);
   return readPieces(body, response, consume, owner);
 }
 
-/** A small body that has come as a whole: nothing is waited for. */
-function takeWhole(
+/** Reads a small body that has arrived completely, without waiting. */
+function readAtOnce(
   { request, limits, announcedBytes }: OpenBody,
   consume: ((piece: Buffer) => void) | null,
   owner: BodyOwner | null,
 ): HeldBody {
   const memory = owner === null ? null : owner.budgets.takeSmall(owner.holder, announcedBytes!);
   try {
-    // One of its own: whoever counts it moves it to another thread.
+    // A new buffer, not a shared one: token counting moves the memory to another thread.
     const bytes = takeReceived(request, limits) ?? Buffer.alloc(0);
     consume?.(bytes);
     return { bytes, release: () => memory?.release() };
@@ -127,15 +127,15 @@ async function readPieces(
     const decoder = encoding === null ? 0 : decoderBytes(encoding, decodedBytes);
     memory?.need(sizeBytes + decoder, isLarge || sizeBytes > LARGE_BODY_BYTES);
   });
-  let hasLooked = isLarge;
+  let isChecked = isLarge;
   try {
     if (announcedBytes !== null || encoding !== null) needAtOnce(body, memory, isLarge);
     await receiveBody(body, response, owner, (piece) => {
       decodedBytes += piece.length;
       consume?.(piece);
       bytes.add(piece);
-      if (hasLooked || bytes.sizeBytes <= LARGE_BODY_BYTES) return null;
-      hasLooked = true;
+      if (isChecked || bytes.sizeBytes <= LARGE_BODY_BYTES) return null;
+      isChecked = true;
       return owner?.look?.() ?? null;
     });
     const whole = bytes.finish();
@@ -148,25 +148,25 @@ async function readPieces(
   }
 }
 
-/** The memory that is known to be needed before a byte is read. */
+/** Allocates the memory that is certain to be needed, before a byte is read. */
 function needAtOnce({ announcedBytes, encoding }: OpenBody, memory: BodyMemory | null, isLarge: boolean): void {
   memory?.need(encoding === null ? announcedBytes! : decoderBytes(encoding, 0), isLarge);
 }
 
-/** A body that may be received: nothing in the request's head forbids it. */
+/** A body that may be received, judging by the head of its request. */
 export interface OpenBody {
   readonly request: IncomingMessage;
   readonly limits: BodyLimits;
-  /** As it is sent; `null` if that is not known. */
+  /** The Content-Length; `null` if there is none. */
   readonly announcedBytes: number | null;
-  /** `null` if the body is sent as it is. */
+  /** `null` if the body is not encoded. */
   readonly encoding: BodyEncoding | null;
 }
 
 /**
- * Judges a body by its head, before a byte of it is asked for.
+ * Checks the head of a request before its body is requested from the client.
  *
- * @throws GatewayError `unsupportedMediaType` for an unknown encoding, `requestTooLarge` for an announced length.
+ * @throws GatewayError `unsupportedMediaType` for an unknown encoding, `requestTooLarge` by the Content-Length.
  */
 export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody {
   const { 'content-encoding': encoding, 'content-length': length } = request.headers;
@@ -178,21 +178,21 @@ export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody
 }
 
 /**
- * Takes the next decoded bytes. If it throws, the body is refused with that error. Where it returns a promise, the
- * client is held up until that resolves; if it rejects, the body is refused with that error.
+ * Takes the next decoded bytes. If it returns a promise, the client is paused until the promise resolves. If it throws or
+ * the promise rejects, the body is refused with that error.
  */
 type BodyTaker = (piece: Buffer) => Promise<void> | null;
 
-/** Bodies that are decoded at the same time, each in another thread. */
+/** Bodies that are decoded at the same time, each in a thread of Node's pool. */
 const DECODING_AT_ONCE = 2;
-const decodingTurns = new FairTurns(DECODING_AT_ONCE);
+const decodingSlots = new FairSlots({ slotsMax: DECODING_AT_ONCE });
 
-/** Received chunks are garbage once they are copied or written. */
+/** Received chunks are garbage as soon as they are copied or written. */
 const noteGarbage = createYoungGarbageCollector();
 
 /**
- * Asks for a body where the client waits for `100 Continue`, and gives it to `take` in order. When the returned promise
- * is settled, no more is given, and of a body that was refused no more is read.
+ * Receives a body, after `100 Continue` if the client waits for it, and passes it to `take` in order. After the returned
+ * promise has settled, `take` is not called again, and nothing more of a refused body is read.
  *
  * @throws GatewayError as `readBody` does, and whatever `take` throws.
  */
@@ -208,7 +208,7 @@ export async function receiveBody(
     return;
   }
   let sizeBytes = 0;
-  const decoder = new BodyDecoder(encoding, decodingTurns, owner?.holder.accountId ?? '', (piece) => {
+  const decoder = new BodyDecoder(encoding, decodingSlots, owner?.holder.accountId ?? '', (piece) => {
     sizeBytes += piece.length;
     if (sizeBytes > limits.sizeBytesMax) throw tooLarge(limits);
     noteGarbage(piece.length);
@@ -222,11 +222,11 @@ export async function receiveBody(
   }
 }
 
-/** `receiveBody` for the bytes as they are sent. */
+/** `receiveBody` without decoding. */
 function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): Promise<void> {
   const { request, limits } = body;
   if (awaitingContinue.delete(request)) response.writeContinue();
-  if (hasWholeBody(body)) return takeAtOnce(request, limits, take);
+  if (hasCompleteBody(body)) return takeAtOnce(request, limits, take);
   const { nowMs = () => performance.now() } = limits;
   return new Promise((resolve, reject) => {
     let sizeBytes = 0;
@@ -256,13 +256,13 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
       noteGarbage(chunk.length);
       try {
         const taken = take(chunk);
-        if (taken !== null) holdUp(taken);
+        if (taken !== null) pauseFor(taken);
       } catch (error) {
         fail(error);
       }
     }
-    function holdUp(taken: Promise<void>): void {
-      pace.heldUp(nowMs());
+    function pauseFor(taken: Promise<void>): void {
+      pace.paused(nowMs());
       request.pause();
       taken.then(() => {
         if (isOver) return;
@@ -272,8 +272,8 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
       }, fail);
     }
     function onEnd(): void {
-      // A paused stream still reports its end, if its last chunk was taken.
-      if (pace.isHeldUp) hasEnded = true;
+      // A paused stream still reports its end if its last chunk was read.
+      if (pace.isPaused) hasEnded = true;
       else finish();
     }
     function finish(): void {
@@ -282,12 +282,12 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
     }
     function onPaceDue(): void {
       const leftMs = pace.leftMs(nowMs());
-      if (leftMs > 0 || pace.isHeldUp) {
-        // While the client is held up, its time stands still.
-        timer = setTimeout(onPaceDue, Math.max(Math.ceil(leftMs), PACE_LOOK_MS_MIN));
+      if (leftMs > 0 || pace.isPaused) {
+        // The time of a paused client does not pass.
+        timer = setTimeout(onPaceDue, Math.max(Math.ceil(leftMs), PACE_CHECK_MS_MIN));
         return;
       }
-      // Later bytes would be taken for the next request.
+      // On an open connection, later bytes of the body would be read as the next request.
       fail(new GatewayError('requestTimeout', { headers: { connection: 'close' } }));
     }
     function onAborted(): void {
@@ -302,19 +302,19 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
   });
 }
 
-/** Whether all bytes of a body have been received, and nobody reads them yet. */
-function hasWholeBody({ request, announcedBytes }: OpenBody): boolean {
+/** Whether all bytes of a body have arrived and none has been read. */
+function hasCompleteBody({ request, announcedBytes }: OpenBody): boolean {
   if (request.destroyed || request.readableFlowing !== null) return false;
   return request.complete || (announcedBytes !== null && announcedBytes === request.readableLength);
 }
 
-/** A body that has come as a whole, as short ones do with their head: there is nothing to wait for, and no pace to watch. */
+/** Takes a body that has arrived completely, as short ones do together with their head: no timer is needed. */
 async function takeAtOnce(request: IncomingMessage, limits: BodyLimits, take: BodyTaker): Promise<void> {
   const bytes = takeReceived(request, limits);
   if (bytes !== null) await take(bytes);
 }
 
-/** `null`: there are no bytes. */
+/** Returns `null` if there are no bytes. */
 function takeReceived(request: IncomingMessage, limits: BodyLimits): Buffer | null {
   const bytes = request.read() as Buffer | null;
   if (bytes === null) return null;
@@ -323,8 +323,8 @@ function takeReceived(request: IncomingMessage, limits: BodyLimits): Buffer | nu
   return bytes;
 }
 
-/** A timer may run a little early. */
-const PACE_LOOK_MS_MIN = 10;
+/** Timers may fire slightly early, so the next check needs a minimum. */
+const PACE_CHECK_MS_MIN = 10;
 
 function tooLarge({ sizeBytesMax, tooLarge: other }: BodyLimits): GatewayError {
   return new GatewayError(other?.kind ?? 'requestTooLarge', {

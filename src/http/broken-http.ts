@@ -14,7 +14,7 @@ interface BrokenHttpParts {
   readonly openReport?: OpenHttpReport;
 }
 
-/** What the parser throws; `rawPacket` is what it was reading, a Buffer whatever the framework's types say. */
+/** An error of Node's HTTP parser. `rawPacket`: the bytes it was reading, as a Buffer, although the framework's types differ. */
 interface BrokenHttpError extends Error {
   readonly code?: string;
   readonly rawPacket?: unknown;
@@ -22,50 +22,46 @@ interface BrokenHttpError extends Error {
 
 const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
 
-/**
- * The address of a broken request: from its own first line where that is at hand, otherwise that of the request before
- * it.
- */
+/** The address of a broken request: from its own first line if `bytes` has it, otherwise that of the previous request. */
 function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
   const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
   return REQUEST_LINE.exec(beginning)?.[1] ?? lastUrl ?? '/';
 }
 
 /**
- * Responds to bytes that are not HTTP, headers that are too large, and bodies that end early, then closes the
+ * Responds to bytes that are not HTTP, to headers that are too large, and to bodies that end early, then closes the
  * connection.
  */
-export function responseBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpParts): void {
+export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpParts): void {
   const { clock, unknownAddresses, ids } = options;
   const connection = connectionOf(socket);
   const { responding } = connection;
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  // In the middle of a response, another one would be taken for a part of it. Bytes that are only late do not harm a
-  // stream.
+  // The client would read a second response as part of the first. A timeout of headers does not affect a stream.
   const isResponding = responding?.headersSent === true && !responding.writableEnded;
   if (!socket.writable || error.code === 'ECONNRESET' || (isResponding && !isLate)) {
     socket.destroy();
     return;
   }
-  // These bytes are the rest of a request that already has its response.
+  // These bytes belong to a request that already has its response.
   if (connection.isRespondedEarly) {
     socket.destroySoon();
     return;
   }
   if (responding?.writableEnded) {
-    // These bytes follow a request whose response is being sent, and that response may close the connection.
-    responding.once('close', () => responseBrokenHttp(error, socket, options));
+    // The response to the previous request is being sent, and may close the connection.
+    responding.once('close', () => respondToBrokenHttp(error, socket, options));
     return;
   }
-  // The broken bytes follow whole requests, whose responses, perhaps charged ones, are still to come.
-  if (connection.endBehindWholeRequests()) return;
+  // Complete requests precede the broken bytes; their responses, which may be charged, must still be sent.
+  if (connection.closeAfterCompleteRequests()) return;
   const response =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new GatewayError('headersTooLarge')
       : isLate
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
-  // A request whose body breaks has an id and a report.
+  // If the body of a request is broken, the request has an id and a report.
   const own = responding === null ? null : reportOfResponse(responding);
   const requestId = own?.requestId ?? ids.next('req');
   const report = own ?? reportWithoutRequest('unknown', socket.remoteAddress, requestId, options.openReport);

@@ -5,24 +5,23 @@ import { type Share, Shares } from '../lib/fair/shares.ts';
 import type { AddressRange } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ClientAddresses } from './client-address.ts';
-import { LINGER_LIMITS, lingerBehind } from './linger.ts';
-import { LingerTurns } from './linger-turns.ts';
-import { lookEveryMs, ReadPace } from './read-pace.ts';
+import { createLingerBudget, LINGER_LIMITS, lingerAfter } from './linger.ts';
+import { checkEveryMs, ReadPace } from './read-pace.ts';
 
 export interface ConnectionLimits {
-  /** The most connections at a time; one more is closed as soon as it is opened. */
+  /** The limit of open connections; further ones are closed when they are opened. */
   readonly connections: number;
-  /** The most connections of one client at a time; half of `connections` by default. */
+  /** The limit of open connections of one client; half of `connections` by default. */
   readonly connectionsPerAddress?: number | undefined;
-  /** Proxies of the operator, whose connections belong to many clients. */
+  /** The operator's proxies, whose connections belong to many clients. */
   readonly trustedProxies?: readonly AddressRange[];
-  /** How long a client may not read a waiting response, in milliseconds, before its connection is dropped; see `ReadPace`. */
+  /** How long a client may leave a response unread before its connection is closed, in milliseconds; see `ReadPace`. */
   readonly clientStallTimeout: number;
 }
 
 const connections = new WeakMap<Socket, Connection>();
 
-/** The connection of a socket that a watched server has accepted. */
+/** For a socket that a watched server has accepted. */
 export function connectionOf(socket: Socket): Connection {
   return connections.get(socket)!;
 }
@@ -30,13 +29,13 @@ export function connectionOf(socket: Socket): Connection {
 interface WatchParts {
   readonly addresses: ClientAddresses;
   readonly logger: Logger;
-  /** Called for each connection that is closed because there are too many. */
+  /** Called for each connection that is closed because of a limit. */
   readonly onRefused: (address: string | undefined) => void;
 }
 
 /**
- * Makes a server keep the order of requests on each connection, and drop the connections of clients that stall. The
- * handler never sees a request before the response to the previous one has left.
+ * Makes a server serve the requests of each connection in order, and close the connections of clients that stall. The
+ * handler gets a request only after the response to the previous one has been sent.
  */
 export function watchConnections(
   server: Server,
@@ -47,24 +46,21 @@ export function watchConnections(
   const { connections: connectionsMax, clientStallTimeout } = limits;
   const open = new Set<Connection>();
   const perAddress = new AtATime(perAddressMax(limits));
-  const lingerTurns = new LingerTurns();
+  const lingerBudget = createLingerBudget();
   const waitingMemory = new Shares(WAITING_BYTES_MAX);
   let hasWarned = false;
   let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
-  // A worker would else give a connection that it has no place for back to the primary, which would offer it again and again.
+  // Otherwise a worker returns a connection beyond the limit to the primary, which offers it to the workers again and again.
   (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
   server.on('drop', (dropped) => {
     onRefused(dropped?.remoteAddress);
     if (hasWarned) return;
     hasWarned = true;
-    logger.warn(
-      { connections: connectionsMax },
-      'there are as many connections as server.connections allows: more are closed',
-    );
+    logger.warn({ connections: connectionsMax }, 'server.connections is reached; closing further connections');
   });
-  // A client that closes its sending side behind a request that only reads gets its response; see `onClientEnd`.
+  // A client that closes its sending side after a safe request gets its response; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket) => {
     const network = addresses.ofPeer(socket.remoteAddress);
@@ -76,15 +72,16 @@ export function watchConnections(
         hasWarnedOfAddress = true;
         logger.warn(
           { address: network, connectionsPerAddress: perAddressMax(limits) },
-          'one address has as many connections as server.connectionsPerAddress allows: more of it are closed',
+          'an address reached server.connectionsPerAddress; closing its further connections',
         );
       }
       return;
     }
     if (leave !== null) socket.once('close', leave);
-    const holder = { accountId: network ?? '', isOnlyAccount: network === null };
-    const takeMemory = (bytes: number): Share | null => waitingMemory.take(holder, bytes);
-    const connection = new Connection(socket, handler, lingerTurns, clientStallTimeout, takeMemory);
+    const tenant = { accountId: network ?? '', isOnlyAccount: network === null };
+    const takeMemory = (bytes: number): Share | null => waitingMemory.take(tenant, bytes);
+    const linger: Linger = (response) => lingerAfter(response, LINGER_LIMITS, lingerBudget, tenant.accountId);
+    const connection = new Connection(socket, handler, linger, clientStallTimeout, takeMemory);
     connections.set(socket, connection);
     open.add(connection);
     socket.once('close', () => {
@@ -94,84 +91,85 @@ export function watchConnections(
     socket.once('end', () => connection.onClientEnd());
   });
   server.on('request', (request, response) => connectionOf(request.socket).take(response));
-  const looking = setInterval(() => {
+  const checks = setInterval(() => {
     hasWarned = false;
     hasWarnedOfAddress = false;
     const nowMs = performance.now();
     let unreadBytes = 0;
     for (const connection of open) unreadBytes += connection.unreadBytes;
-    for (const connection of open) connection.look(nowMs, unreadBytes);
-  }, lookEveryMs(clientStallTimeout));
-  looking.unref();
-  server.once('close', () => clearInterval(looking));
+    for (const connection of open) connection.check(nowMs, unreadBytes);
+  }, checkEveryMs(clientStallTimeout));
+  checks.unref();
+  server.once('close', () => clearInterval(checks));
 }
 
-/** The most that one client may have open at a time: connections, or requests through trusted proxies. */
+/** The limit for one client: of open connections, or of concurrent requests through trusted proxies. */
 export function perAddressMax({ connections, connectionsPerAddress }: ConnectionLimits): number {
   return connectionsPerAddress ?? Math.max(Math.floor(connections / 2), 1);
 }
 
-/**
- * With this many requests sent ahead, no more are read; at the second number, which a single packet can still reach,
- * the connection is closed.
- */
+/** With this many pipelined requests, the connection is not read further. A single packet can contain more. */
 const WAITING_PAUSE = 16;
+/** With this many pipelined requests, the connection is closed. */
 const WAITING_MAX = 1000;
-/** What requests that wait may take of the memory, on all connections; each address has its share. */
+/** The memory of pipelined requests on all connections, which client networks share. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** What a request takes that waits, without its headers. */
+/** The memory of a pipelined request without its headers. */
 const WAITING_REQUEST_BYTES = 3 * 1024;
 
+/** Reads the rest of a request whose response is complete. */
+type Linger = (response: ServerResponse) => void;
+
 /**
- * One connection. Requests that were sent ahead wait for their turn: only requests that read may be served at the same
- * time (RFC 9112, 9.3.2), and what stands behind a response that says `close` must not be served at all (9.6).
+ * One connection. Pipelined requests wait: only safe requests may be served concurrently (RFC 9112, 9.3.2), and requests
+ * after a response with `close` must not be served (9.6).
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #handler: RequestListener;
-  readonly #lingerTurns: LingerTurns;
-  /** The response to the request that was passed to the handler last. */
+  readonly #linger: Linger;
+  /** The response to the last request that was passed to the handler. */
   #responding: ServerResponse | null = null;
   #waiting: ServerResponse[] = [];
   readonly #takeMemory: (bytes: number) => Share | null;
-  /** The memory of those that wait. */
+  /** The memory of the waiting requests. */
   #memory: Share | null = null;
   #endsAfterResponse = false;
   #lastUrl: string | null = null;
   readonly #pace: ReadPace;
 
-  /** `takeMemory`: for requests that wait; `null` if there is none. */
+  /** `takeMemory` takes memory for waiting requests; it returns `null` if there is none. */
   constructor(
     socket: Socket,
     handler: RequestListener,
-    lingerTurns: LingerTurns,
+    linger: Linger,
     stallTimeoutMs: number,
     takeMemory: (bytes: number) => Share | null,
   ) {
     this.#takeMemory = takeMemory;
     this.#socket = socket;
     this.#handler = handler;
-    this.#lingerTurns = lingerTurns;
+    this.#linger = linger;
     this.#pace = new ReadPace(stallTimeoutMs);
   }
 
-  /** What was written and the client has not read. */
+  /** Bytes that were written and that the client has not read. */
   get unreadBytes(): number {
     return this.#socket.writableLength;
   }
 
-  /** The response that is under way, or due. */
+  /** The response that is being sent, or that the handler has not sent yet. */
   get responding(): ServerResponse | null {
     return this.#responding?.closed === false ? this.#responding : null;
   }
 
-  /** Whether the last request that was passed to the handler has its response, while its body has not ended. */
+  /** Whether the handler's last request has its complete response although its body has not ended. */
   get isRespondedEarly(): boolean {
     const last = this.#responding;
     return last?.writableEnded === true && !last.req.complete;
   }
 
-  /** The target of the request that came last. */
+  /** The target of the last request. */
   get lastUrl(): string | null {
     return this.#lastUrl;
   }
@@ -194,10 +192,10 @@ export class Connection {
   }
 
   /**
-   * The last bytes cannot be parsed. Whole requests before them still get their responses, and the connection ends
-   * behind those; returns whether there are any.
+   * Call this when bytes cannot be parsed. Complete requests before them still get their responses, and then the connection
+   * is closed. Returns whether there are any.
    */
-  endBehindWholeRequests(): boolean {
+  closeAfterCompleteRequests(): boolean {
     if (this.#waiting.at(-1)?.req.complete === false) this.#memory?.shrink(memoryOf(this.#waiting.pop()!));
     const last = this.#waiting.at(-1) ?? this.responding;
     if (last === null || last.writableEnded || !last.req.complete) return false;
@@ -208,9 +206,9 @@ export class Connection {
   }
 
   /**
-   * The client has closed its sending side. It may have closed its receiving side as well: a client that leaves looks
-   * the same until something is sent to it. A request that only reads gets its response, which costs nothing. Any other
-   * request costs money, so there such a client counts as gone.
+   * Call this when the client has closed its sending side. It may have closed its receiving side too, which the server
+   * cannot see until it sends something. A safe request still gets its response, which costs nothing. Other requests
+   * cost money, so for them the client counts as disconnected.
    */
   onClientEnd(): void {
     const { responding } = this;
@@ -218,13 +216,13 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Requests that still wait are not served. */
+  /** Drops the waiting requests. */
   onClosed(): void {
     this.#waiting = [];
     this.#memory?.release();
   }
 
-  /** Takes memory for a request that waits. Returns false if there is none. */
+  /** Takes memory for a waiting request. Returns false if there is none. */
   #holdMemory(response: ServerResponse): boolean {
     const bytes = memoryOf(response);
     if (this.#memory !== null) return this.#memory.grow(bytes);
@@ -232,9 +230,9 @@ export class Connection {
     return this.#memory !== null;
   }
 
-  /** Drops a client that is too slow for what it, and all clients together, have not read. */
-  look(nowMs: number, allUnreadBytes: number): void {
-    if (!this.#isHeldUpByClient()) {
+  /** Closes the connection if the client reads too slowly, given its unread bytes and those of all clients. */
+  check(nowMs: number, allUnreadBytes: number): void {
+    if (!this.#waitsForClient()) {
       this.#pace.isServed();
       return;
     }
@@ -242,8 +240,8 @@ export class Connection {
     if (this.#pace.isTooSlow(unread, bytesTaken(this.#socket), nowMs)) this.#socket.destroy();
   }
 
-  /** The client does not read its response, or it has its response and still sends the body of its request. */
-  #isHeldUpByClient(): boolean {
+  /** Whether the client has unread bytes, or has its response and still sends the body of its request. */
+  #waitsForClient(): boolean {
     return this.#socket.writableLength > 0 || (this.#responding?.closed === true && !this.#responding.req.complete);
   }
 
@@ -257,15 +255,15 @@ export class Connection {
   }
 
   #hand(response: ServerResponse): void {
-    // The response before this one has closed the connection.
+    // The previous response has closed the connection.
     if (!this.#socket.writable) return;
     if (this.#socket.readableEnded && !isSafe(response)) {
       this.#socket.destroySoon();
       return;
     }
     this.#responding = response;
-    // The response is complete: the unread rest of the request will not be used.
-    response.on('prefinish', () => lingerBehind(response, LINGER_LIMITS, this.#lingerTurns));
+    // The response is complete, so the unread rest of the request is not needed.
+    response.on('prefinish', () => this.#linger(response));
     this.#handler(response.req, response);
   }
 }
@@ -274,7 +272,7 @@ function memoryOf({ req }: ServerResponse): number {
   return req.rawHeaders.reduce((bytes, { length }) => bytes + length, WAITING_REQUEST_BYTES + (req.url ?? '').length);
 }
 
-/** Whether the request only reads (RFC 9110, 9.2.1). */
+/** RFC 9110, 9.2.1. */
 function isSafe({ req }: ServerResponse): boolean {
   return req.method === 'GET' || req.method === 'HEAD' || req.method === 'OPTIONS';
 }
@@ -284,8 +282,8 @@ interface WithHandle {
 }
 
 /**
- * The written bytes that the system has taken. A write counts as a whole only once it is done, and 32 MiB may be one;
- * Node's own socket timeouts look into the queue in the same way, but any byte from the client restarts them.
+ * The written bytes that the system has accepted. `bytesWritten` of the socket counts a write only when it is complete, and
+ * one write may have 32 MiB. Node's socket timeouts read the queue size too, but any byte from the client restarts them.
  */
 function bytesTaken(socket: Socket): number {
   const { _handle: handle } = socket as unknown as WithHandle;

@@ -6,7 +6,7 @@ const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((figure) =>
   ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
 );
 
-/** Headers of a response that a page may read. */
+/** Response headers that a page may read. */
 const EXPOSED_HEADERS = [
   ...RATE_LIMIT_HEADERS,
   'request-id',
@@ -21,8 +21,8 @@ const EXPOSED_HEADERS = [
 const PREFLIGHT_SECONDS = 600;
 
 /**
- * Lets web pages of the given origins call the public addresses from a browser (Fetch standard, "CORS protocol"). The
- * headers are set on the raw response, because streams leave without the framework.
+ * Lets web pages of the allowed origins call the public addresses from a browser (Fetch standard, "CORS protocol"). The
+ * headers are set on the raw response, because streams bypass the framework.
  */
 export class Cors {
   readonly #allowedOrigins: () => readonly string[];
@@ -33,7 +33,7 @@ export class Cors {
     this.#exposedHeaders = [...EXPOSED_HEADERS, ...callHeaderNames].sort().join(', ');
   }
 
-  /** Lets a page of an allowed origin read the response; returns whether the request is of one. */
+  /** Lets the page read the response if its origin is allowed. Returns whether it is. */
   allow(request: IncomingMessage, response: ServerResponse): boolean {
     const allowed = this.#allowedOrigins();
     if (allowed.length === 0) return false;
@@ -46,10 +46,10 @@ export class Cors {
   }
 }
 
-/** Applies the rules to what the framework serves, and responds to preflight requests. Pages cannot reach the admin API. */
+/** Applies the rules to requests that the framework serves, and responds to preflight requests. The admin API is never allowed. */
 export function registerCors(app: FastifyInstance, cors: Cors): void {
   app.addHook('onRequest', (request, reply, done) => {
-    // By the address that was found: one can be written in several ways, such as //admin or /%61dmin.
+    // By the matched address, because a path has several spellings, such as //admin or /%61dmin.
     const isAdmin = app.servedAddresses.envelopeOf(request) === adminEnvelope;
     const isAllowed = !isAdmin && cors.allow(request.raw, reply.raw);
     if (!isAllowed || request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
@@ -63,7 +63,7 @@ export function registerCors(app: FastifyInstance, cors: Cors): void {
       .headers({
         'access-control-allow-methods': 'GET, HEAD, POST',
         'access-control-max-age': String(PREFLIGHT_SECONDS),
-        // All headers are allowed: SDKs add headers of their own, and the gateway forwards only those that it knows.
+        // All headers are allowed: SDKs add their own headers, and the gateway forwards only known ones.
         ...(wanted === undefined ? {} : { 'access-control-allow-headers': wanted }),
       })
       .send();

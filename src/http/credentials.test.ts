@@ -23,7 +23,7 @@ const bearer = ['Authorization', 'Bearer key-1'] as const;
 const apiKey = ['x-api-key', 'key-1'] as const;
 
 describe('credential', () => {
-  it('is read from either header if the address takes both', () => {
+  it('is read from either header if the address accepts both', () => {
     assert.equal(read([bearer]), 'key-1');
     assert.equal(read([apiKey]), 'key-1');
   });
@@ -68,7 +68,7 @@ describe('credential', () => {
     });
   }
 
-  it('is refused in an odd Authorization header even beside a good x-api-key', () => {
+  it('is refused if the Authorization header is malformed, even with a valid x-api-key', () => {
     assertRefused([apiKey, ['authorization', 'Basic a2V5']], /must read "Bearer <API key>"/);
   });
 
@@ -76,12 +76,12 @@ describe('credential', () => {
     assert.equal(read([['x-api-key', ' key-1\t']]), 'key-1');
   });
 
-  it('is one key if the same key stands in several places', () => {
+  it('may occur several times if all occurrences are equal', () => {
     assert.equal(read([bearer, apiKey, bearer, apiKey]), 'key-1');
     assert.equal(read([bearer, apiKey], 'bearer'), 'key-1');
   });
 
-  it('is refused if two keys differ, wherever they stand', () => {
+  it('is refused if two keys differ, in the same header or in both', () => {
     const two = /two different API keys/;
     assertRefused([bearer, ['x-api-key', 'key-2']], two);
     assertRefused([['x-api-key', 'key-2'], bearer], two);
@@ -90,7 +90,7 @@ describe('credential', () => {
     assertRefused([bearer, ['x-api-key', 'key-2']], two, 'bearer');
   });
 
-  it('is the one of two that has the form of our keys, whatever the other header has', () => {
+  it('is the one that has the form of our keys, whatever the other header contains', () => {
     const ours = ['authorization', 'Bearer ours-1'] as const;
     const oursApart = ['x-api-key', 'ours-1'] as const;
     for (const foreign of ['key-1', '', 'key-1, key-2']) {
@@ -103,7 +103,7 @@ describe('credential', () => {
     assert.equal(read([ours, apiKey, ['x-api-key', 'key-2']]), 'ours-1');
   });
 
-  it('is refused if two keys of ours differ, or if one header has a second value', () => {
+  it('is refused if two of our keys differ, or if the header of our key has a second value', () => {
     const two = /two different API keys/;
     assertRefused(
       [
@@ -130,16 +130,16 @@ describe('credential', () => {
     );
   });
 
-  it('is not read from x-api-key if the address takes Bearer only, also beside a foreign token', () => {
+  it('is not read from x-api-key if the address accepts only Bearer, even if the Bearer token is foreign', () => {
     assertRefused(
       [bearer, ['x-api-key', 'ours-1']],
-      /This address takes the API key as "Authorization: Bearer/,
+      /This address accepts the API key only as "Authorization: Bearer/,
       'bearer',
     );
   });
 
-  it('is refused in x-api-key if the address takes Bearer only', () => {
-    assertRefused([apiKey], /This address takes the API key as "Authorization: Bearer/, 'bearer');
+  it('is refused in x-api-key if the address accepts only Bearer', () => {
+    assertRefused([apiKey], /This address accepts the API key only as "Authorization: Bearer/, 'bearer');
   });
 
   it('is refused if it is empty', () => {
@@ -147,7 +147,7 @@ describe('credential', () => {
     assertRefused([['x-api-key', '  ']], /The x-api-key header is empty/);
   });
 
-  it('is reported missing with the header names of the address', () => {
+  it('is reported as missing, with the headers that the address accepts', () => {
     assertRefused([['host', 'x']], /Send it as "x-api-key: <API key>" or "Authorization: Bearer <API key>"/);
     assertRefused([], /^The API key is missing\. Send it as "Authorization: Bearer <API key>"\.$/, 'bearer');
   });

@@ -7,11 +7,11 @@ export type CredentialForms = 'bearer' | 'bearer-or-x-api-key';
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * The API key of a request. The scheme is case-insensitive; the same key in several places is one key, and two
- * different keys are refused. Where just one of the two headers has a key of this gateway, as `isKey` recognises it, the
- * other one is for somebody else, such as a proxy, and is not looked at.
+ * The API key of a request. The scheme is case-insensitive. The same key may occur several times; two different keys are
+ * refused. If exactly one of the two headers has a key of this gateway, as `isKey` recognises it, the other header is
+ * ignored: it is meant for another server, such as a proxy.
  *
- * @throws GatewayError `invalidApiKey` if there is none, more than one, or one in a place that is not read here.
+ * @throws GatewayError `invalidApiKey` if there is no key, more than one, or one in a header that `forms` does not allow.
  */
 export function readCredential(
   request: IncomingMessage,
@@ -19,7 +19,7 @@ export function readCredential(
   isKey: (text: string) => boolean = () => false,
 ): string {
   const lines = readLines(request.rawHeaders);
-  // What most clients send.
+  // The usual case: one Authorization header.
   if (lines.tokens.length === 1 && lines.tokens[0] !== null && lines.apiKeys.length === 0) return lines.tokens[0]!;
   const { tokens, apiKeys } = withoutForeign(lines, isKey);
   if (tokens.includes(null)) throw refused('The Authorization header must read "Bearer <API key>".');
@@ -30,7 +30,8 @@ export function readCredential(
     if (apiKey === '') throw refused('The x-api-key header is empty.');
     return apiKey;
   }
-  if (apiKey !== undefined) throw refused('This address takes the API key as "Authorization: Bearer <API key>".');
+  if (apiKey !== undefined)
+    throw refused('This address accepts the API key only as "Authorization: Bearer <API key>".');
   throw refused(
     forms === 'bearer'
       ? 'The API key is missing. Send it as "Authorization: Bearer <API key>".'
@@ -39,13 +40,13 @@ export function readCredential(
 }
 
 interface CredentialLines {
-  /** A token for each Authorization line; `null` for a line that is not of the form Bearer. */
+  /** One token per Authorization line; `null` for a line that is not `Bearer <token>`. */
   readonly tokens: readonly (string | null)[];
-  /** A value for each x-api-key line. */
+  /** One value per x-api-key line. */
   readonly apiKeys: readonly string[];
 }
 
-/** Node keeps only the first of two Authorization lines, so the raw lines are read. */
+/** Reads the raw lines, because Node's `headers` has only the first of two Authorization lines. */
 function readLines(lines: readonly string[]): CredentialLines {
   const tokens: (string | null)[] = [];
   const apiKeys: string[] = [];
@@ -60,7 +61,7 @@ function readLines(lines: readonly string[]): CredentialLines {
   return { tokens, apiKeys };
 }
 
-/** The lines without those of a header that has no key of this gateway, where the other header has one. */
+/** Drops the header without a key of this gateway if the other header has one. */
 function withoutForeign(lines: CredentialLines, isKey: (text: string) => boolean): CredentialLines {
   const { tokens, apiKeys } = lines;
   if (tokens.length === 0 || apiKeys.length === 0) return lines;
@@ -72,7 +73,7 @@ function withoutForeign(lines: CredentialLines, isKey: (text: string) => boolean
 
 function theOnly(keys: readonly (string | null)[]): string | undefined {
   const [first] = keys;
-  if (keys.some((key) => key !== first)) throw refused('The request carries two different API keys.');
+  if (keys.some((key) => key !== first)) throw refused('The request has two different API keys.');
   return first ?? undefined;
 }
 

@@ -7,21 +7,18 @@ import type { Logger } from '../lib/logger.ts';
 import { isAwaitingContinue } from './body.ts';
 import type { HttpReport } from './http-report.ts';
 
-/** A request that failed. */
 interface FailedRequest {
   readonly id: string;
   readonly report: HttpReport | null;
 }
 
-/** An error as a client gets it. */
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** A text of JSON. */
+  /** JSON. */
   readonly body: string;
 }
 
-/** Makes the response of an error. */
 export function renderError(error: GatewayError, requestId: string, envelope: Envelope, nowMs: number): ErrorResponse {
   return {
     status: envelope.status(error),
@@ -30,7 +27,7 @@ export function renderError(error: GatewayError, requestId: string, envelope: En
   };
 }
 
-/** Makes the response to a request that failed, and records why. An error of the gateway itself is logged, and shows nothing to the client. */
+/** The response to a failed request. Reports the error; an internal one is also logged, and its details are not shown to the client. */
 export function responseToFailure(
   thrown: unknown,
   { id, report }: FailedRequest,
@@ -43,12 +40,12 @@ export function responseToFailure(
   if (error.kind === 'internal') logger.error(details, 'a request failed unexpectedly');
   if (error.kind === 'databaseSilent') logger.error(details, 'the database did not respond to a request');
   report?.failed(error);
-  // The client may send its body after all.
+  // The client may still send its body, which nothing would read.
   if (isAwaitingContinue(response.req)) response.shouldKeepAlive = false;
   return renderError(error, error.requestId ?? id, envelope, clock.nowMs());
 }
 
-/** Errors of the framework are mapped by their status. */
+/** Maps errors of the framework by their status. */
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const status = (error as { statusCode?: unknown }).statusCode;

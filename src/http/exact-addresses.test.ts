@@ -12,7 +12,7 @@ import { chatEnvelope } from '../protocols/chat/errors.ts';
 import type { Exchange } from './exchange.ts';
 import { createHttpServer } from './server.ts';
 
-/** Each rule at the exact path, which is served without the framework, and at a path that the framework serves. */
+/** The exact paths, which are served without the framework, and spellings that the framework serves. */
 const PATHS = ['/exact', '/exact?query', '//exact', '/exact/', '/%65xact'];
 
 describe('an exact address', () => {
@@ -46,14 +46,14 @@ describe('an exact address', () => {
     describe(path, () => {
       const ask = () => sendRaw(url, { path, body: 'x' });
 
-      it('has the id of the request in its response', async () => {
+      it('sends the request id with its response', async () => {
         const { status, headers, body } = await ask();
         assert.deepEqual([status, headers['x-more'], body.toString()], [200, 'yes', '{}']);
         assert.match(headers['request-id']!, /^req_/);
         assert.equal(headers['x-request-id'], headers['request-id']);
       });
 
-      it('responds to what its handler throws in its envelope, with the headers that were set before', async () => {
+      it('sends errors of its handler in its envelope, with the headers that were set before', async () => {
         handle = async (exchange) => {
           exchange.headers = { 'x-before': 'yes', 'request-id': 'none' };
           throw new GatewayError('modelAbsent', { requestId: 'theirs' });
@@ -63,7 +63,7 @@ describe('an exact address', () => {
         assert.equal(JSON.parse(body.toString()).error.code, 'model_not_found');
       });
 
-      it('shows nothing of an unexpected error, and logs it', async () => {
+      it('logs an unexpected error, and does not show it to the client', async () => {
         handle = () => Promise.reject(new Error('private'));
         const { status, body } = await ask();
         assert.equal(status, 500);
@@ -74,7 +74,7 @@ describe('an exact address', () => {
         );
       });
 
-      it('logs an unexpected error also where the client has left', async () => {
+      it('logs an unexpected error even if the client has disconnected', async () => {
         const client = new AbortController();
         const failed = Promise.withResolvers<void>();
         handle = async ({ response }) => {
@@ -92,7 +92,7 @@ describe('an exact address', () => {
         );
       });
 
-      it('ends the connection if the response of an error cannot be written, and logs why', async () => {
+      it('closes the connection if the response of an error cannot be written, and logs why', async () => {
         handle = () => Promise.reject(new GatewayError('modelAbsent', { headers: { 'x-wrong': 'a\nb' } }));
         await assert.rejects(ask(), /the connection ended/);
         assert.deepEqual(
@@ -101,12 +101,12 @@ describe('an exact address', () => {
         );
       });
 
-      it('ends the connection behind a long body that its handler has not read', async () => {
+      it('closes the connection after the response to a long body that its handler has not read', async () => {
         const { headers } = await sendRaw(url, { path, headers: [['content-length', '100000']] });
         assert.equal(headers.connection, 'close');
       });
 
-      it('is refused while the server closes, before its handler is called', async () => {
+      it('refuses requests during a shutdown, before its handler is called', async () => {
         isClosing = true;
         handle = async () => assert.fail('the handler was called');
         const { status, headers } = await ask();

@@ -18,7 +18,7 @@ declare module 'fastify' {
   }
 }
 
-/** An address that takes POST, without parameters in its path. */
+/** An address for POST requests, without path parameters. */
 export interface ExactAddress {
   readonly path: string;
   /** The envelope of its errors. */
@@ -39,8 +39,8 @@ interface ExactAddressParts {
 }
 
 /**
- * Addresses that are found by one look-up of the path as it was sent. Paths that are written in another way, such as with `//` or `%2F`, are
- * left to the framework, which takes 0.3 of a bare proxy's CPU for its routing and hooks, and serves them with the same handler.
+ * Addresses that are found by a look-up of the path as the client sent it, without the framework, whose routing and hooks take 0.3 of the
+ * CPU time of a bare proxy. The framework serves other spellings of the path, such as with `//` or `%2F`, with the same handler.
  */
 export class ExactAddresses {
   readonly #parts: ExactAddressParts;
@@ -65,7 +65,7 @@ export class ExactAddresses {
     });
   }
 
-  /** The listener of a server whose other addresses the framework serves. */
+  /** The request listener of the server. It passes requests for all other addresses to the framework. */
   listener(framework: RequestListener): RequestListener {
     return (request, response) => {
       const address = request.method === 'POST' ? this.#addresses.get(pathOf(request.url!)) : undefined;
@@ -84,7 +84,7 @@ export class ExactAddresses {
     void this.#handle(exchange, address);
   }
 
-  /** What the framework's hooks do. @throws GatewayError if the gate refuses the request. */
+  /** Does the work of the framework's hooks. @throws GatewayError if the gate refuses the request. */
   #enter(exchange: Exchange, address: ExactAddress): void {
     const { gate, cors, clientAddresses, openReport } = this.#parts;
     const { request, response, id } = exchange;
@@ -100,7 +100,7 @@ export class ExactAddresses {
     return address.handler.handle(exchange).catch((error: unknown) => this.#fail(exchange, address, error));
   }
 
-  /** Sends the response of an error, unless a response has begun or the client has left, and records why. */
+  /** Reports an error, and sends its response unless a response has begun or the client has disconnected. */
   #fail(exchange: Exchange, { envelope }: ExactAddress, thrown: unknown): void {
     const { response, id } = exchange;
     if (response.headersSent) return;

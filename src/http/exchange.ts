@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpReport } from './http-report.ts';
 
-/** A request and its response, which the framework does not write. */
+/** A request and its response, for handlers that write the response without the framework. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly id: string;
   /** `null` if nobody observes the server. */
   report: HttpReport | null = null;
-  /** Headers that `sendJson` adds, also to the response of an error. */
+  /** Headers that `sendJson` adds to every response, including errors. */
   headers: Readonly<Record<string, string>> = {};
 
   constructor(request: IncomingMessage, response: ServerResponse, id: string) {
@@ -19,7 +19,7 @@ export class Exchange {
 
   sendJson(status: number, body: string, headers: Readonly<Record<string, string>> = {}): void {
     const { request, response, id } = this;
-    endBehindLongBody(request, response);
+    closeAfterLongBody(request, response);
     response.writeHead(status, {
       'request-id': id,
       'x-request-id': id,
@@ -35,10 +35,10 @@ export class Exchange {
 const UNREAD_BYTES_MAX = 64 * 1024;
 
 /**
- * Ends the connection behind a response if much of the request is unread. Reading the rest of a short body keeps the connection; a long one
- * is not worth reading, and an endless one never ends.
+ * Makes a response close the connection if the unread body may be long. The rest of a short body is read, which keeps the connection open;
+ * reading a long one costs more than a new connection, and a chunked one may never end.
  */
-export function endBehindLongBody({ complete, headers }: IncomingMessage, response: ServerResponse): void {
+export function closeAfterLongBody({ complete, headers }: IncomingMessage, response: ServerResponse): void {
   if (complete) return;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= UNREAD_BYTES_MAX) return;
   response.shouldKeepAlive = false;

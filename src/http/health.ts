@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Whether new calls can be served, and what an operator should know, a sentence each. */
+/** Whether new calls can be served, with sentences for operators. */
 export interface Readiness {
-  /** The database responds and no shutdown is under way: of this node, or of each worker. */
+  /** The database responds, and this node, or each of its workers, is not shutting down. */
   readonly isReady: boolean;
-  /** Why not, or what is wrong although calls are served. */
+  /** Why the node is not ready, or what is wrong although it serves calls. */
   readonly detail: readonly string[];
 }
 
@@ -12,7 +12,7 @@ const NAMED = { name: 'faregate', status: 'ok' };
 
 export type ReadReadiness = () => Promise<Readiness>;
 
-/** The addresses that load balancers and clients probe. `pagePath`: where browsers are sent from the first of them. */
+/** Registers the addresses that load balancers and clients probe. `pagePath`: where `/` redirects browsers. */
 export function registerHealth(app: FastifyInstance, readReadiness: ReadReadiness, pagePath?: string): void {
   const get = ['GET', 'HEAD'];
   const config = { kind: 'health' } as const;

@@ -4,7 +4,7 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import { canonicalAddress } from '../lib/ip-address.ts';
 import type { ClientAddresses } from './client-address.ts';
 
-/** What a request is for; `connection`: one that was closed as soon as it was opened, before any request. */
+/** What a request is for. `connection`: a connection that was refused, without a request. */
 export type RequestKind =
   | 'call'
   | 'estimate'
@@ -19,59 +19,58 @@ export type RequestKind =
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What requests for this address are for; absent: `unknown`. */
+    /** Absent: `unknown`. */
     kind?: RequestKind;
-    /** What they ask for; known of requests that are refused early, too. */
+    /** Set here so that it is also known for requests that are refused early. */
     operation?: string;
-    /** The path as reports show it; absent: as the router has it. */
+    /** The path in reports; absent: the router's path. */
     path?: string;
   }
   interface FastifyRequest {
-    /** The report of the request; `null` if nobody observes the server. */
+    /** `null` if nobody observes the server. */
     report: HttpReport | null;
   }
 }
 
-/** What is known of a request when it arrives. */
+/** The facts about a request that are known when it arrives. */
 export type Arrival = Readonly<
   Pick<HttpReport, 'requestId' | 'clientRequestId' | 'method' | 'path' | 'kind' | 'operation' | 'clientAddress'> &
     Pick<HttpReport, 'traceparent' | 'tracestate'>
 >;
 
-/** Opens the report of a request. */
 export type OpenHttpReport = (arrival: Arrival) => HttpReport;
 
 /**
- * What the server knows of a request, filled in until its response is closed and all work for it has ended. Then `over`
- * runs, once.
+ * The facts about a request and its response. It is complete when the response is closed and all work for the request has
+ * ended; then `over` runs, once.
  */
 export abstract class HttpReport {
   readonly requestId: string;
-  /** The client's own id of the request; `null` where it sends none, or none that is kept. */
+  /** The client's own id of the request; `null` if it sends none, or an invalid one. */
   readonly clientRequestId: string | null;
-  /** `null` if nothing could be read. */
+  /** `null` if the request could not be parsed. */
   readonly method: string | null;
-  /** The pattern of the address, such as `/v1/models/:model`; `null` if nothing is at the address. */
+  /** The pattern of the address, such as `/v1/models/:model`; `null` for an unknown address. */
   path: string | null;
   kind: RequestKind;
   /** The operation of a call, an estimate or a query. */
   readonly operation: string | null;
-  /** Also behind trusted proxies; empty if it is not known. */
+  /** Also behind trusted proxies; empty if unknown. */
   readonly clientAddress: string;
-  /** The client's W3C trace context as it came; anything may stand in it. */
+  /** The client's W3C trace context, not validated. */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** The status that was sent; `null` if the client left before, or the connection was closed without one. */
+  /** The status that was sent; `null` if the client disconnected before, or the connection was closed without a response. */
   status: number | null = null;
   /** Whether the whole response was sent. */
   isWhole = false;
   errorKind: ErrorKind | null = null;
-  /** The code of the error that the client got as its response. */
+  /** The error code in the response. */
   responseCode: string | null = null;
   errorMessage: string | null = null;
   errorParam: string | null = null;
   #statusPastResponse: number | null = null;
-  /** What is still under way: the response, and work that may outlast it. */
+  /** The number of pending parts: the response, and work that may outlast it. */
   #open = 1;
 
   constructor(arrival: Arrival) {
@@ -86,7 +85,7 @@ export abstract class HttpReport {
     this.tracestate = arrival.tracestate;
   }
 
-  /** The error that the response is. */
+  /** The response is this error. */
   failed(error: GatewayError): void {
     this.errorKind = error.kind;
     this.responseCode = error.code;
@@ -94,22 +93,22 @@ export abstract class HttpReport {
     this.errorParam = error.param;
   }
 
-  /** A response with this status was written to the connection itself, because the request broke off. */
+  /** A response with this status was written directly to the socket, because the request was broken. */
   sentPastResponse(status: number): void {
     this.#statusPastResponse = status;
   }
 
-  /** Work begins that may outlast the response, such as a call whose client may leave. */
+  /** Work begins that may outlast the response, such as a call whose client may disconnect. */
   enter(): void {
     this.#open++;
   }
 
-  /** That work is over. */
+  /** The work that called `enter` has ended. */
   leave(): void {
     this.#end();
   }
 
-  /** The response is closed, or there is none. */
+  /** The response is closed. `status`: `null` if no response was sent through it. */
   closed(status: number | null, isWhole: boolean): void {
     this.status = status ?? this.#statusPastResponse;
     this.isWhole = isWhole || (status === null && this.status !== null);
@@ -126,22 +125,21 @@ export abstract class HttpReport {
 const REPORT = Symbol('report');
 
 /**
- * A response with the report of its request. Not in a `WeakMap`: the collector of the young generation keeps all its values, so that the
- * report of every call, with all that it says of the call, would become old.
+ * A response with the report of its request. A `WeakMap` would be slower: the collector of the young generation keeps all its values, so the
+ * report of every call, and all that it references, would move to the old generation.
  */
 interface ReportedResponse extends ServerResponse {
   [REPORT]?: HttpReport;
 }
 
-/** The report of the request that a response belongs to; `null` if nobody observes the server. */
+/** The report of a response's request; `null` if nobody observes the server. */
 export function reportOfResponse(response: ReportedResponse): HttpReport | null {
   return response[REPORT] ?? null;
 }
 
-/** What a request is for, as its report shows it. */
 type ReportedAddress = Pick<Arrival, 'path' | 'kind' | 'operation'>;
 
-/** Opens the report of a request; whatever becomes of it, the end of its response closes the report. */
+/** Opens the report of a request. The `close` event of the response closes the report in every case. */
 export function reportRequest(
   request: IncomingMessage,
   response: ReportedResponse,
@@ -151,7 +149,7 @@ export function reportRequest(
   open: OpenHttpReport,
 ): HttpReport {
   const { headers } = request;
-  // Of these headers several lines arrive as one text.
+  // Node joins several lines of these headers into one string.
   const { traceparent = null, tracestate = null } = headers as Record<string, string | undefined>;
   const report = open({
     requestId,
@@ -170,12 +168,12 @@ export function reportRequest(
 }
 
 function closeReport(this: ReportedResponse): void {
-  // A response that is called without a socket ends without being finished.
+  // A request that was injected without a socket is not `writableFinished`.
   const isWhole = this.writableFinished || (this.writableEnded && this.socket?.destroyed === false);
   this[REPORT]!.closed(this.headersSent ? this.statusCode : null, isWhole);
 }
 
-/** Opens the report of what never became a request: a connection that was refused, or bytes that are not HTTP. */
+/** Opens a report without a request: for a refused connection, or for bytes that are not HTTP. */
 export function reportWithoutRequest(
   kind: RequestKind,
   peerAddress: string | undefined,
@@ -199,7 +197,7 @@ export function reportWithoutRequest(
 const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const CLIENT_REQUEST_ID_HEADERS = ['x-request-id', 'x-client-request-id'] as const;
 
-/** The client's own id of its request, by which it can be found; `null` if there is none of the form that is kept. */
+/** The client's own id of its request; `null` if there is no valid one. */
 function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
   for (const name of CLIENT_REQUEST_ID_HEADERS) {
     const id = headers[name];

@@ -21,7 +21,7 @@ function assertRefused(value: string): void {
 }
 
 describe('the Idempotency-Key of a request', () => {
-  it('is absent, or what the client sent, as it stands', () => {
+  it('is null if absent, otherwise the unchanged header', () => {
     assert.equal(read(undefined), null);
     for (const key of ['k', '"8e03978e-40d5-43dd-bc93-6894a57f9324"', '!~', '{}', 'k'.repeat(255)]) {
       assert.equal(read(key), key);
@@ -32,9 +32,9 @@ describe('the Idempotency-Key of a request', () => {
     for (const key of ['', ' ', 'k'.repeat(256), 'a\tb', 'a\x7f', 'schl\u00fcssel']) assertRefused(key);
   });
 
-  it('is refused if it came twice, which arrives as one value', () => assertRefused('one, two'));
+  it('is refused if it was sent twice, which Node joins into one value', () => assertRefused('one, two'));
 
-  it('takes exactly the characters from ! to ~', () => {
+  it('accepts exactly the characters from ! to ~', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 260, unit: anyCharacter }), (value) => {
         const isVisible = [...value].every((character) => character >= '!' && character <= '~');

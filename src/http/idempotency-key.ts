@@ -1,13 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { invalidRequest } from '../errors/gateway-error.ts';
 
-/**
- * What is a key, wherever one is given. Without spaces, so that two headers, which arrive joined by a comma and a space, are
- * none.
- */
+/** A valid key. Spaces are not allowed, so that two headers, which Node joins with a comma and a space, are not valid. */
 export const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
-/** The Idempotency-Key of a request; `null` if it has none that can be used. */
+/** The Idempotency-Key of a request; `null` if it is missing or not valid. */
 export function usableIdempotencyKey({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
   const value = headers['idempotency-key'];
   return typeof value === 'string' && IDEMPOTENCY_KEY_PATTERN.test(value) ? value : null;
@@ -16,7 +13,7 @@ export function usableIdempotencyKey({ headers }: Pick<IncomingMessage, 'headers
 /**
  * The Idempotency-Key of a request; `null` if it has none.
  *
- * @throws GatewayError `invalidRequest` where it cannot be used.
+ * @throws GatewayError `invalidRequest` if it is not valid.
  */
 export function readIdempotencyKey(request: Pick<IncomingMessage, 'headers'>): string | null {
   const key = usableIdempotencyKey(request);

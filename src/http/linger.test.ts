@@ -4,23 +4,22 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { openConnection, type RawConnection, requestBytes } from '../../test/support/raw.ts';
-import { type LingerLimits, lingerBehind } from './linger.ts';
-import { LingerTurns } from './linger-turns.ts';
+import { createLingerBudget, type LingerLimits, lingerAfter } from './linger.ts';
 
 const PATIENT: LingerLimits = { sizeBytesMax: 1024, timeoutMs: 60_000, idleTimeoutMs: 60_000 };
 
-describe('lingerBehind', { timeout: 30_000 }, () => {
+describe('lingerAfter', { timeout: 30_000 }, () => {
   let server: Server | undefined;
   afterEach(() => {
     server?.closeAllConnections();
     server?.close();
   });
 
-  /** A server that responds at once, and a connection that has sent the head of a request. */
+  /** A connection that has sent the head of a request to a server that responds at once. */
   async function asked(limits: LingerLimits, connectionHeader: 'close' | 'keep-alive'): Promise<RawConnection> {
-    const turns = new LingerTurns();
+    const budget = createLingerBudget();
     server = createServer((_request, response) => {
-      response.once('prefinish', () => lingerBehind(response, limits, turns));
+      response.once('prefinish', () => lingerAfter(response, limits, budget, ''));
       response.setHeader('connection', connectionHeader);
       response.end('early');
     });
@@ -33,33 +32,33 @@ describe('lingerBehind', { timeout: 30_000 }, () => {
     return connection;
   }
 
-  /** The server's end of every connection is gone. */
+  /** Resolves when the server has closed all connections. */
   async function ended(): Promise<void> {
     server!.close();
     await once(server!, 'close');
   }
 
   for (const kind of ['close', 'keep-alive'] as const) {
-    it(`cuts a connection on which nothing comes any more (${kind})`, async () => {
+    it(`closes a connection on which nothing arrives (${kind})`, async () => {
       await asked({ ...PATIENT, idleTimeoutMs: 20 }, kind);
       await ended();
     });
 
-    it(`cuts a connection on which bytes trickle (${kind})`, async () => {
+    it(`closes a connection on which bytes trickle (${kind})`, async () => {
       const connection = await asked({ ...PATIENT, timeoutMs: 50 }, kind);
       const trickle = setInterval(() => connection.write('x'), 5);
       await ended();
       clearInterval(trickle);
     });
 
-    it(`cuts a connection on which too much comes (${kind})`, async () => {
+    it(`closes a connection on which too much arrives (${kind})`, async () => {
       const connection = await asked(PATIENT, kind);
       connection.write('x'.repeat(1500));
       await ended();
     });
   }
 
-  it('ends if the rest has come: the connection, or only the request', async () => {
+  it('stops when the rest has arrived, and keeps the connection unless the response closes it', async () => {
     const limits = { ...PATIENT, sizeBytesMax: 4096 };
     const closing = await asked(limits, 'close');
     closing.write('x'.repeat(2000));

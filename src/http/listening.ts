@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 const IDLE_SWEEP_MS = 50;
 
 /**
- * Stops listening and resolves when every connection has ended: idle ones at once, the others when their response is
- * complete, and whatever is left when the time is over.
+ * Stops listening and resolves when every connection is closed: idle connections at once, the others when their response
+ * is complete, and all remaining ones after the timeout.
  */
 export async function closeServer(app: FastifyInstance, timeoutMs: number): Promise<void> {
   const closed = app.close();
@@ -19,13 +19,13 @@ export async function closeServer(app: FastifyInstance, timeoutMs: number): Prom
   }
 }
 
-/** Where the server listens, as an address such as `http://127.0.0.1:8080`. */
+/** The URL of a listening server, such as `http://127.0.0.1:8080`. */
 export function addressOf(app: FastifyInstance, host: string): string {
   const { port } = app.server.address() as AddressInfo;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The same before it listens, too: by the configured port then. */
+/** As `addressOf`; before the server listens, with the configured port. */
 export function ownUrl(app: FastifyInstance, { host, port }: { readonly host: string; readonly port: number }): string {
   return app.server.address() === null ? `http://${host}:${port}` : addressOf(app, host);
 }

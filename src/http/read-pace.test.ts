@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { lookEveryMs, ReadPace } from './read-pace.ts';
+import { checkEveryMs, ReadPace } from './read-pace.ts';
 
 const IDLE_MS = 300_000;
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** After how many milliseconds a client that takes nothing is too slow. */
+/** The time after which a client that reads nothing is too slow, in milliseconds. */
 function timeOf(bytes: number, allBytes = bytes): number {
   const pace = new ReadPace(IDLE_MS);
   for (let nowMs = 0; ; nowMs += 100) if (pace.isTooSlow({ bytes, allBytes }, 0, nowMs)) return nowMs;
 }
 
 describe('ReadPace', () => {
-  it('gives the idle time for up to 256 KiB, less for more, and a thirtieth of it at least', () => {
+  it('allows the idle time for up to 256 KiB, less for more, and at least a thirtieth of it', () => {
     for (const [bytes, timeMs] of [
       [0, IDLE_MS],
       [256 * KIB, IDLE_MS],
@@ -28,20 +28,20 @@ describe('ReadPace', () => {
     }
   });
 
-  it('has connections looked at four times in the shortest time, but for short ones every second', () => {
-    assert.equal(lookEveryMs(300_000), 2_500);
-    assert.equal(lookEveryMs(10_000), 1_000);
-    assert.equal(lookEveryMs(300), 75);
+  it('requires four checks in the shortest limit, and with a short idle time one per second', () => {
+    assert.equal(checkEveryMs(300_000), 2_500);
+    assert.equal(checkEveryMs(10_000), 1_000);
+    assert.equal(checkEveryMs(300), 75);
   });
 
-  it('gives less for what many clients leave unread, except to those that leave 64 KiB', () => {
+  it('allows less time if all clients have much unread, except to clients with up to 64 KiB', () => {
     assert.equal(timeOf(100 * KIB, 4 * MIB), IDLE_MS);
     assert.equal(timeOf(100 * KIB, 16 * MIB), IDLE_MS / 4);
     assert.equal(timeOf(100 * KIB, 500 * MIB), 10_000);
     assert.equal(timeOf(64 * KIB, 500 * MIB), IDLE_MS);
   });
 
-  it('begins anew with 64 KiB, or a 64th of what waits, and when nothing waits', () => {
+  it('restarts the time after 64 KiB or a 64th of the unread bytes, and when nothing is unread', () => {
     const pace = new ReadPace(IDLE_MS);
     const unread = { bytes: 32 * MIB, allBytes: 32 * MIB };
     assert.equal(pace.isTooSlow(unread, 0, 0), false);
@@ -56,7 +56,7 @@ describe('ReadPace', () => {
     assert.equal(pace.isTooSlow(little, MIB + 64 * KIB, 600_000), true);
   });
 
-  it('keeps a client that takes 64 KiB a second, whatever waits for it', () => {
+  it('keeps a client that reads 64 KiB/s, however much is unread', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 32 * MIB }), (bytes) => {
         const pace = new ReadPace(IDLE_MS);

@@ -3,7 +3,7 @@ import { beforeEach, describe, it, type TestContext } from 'node:test';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { HELD_MS_MAX, REFUSALS_PER_SECOND, RefusalBrake } from './refusal-brake.ts';
 
-describe('the brake of refusals', () => {
+describe('RefusalBrake', () => {
   let nowMs: number;
   let brake: RefusalBrake;
   beforeEach(() => {
@@ -12,7 +12,7 @@ describe('the brake of refusals', () => {
   });
   const stopTime = (context: TestContext): void => context.mock.timers.enable({ apis: ['setTimeout'] });
 
-  /** Counts refusals; returns after which time each of them left, `null` while it is delayed. */
+  /** Counts refusals; returns the result of each, which is `null` while it is delayed. */
   function refuse(count: number, name = 'a', cost = 1) {
     const left: (boolean | null)[] = [];
     for (let i = 0; i < count; i++) {
@@ -28,7 +28,7 @@ describe('the brake of refusals', () => {
   };
   const heldOf = (left: readonly (boolean | null)[]): number => left.filter((one) => one === null).length;
 
-  it('lets a burst of a second leave at once, and delays refusals beyond the rate', async (context) => {
+  it('does not delay a burst, and delays refusals beyond the rate', async (context) => {
     stopTime(context);
     const left = refuse(REFUSALS_PER_SECOND + 3);
     await settled();
@@ -40,7 +40,7 @@ describe('the brake of refusals', () => {
     }
   });
 
-  it('delays nothing for longer than a second, and recovers within a second', async (context) => {
+  it('delays no refusal for longer than a second, and recovers within a second', async (context) => {
     stopTime(context);
     const left = refuse(5 * REFUSALS_PER_SECOND);
     context.mock.timers.tick(HELD_MS_MAX - 1);
@@ -63,20 +63,20 @@ describe('the brake of refusals', () => {
     }
   });
 
-  it('delays one subject without the others', async (context) => {
+  it('does not delay other subjects', async (context) => {
     stopTime(context);
     refuse(3 * REFUSALS_PER_SECOND);
     assert.equal(await brake.hold('b', 1), true);
   });
 
-  it('counts costs: a cheap refusal takes a part of the rate, a guess more of it', async (context) => {
+  it('counts the cost of each refusal', async (context) => {
     stopTime(context);
     const [cheap, dear] = [refuse(4 * REFUSALS_PER_SECOND, 'cheap', 0.25), refuse(30, 'dear', 5)];
     await settled();
     assert.deepEqual([heldOf(cheap), heldOf(dear)], [0, 10]);
   });
 
-  it('delays a limited number at a time: the others leave at once, and their connections end', async (context) => {
+  it('limits how many refusals are delayed, and tells callers to close the connections of the others', async (context) => {
     stopTime(context);
     const left = refuse(REFUSALS_PER_SECOND + 510);
     await settled();
@@ -88,6 +88,16 @@ describe('the brake of refusals', () => {
     assert.deepEqual([heldOf(left), brake.isSaturated('a')], [0, false]);
   });
 
+  it('counts the delayed refusals of a subject even after it has forgotten the subject', async (context) => {
+    stopTime(context);
+    refuse(REFUSALS_PER_SECOND + 500);
+    for (let other = 0; other < 10_000; other++) void brake.hold(`other ${other}`, 1);
+    assert.equal(brake.isSaturated('a'), true);
+    context.mock.timers.tick(HELD_MS_MAX);
+    await settled();
+    assert.deepEqual([brake.held, brake.isSaturated('a')], [0, false]);
+  });
+
   describe('remembers', () => {
     const error = new GatewayError('insufficientBalance');
     const flood = async (context: TestContext): Promise<void> => {
@@ -96,7 +106,7 @@ describe('the brake of refusals', () => {
       await settled();
     };
 
-    it('nothing of a subject that is refused now and then', () => {
+    it('no refusal of a subject within the rate', () => {
       brake.remember('a', 'x', error);
       refuse(5);
       brake.remember('a', 'x', error);
@@ -114,13 +124,13 @@ describe('the brake of refusals', () => {
       assert.equal(brake.recall('a', 'x'), null);
     });
 
-    it('a refusal of one subject at one place', async (context) => {
+    it('a refusal for its subject and place only', async (context) => {
       await flood(context);
       brake.remember('a', 'x', error);
       assert.deepEqual([brake.recall('a', 'y'), brake.recall('b', 'x')], [null, null]);
     });
 
-    it('nothing once it has to forget', async (context) => {
+    it('no refusal after a change', async (context) => {
       await flood(context);
       for (const forget of [() => brake.forget('a'), () => brake.forgetAll()]) {
         brake.remember('a', 'x', error);

@@ -1,26 +1,26 @@
 import type { FastifyReply } from 'fastify';
 import type { BodyBudgets, BodyHolder } from './body-budgets.ts';
 
-/** Up to this size a text is not counted: a socket takes as much at once. */
+/** A text of up to this size is not counted: the buffer of a socket can hold it. */
 const UNCOUNTED_BYTES = 16 * 1024;
 
 /**
- * Sends a text that was made for one client. Until the client has taken it, it counts in the budget as a large body does. `budgets`: `null` if
- * nothing is counted.
+ * Sends a generated text. Until the client has received it, it counts in the budget as a large body. `budgets`: `null` if nothing is counted.
  *
- * Callers return the result and do not await it: a suspended function would keep the text next to the bytes until the client has read them.
+ * Callers must return the result without `await`: a suspended function would keep the text in memory next to its bytes until the client has
+ * read them.
  *
- * @throws GatewayError `overloaded` if there is no memory for it.
+ * @throws GatewayError `overloaded` if the budget has no memory for it.
  */
 export function sendText(
   reply: FastifyReply,
   text: string,
   budgets: BodyBudgets | null,
-  holder: BodyHolder,
+  tenant: BodyHolder,
 ): FastifyReply {
   const bytes = Buffer.from(text);
   if (budgets !== null && bytes.length > UNCOUNTED_BYTES && !reply.raw.closed) {
-    const memory = budgets.memoryOf(holder);
+    const memory = budgets.memoryOf(tenant);
     reply.raw.once('close', () => memory.release());
     memory.need(bytes.length, true);
   }

@@ -5,12 +5,12 @@ import { GatewayError } from '../errors/gateway-error.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What is served, for requests with a method that no route takes. */
+    /** All served paths, for requests whose method no route accepts. */
     readonly servedAddresses: ServedAddresses;
   }
 }
 
-/** A path that is served, with every method that it takes. */
+/** A served path with all its methods. */
 interface ServedAddress {
   readonly path: string;
   readonly methods: readonly string[];
@@ -18,48 +18,48 @@ interface ServedAddress {
   readonly envelope: Envelope;
 }
 
-/** How the server finds a route, and this table an address. */
+/** For the server's router and for the table of this file, so that both match the same paths. */
 export const ROUTER_OPTIONS = {
   ignoreTrailingSlash: true,
   ignoreDuplicateSlashes: true,
   maxParamLength: 512,
 } as const;
 
-/** The path as the router takes it. A model at the end may have slashes in its id, written as they are or as `%2F`. */
+/** The path in the router's syntax. A model id at the end may contain slashes, either literal or as `%2F`. */
 export function routedPath(path: string): string {
   return path.replace(/:model$/, '*');
 }
 
 /**
- * The paths that are served, whatever the method. A route for each of the thirty other methods of each path would do too,
- * but takes a tenth of a second of every start.
+ * The served paths, independent of the method. The alternative, a route for each of the thirty other methods of each path, takes a tenth of
+ * a second at every start.
  */
 export class ServedAddresses {
   readonly #paths = findMyWay(ROUTER_OPTIONS);
 
   add(address: ServedAddress): void {
-    // The table has one method of its own, which says nothing of those that are served.
+    // The table needs one method; it is unrelated to the methods of the address.
     this.#paths.on('GET', routedPath(address.path), () => undefined, address);
   }
 
-  /** The envelope of the address that the request is for, whatever its method. */
+  /** The error envelope of the requested address, even if its method is not allowed. */
   envelopeOf({ routeOptions, url, headers }: FastifyRequest): Envelope | undefined {
     const envelope = routeOptions?.config?.envelope ?? this.#find(url)?.envelope;
     return envelope?.forClient?.(headers) ?? envelope;
   }
 
-  /** The pattern of the address that is served at a target; `null` if none is. */
+  /** The pattern of the address that serves this target; `null` if there is none. */
   pathOf(url: string): string | null {
     return this.#find(url)?.path ?? null;
   }
 
-  /** @throws GatewayError 405 with `Allow` where `url` is served, though not with the method of the request. */
+  /** @throws GatewayError 405 with `Allow` if `url` is served with other methods. */
   refuseOtherMethod(url: string): void {
     const address = this.#find(url);
     if (address === null) return;
     throw new GatewayError('methodNotAllowed', {
       headers: { allow: address.methods.join(', ') },
-      message: `This address takes ${address.methods.join(' and ')} only.`,
+      message: `This address accepts only ${address.methods.join(' and ')}.`,
     });
   }
 
@@ -68,7 +68,7 @@ export class ServedAddresses {
   }
 }
 
-/** Addresses by their paths: each method of a path is registered alone, with its own handler. */
+/** Groups endpoints by path, because each method of a path is registered separately. */
 export function groupMethods(
   served: readonly { readonly method: string; readonly path: string; readonly envelope: Envelope }[],
 ): ServedAddress[] {

@@ -6,13 +6,13 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { markAwaitingContinue } from './body.ts';
-import { responseBrokenHttp } from './broken-http.ts';
+import { respondToBrokenHttp } from './broken-http.ts';
 import { ClientAddresses } from './client-address.ts';
 import { type ConnectionLimits, perAddressMax, watchConnections } from './connections.ts';
 import { type Cors, registerCors } from './cors.ts';
 import { responseToFailure } from './error-response.ts';
 import { ExactAddresses } from './exact-addresses.ts';
-import { endBehindLongBody } from './exchange.ts';
+import { closeAfterLongBody } from './exchange.ts';
 import { Gate } from './gate.ts';
 import { type OpenHttpReport, reportRequest, reportWithoutRequest } from './http-report.ts';
 import { ROUTER_OPTIONS, ServedAddresses } from './served-addresses.ts';
@@ -20,14 +20,14 @@ import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The envelope of this address's errors. */
+    /** The envelope of errors. */
     envelope?: Envelope;
   }
 }
 
-/** The limits of connections, as the section `server` of the configuration has them. */
+/** As in the section `server` of the configuration. */
 export interface ServerLimits extends ConnectionLimits {
-  /** How long the headers of a request may take, in milliseconds. */
+  /** The time limit for the headers of a request, in milliseconds. */
   readonly headerTimeout: number;
 }
 
@@ -35,43 +35,35 @@ interface ServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /**
-   * Whether the process is shutting down: requests on open connections are then refused, so that clients go to another
-   * node.
-   */
+  /** Whether the process is shutting down. Requests on open connections are then refused, so that clients use another node. */
   readonly isClosing: () => boolean;
   readonly unknownAddresses: UnknownAddresses;
   readonly limits: ServerLimits;
-  /** Absent: no page of another origin may read responses. */
+  /** Absent: pages of other origins may not read responses. */
   readonly cors?: Cors;
-  /** Opens the report of each request; absent: nobody observes the server. */
+  /** Absent: nobody observes the server. */
   readonly openReport?: OpenHttpReport;
 }
 
-/** Agents send large metadata headers; Node's own limit is 16 KiB. */
+/** Agents send large metadata headers; Node's default limit is 16 KiB. */
 const HEADER_BYTES_MAX = 64 * 1024;
-/**
- * Longer than a load balancer keeps an idle connection, so that it never reuses a connection that is being closed here.
- */
+/** Longer than a load balancer keeps idle connections, so that it never reuses one that is being closed here. */
 const KEEP_ALIVE_MS = 75_000;
-/** How long a connection is silent before the system probes whether the client is still there. */
+/** The idle time of a connection before the system sends TCP keep-alive probes. */
 const PROBE_AFTER_MS = 60_000;
-/** How often connections are looked at for headers that are overdue. */
-const HEADERS_LOOK_MS = 30_000;
-/** More than clients send; Node's own limit is half of it. */
+/** The longest interval between checks for overdue headers. */
+const HEADERS_CHECK_MS_MAX = 30_000;
+/** More than clients send; Node's default limit is half of it. */
 const HEADER_LINES_MAX = 2000;
 
-/** No address has a schema for the framework, which would load its compilers of them, 100 modules, all the same. */
+/** Addresses have no schemas for the framework. Without this, it would still load its schema compilers, 100 modules. */
 function compileNothing(): () => never {
   return () => {
-    throw new Error('addresses have no schemas for the framework');
+    throw new Error('addresses must not have schemas for the framework');
   };
 }
 
-/**
- * The HTTP side, without models and without money: raw bodies, request ids on every response, and one place that
- * renders every error.
- */
+/** Creates the HTTP server: raw bodies, a request id on every response, and one renderer for all errors. */
 export function createHttpServer(options: ServerOptions): FastifyInstance {
   const { ids, isClosing, limits, unknownAddresses, cors = null, openReport, clock, logger } = options;
   const clientAddresses = new ClientAddresses(limits.trustedProxies ?? []);
@@ -80,8 +72,8 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   const exactAddresses = new ExactAddresses({ clientAddresses, gate, cors, clock, ids, logger, openReport });
   const app = fastify({
     serverFactory: (framework) => createNodeServer(exactAddresses.listener(framework), clientAddresses, options),
-    // Replaces the framework's own handler, which would respond where this one does not.
-    clientErrorHandler: (error, socket) => responseBrokenHttp(error, socket, options),
+    // The framework's own handler would respond in cases in which this one must not.
+    clientErrorHandler: (error, socket) => respondToBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),
     requestIdHeader: false,
     logger: false,
@@ -98,8 +90,8 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   app.decorate('servedAddresses', servedAddresses);
   app.decorate('exactAddresses', exactAddresses);
 
-  // Endpoints read bodies themselves, after the check of the credential; the framework would act on them before that,
-  // such as by refusing a content type.
+  // Endpoints read bodies themselves, after they have checked the credential. The framework would handle bodies before
+  // that, for example refuse a content type.
   for (const method of METHODS) {
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
@@ -128,7 +120,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   app.addHook('onSend', (request, reply, _payload, done) => {
     const id = String(reply.getHeader('request-id') ?? request.id);
     reply.header('x-request-id', id).header('request-id', id);
-    endBehindLongBody(request.raw, reply.raw);
+    closeAfterLongBody(request.raw, reply.raw);
     done();
   });
   app.setNotFoundHandler(({ url, headers, report }) => {
@@ -149,10 +141,10 @@ function createNodeServer(
     maxHeaderSize: HEADER_BYTES_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: limits.headerTimeout,
-    connectionsCheckingInterval: Math.min(HEADERS_LOOK_MS, Math.ceil(limits.headerTimeout / 2)),
-    // An upload may take as long as it makes progress; `readBody` watches that.
+    connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS_MAX, Math.ceil(limits.headerTimeout / 2)),
+    // The time of an upload is not limited while it makes progress, which `readBody` checks.
     requestTimeout: 0,
-    // A missing Host is refused in the envelope, as other errors are.
+    // The gate refuses a missing Host, with an error in the envelope.
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,
@@ -169,7 +161,7 @@ function createNodeServer(
     markAwaitingContinue(request);
     server.emit('request', request, response);
   });
-  // RFC 9110, 10.1.1: an expectation that is not known may be ignored.
+  // RFC 9110, 10.1.1: unknown expectations may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   return server;
 }

@@ -42,7 +42,7 @@ let app: FastifyInstance;
 let url: string;
 let root: string;
 let directory: string;
-/** What the address does with a request; set by each test. */
+/** The handler of the address; set by each test. */
 let serve: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 before(async () => {
@@ -72,7 +72,7 @@ function limits(changes: Partial<SpoolLimits> = {}): SpoolLimits {
   return { sizeBytesMax: SIZE_BYTES_MAX, idleTimeoutMs: 60_000, directory, ...changes };
 }
 
-/** No file has a name, and on Linux none is open without one either. */
+/** No file has a name, and on Linux no unnamed file is open. */
 function assertNothingLeft(): void {
   assert.deepEqual(
     readdirSync(root, { recursive: true }).filter((name) => String(name).endsWith('.part')),
@@ -98,7 +98,7 @@ async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Bytes that do not compress and of which no two stretches are the same. */
+/** Bytes that do not compress. */
 function noise(sizeBytes: number): Buffer {
   const bytes = Buffer.alloc(sizeBytes);
   let state = 1;
@@ -114,7 +114,7 @@ function garbageCollector(): () => void {
   return runInNewContext('gc') as () => void;
 }
 
-/** Serves by spooling; hands the body to `use`, and removes it. */
+/** Spools each body, passes it to `use`, and removes it. */
 function spooling(
   use: (body: SpooledBody, consumed: Buffer) => Promise<unknown> | unknown = () => undefined,
   changes: Partial<SpoolLimits> = {},
@@ -149,7 +149,7 @@ async function responseTo(bytes: Buffer): Promise<RawResponse> {
 
 describe('spoolBody', { timeout: 60_000 }, () => {
   for (const sizeBytes of [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 2 * BLOCK_BYTES, SIZE_BYTES_MAX]) {
-    it(`stores ${sizeBytes} bytes as they came and shows each of them to the consumer once`, async () => {
+    it(`stores ${sizeBytes} bytes, and passes each of them to the consumer once`, async () => {
       const content = noise(sizeBytes);
       for (const chunkBytes of [undefined, 1000, 65_536]) {
         let stored: Buffer | null = null;
@@ -184,7 +184,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     });
   }
 
-  it('reads any stretch, as often as it is asked to, in buffers that stay as they are', async () => {
+  it('reads any range any number of times, into buffers that are not reused', async () => {
     const content = noise(300_000);
     spooling(async (body) => {
       for (const [start, end] of [
@@ -210,7 +210,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.equal((await responseTo(upload({ body: content }))).status, 200);
   });
 
-  it('returns nothing of a body that has been removed, not even to a reader that began before', async () => {
+  it('reads nothing from a removed body, even if the read began before', async () => {
     spooling(async (body) => {
       const reader = body.read()[Symbol.asyncIterator]();
       await reader.next();
@@ -222,7 +222,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.equal((await responseTo(upload({ body: noise(300_000) }))).status, 200);
   });
 
-  it('has no name in the directory while it is there, so that a killed process leaves nothing', async () => {
+  it('uses a file without a name, so that a killed process leaves nothing', async () => {
     spooling(() => {
       assert.deepEqual(readdirSync(directory), []);
       if (isLinux) assert.equal(openFiles(), 1);
@@ -230,7 +230,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.equal((await responseTo(upload({ body: 'a' }))).status, 200);
   });
 
-  it('is readable by its owner alone', async () => {
+  it('uses a file that only its owner can read', async () => {
     const file = await openSpoolFile(directory);
     const { mode, nlink } = await file.handle.stat();
     await file.handle.close();
@@ -254,13 +254,8 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         true,
       ],
       ['an unknown encoding', () => upload({ headers: [['content-encoding', 'lzma']], body: 'a' }), 415, false],
-      ['what is not in its encoding', () => upload({ headers: [gzip], body: 'a' }), 400, false],
-      [
-        'an encoding that is cut off',
-        () => upload({ headers: [gzip], body: gzipSync('a').subarray(0, 12) }),
-        400,
-        false,
-      ],
+      ['data that is not in its encoding', () => upload({ headers: [gzip], body: 'a' }), 400, false],
+      ['truncated encoded data', () => upload({ headers: [gzip], body: gzipSync('a').subarray(0, 12) }), 400, false],
     ];
     for (const [what, bytes, status, isClosed] of cases) {
       it(`${what}: ${status}`, async () => {
@@ -287,7 +282,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     }
 
     for (const [name, read] of Object.entries(readers)) {
-      it(`${name}: an upload that stands still, with 408 and the end of the connection`, async () => {
+      it(`${name}: a stalled upload, with 408, and closes the connection`, async () => {
         serve = (request, reply) => read(request.raw, reply.raw, limits({ idleTimeoutMs: 20 }), () => undefined);
         const connection = await openConnection(url);
         connection.write(upload({ headers: [['content-length', '10']], body: 'a' }));
@@ -296,7 +291,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         await connection.closed();
       });
 
-      it(`${name}: a client that leaves in the middle`, async () => {
+      it(`${name}: an upload whose client disconnects`, async () => {
         const failure = new Promise<unknown>((resolve) => {
           serve = async (request, reply) => {
             const arrived = once(request.raw, 'data');
@@ -313,7 +308,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         assert.equal(error.kind, 'malformedHttp');
       });
 
-      it(`${name}: asks a waiting client for the body only when it is needed`, async () => {
+      it(`${name}: a body that is too large, before it sends 100 Continue`, async () => {
         const expecting = (length: number) => {
           const headers = [
             ['expect', '100-continue'],
@@ -338,7 +333,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     }
   });
 
-  it('does not ask for a body that it has no place for', async () => {
+  it('does not send 100 Continue if the directory cannot be created', async () => {
     mkdirSync(join(directory, '..'), { recursive: true });
     writeFileSync(directory, 'a file where the directory should be');
     let failure: unknown;
@@ -359,7 +354,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.ok(!response.body.includes('ENOTDIR'));
   });
 
-  it('refuses with the error of the consumer, reads no further, and frees the file', async () => {
+  it('refuses with the error of the consumer, stops reading, and frees the file', async () => {
     let consumed = 0;
     const refusal = new GatewayError('invalidRequest', { message: 'No.', param: 'image' });
     serve = (request, reply) =>
@@ -394,7 +389,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     await file.handle.close();
   });
 
-  it('removes a file that kept its name because the platform would not take it', async () => {
+  it('removes a file that could not be unlinked while it was open', async () => {
     mkdirSync(directory, { recursive: true });
     const path = join(directory, 'kept');
     const outcomes: boolean[] = [];
@@ -417,19 +412,18 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.deepEqual(outcomes, [false, true]);
   });
 
-  // A pipe that is read in small pieces is a disk much slower than the client. Without holding the client up, all of the
-  // body would be in memory long before the first piece is read.
-  it('holds the client up while the disk is slow, so that memory stays with two blocks', {
+  // A pipe that is read in small pieces acts as a disk much slower than the client. If the client were not paused, the
+  // whole body would be in memory long before the first piece is read.
+  it('pauses the client while the disk is slow, so that two blocks of memory suffice', {
     skip: !isLinux,
   }, async () => {
     const path = join(root, 'pipe');
     execFileSync('mkfifo', [path]);
     const content = noise(8 * 1024 * 1024);
-    // 16 pages, which some systems make as large as this.
+    // 16 pages, of up to 64 KiB on some systems.
     const PIPE_BYTES = 16 * 65_536;
     const READ_BYTES = 8192;
-    // Beside the blocks: the chunk that did not fit in, the content of the pipe, and the bytes that are being read from
-    // it.
+    // The blocks, the chunk that did not fit into them, the content of the pipe, and the bytes that are being read.
     const AHEAD_BYTES_MAX = 2 * BLOCK_BYTES + 65_536 + PIPE_BYTES + READ_BYTES;
     let consumed = 0;
     let aheadMax = 0;
@@ -457,7 +451,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.ok(aheadMax <= AHEAD_BYTES_MAX, `${aheadMax} bytes ahead of the disk`);
   });
 
-  it('takes 64 MiB in chunks, and the buffers of the process do not grow with it', async () => {
+  it('takes 64 MiB in chunks without growing the buffers of the process', async () => {
     const sizeBytes = 64 * 1024 * 1024;
     const piece = noise(65_536);
     const collectGarbage = garbageCollector();
@@ -470,7 +464,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         const before = received;
         received += chunk.length;
         if (received >> 23 === before >> 23) return;
-        // Every 8 MiB. Unreferenced buffers are freed then, or at the latest by the next time.
+        // Every 8 MiB. Unreferenced buffers are freed by this collection or the next.
         collectGarbage();
         peakBytes = Math.max(peakBytes, process.memoryUsage().arrayBuffers - startBytes);
       });
@@ -496,7 +490,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
 
 const IDLE_TIMEOUT_MS = 12_345;
 
-/** The clock of an upload and its one timer, both under control of the test. */
+/** The clock and the timer of an upload, controlled by the test. */
 function mockPace(): { readonly nowMs: () => number; pass(ms: number): void; restore(): void } {
   const setRealTimeout = globalThis.setTimeout;
   let nowMs = 0;
@@ -517,7 +511,7 @@ function mockPace(): { readonly nowMs: () => number; pass(ms: number): void; res
 }
 
 describe('receiveBody', { timeout: 60_000 }, () => {
-  it('does not count the time for which it holds the client up itself', async () => {
+  it('does not count the time during which it pauses the client', async () => {
     const { nowMs, pass, restore } = mockPace();
     let release: () => void = () => undefined;
     let resumed: Promise<unknown> = Promise.resolve();
@@ -553,12 +547,12 @@ describe('receiveBody', { timeout: 60_000 }, () => {
     ['enough', 8192, 200],
     ['too little', 8191, 408],
   ] as const) {
-    it(`takes ${sentBytes} bytes in the idle time for ${what}`, async () => {
+    it(`considers ${sentBytes} bytes in the idle time ${what}`, async () => {
       const { nowMs, pass, restore } = mockPace();
       let receivedBytes = 0;
       let received: () => void = () => undefined;
       let hear: () => void = () => undefined;
-      const heardOf = new Promise<void>((resolve) => {
+      const requested = new Promise<void>((resolve) => {
         hear = resolve;
       });
       serve = async ({ raw }, reply) => {
@@ -578,7 +572,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
       const connection = await openConnection(url);
       try {
         connection.write(upload({ headers: [['content-length', '10000']], body: '' }));
-        await heardOf;
+        await requested;
         pass(5_000);
         connection.write('x'.repeat(sentBytes));
         while (receivedBytes < sentBytes) await new Promise<void>((resolve) => (received = resolve));
@@ -592,7 +586,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
     });
   }
 
-  it('ends when the last of a body has been taken, also of one that was there before it was asked for', async () => {
+  it('resolves when all of a body has been taken, even if the body had arrived before', async () => {
     for (const headers of [[], [['content-encoding', 'gzip']]] as const) {
       let takenBytes = 0;
       serve = async ({ raw }, reply) => {
@@ -625,7 +619,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
 describe('sweepSpool', { timeout: 60_000 }, () => {
   const fileOf = (pid: number) => `upload-${pid}-${'0'.repeat(32)}.part`;
 
-  it('removes files of processes that have ended, also of an earlier one with the same number', async () => {
+  it('removes files of ended processes, and of an earlier process with the same id', async () => {
     mkdirSync(directory, { recursive: true });
     const child = spawn(process.execPath, ['-e', '']);
     const gone = child.pid!;
@@ -635,7 +629,7 @@ describe('sweepSpool', { timeout: 60_000 }, () => {
     assert.deepEqual(readdirSync(directory), []);
   });
 
-  it('leaves alone the files of processes that run, and whatever else is there', async () => {
+  it('keeps files of running processes, and all other files', async () => {
     mkdirSync(directory, { recursive: true });
     const names = [fileOf(process.ppid), 'upload-1.part', 'notes.txt'].sort();
     for (const name of names) writeFileSync(join(directory, name), '');
@@ -644,7 +638,7 @@ describe('sweepSpool', { timeout: 60_000 }, () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('finds nothing if there is no directory yet', async () => {
+  it('removes nothing if the directory does not exist', async () => {
     assert.equal(await sweepSpool(directory), 0);
   });
 });

@@ -9,41 +9,41 @@ import { type BodyMemory, type BodySpace, LARGE_BODY_BYTES } from './body-budget
 import { decoderBytes } from './body-decoder.ts';
 
 /**
- * Bodies too large for memory go to disk as they arrive. A spooled body takes some 300 KiB of memory while it arrives
- * and one read buffer while it is read, whatever its size.
+ * A body on disk. It takes some 300 KiB of memory while it arrives and one read buffer while it is read, whatever its
+ * size.
  */
 export interface SpooledBody {
   /** The size of the decoded body. */
   readonly sizeBytes: number;
   /**
-   * The bytes from `start` up to `end`, by default all, read as they are asked for. It may be called again, for another
-   * attempt. The caller may keep each buffer.
+   * Reads the bytes from `start` up to `end`, by default all. May be called again, such as for another attempt. The caller
+   * may keep each buffer.
    *
    * @throws GatewayError `internal` if the disk fails; RangeError; Error after `remove`.
    */
   read(start?: number, end?: number): AsyncIterable<Buffer>;
-  /** Frees the disk space. May be called again, and never rejects. */
+  /** Frees the disk space. May be called again; never rejects. */
   remove(): Promise<void>;
 }
 
 export interface SpoolLimits extends BodyLimits {
-  /** Created if it is missing. */
+  /** Created if missing. */
   readonly directory: string;
 }
 
 /** A file in the spool directory, open for writing and reading. */
 interface SpoolFile {
   readonly handle: FileHandle;
-  /** Where the file still has a name; `null` where the file disappears with its handle. */
+  /** `null` if the file has no name and disappears when its handle is closed. */
   readonly path: string | null;
 }
 
 /**
- * Writes a body to disk, decoded. `consume` gets every chunk in order, before it counts as stored; if it throws, the
- * body is refused with that error. The chunk is only valid during the call. The caller has to call `remove` in the end.
+ * Writes a body to disk, decoded. `consume` gets every chunk in order, before it is stored; if it throws, the body is
+ * refused with that error. A chunk is valid only during the call. The caller must call `remove`.
  *
- * @throws GatewayError as `readBody` does, `internal` if the disk fails, and whatever `consume` throws. Nothing is
- * left on disk then.
+ * @throws GatewayError as `readBody` does, `internal` if the disk fails, and whatever `consume` throws. Nothing then
+ * remains on disk.
  */
 export async function spoolBody(
   request: IncomingMessage,
@@ -53,13 +53,13 @@ export async function spoolBody(
   owner: BodyOwner | null = null,
 ): Promise<SpooledBody> {
   const body = openBody(request, limits);
-  const room = new SpoolRoom(body, owner);
+  const space = new SpoolSpace(body, owner);
   try {
-    if (room.isLarge) await owner?.look?.();
-    room.needAtOnce();
-    return await spoolInto(await openSpoolFile(limits.directory), body, response, consume, room);
+    if (space.isLarge) await owner?.look?.();
+    space.needAtOnce();
+    return await spoolInto(await openSpoolFile(limits.directory), body, response, consume, space);
   } catch (error) {
-    room.release();
+    space.release();
     throw error;
   }
 }
@@ -70,31 +70,31 @@ export async function spoolInto(
   body: OpenBody,
   response: ServerResponse,
   consume: (chunk: Buffer) => void,
-  room = new SpoolRoom(body, null),
+  space = new SpoolSpace(body, null),
 ): Promise<SpooledBody> {
   const writer = new BlockWriter(file.handle);
   try {
-    await receiveBody(body, response, room.owner, (chunk) => {
+    await receiveBody(body, response, space.owner, (chunk) => {
       consume(chunk);
-      const looking = room.grow(chunk.length);
-      return looking === null ? writer.write(chunk) : looking.then(() => writer.write(chunk) ?? undefined);
+      const precheck = space.grow(chunk.length);
+      return precheck === null ? writer.write(chunk) : precheck.then(() => writer.write(chunk) ?? undefined);
     });
     const sizeBytes = await writer.end();
-    room.stored(sizeBytes);
-    return new SpooledFile(file, sizeBytes, room);
+    space.stored(sizeBytes);
+    return new SpooledFile(file, sizeBytes, space);
   } catch (error) {
     await freeSpoolFile(file);
     throw error;
   }
 }
 
-/** The memory of a spooled body that arrives: two blocks, and a chunk or two in transit. */
+/** The memory of a spooled body while it arrives: two blocks, and a chunk or two in transit. */
 const ARRIVING_BYTES = 384 * 1024;
-/** Room on the disk is taken in pieces of this size if it is not known how much is needed. */
-const ROOM_BYTES = 1024 * 1024;
+/** For a body of unknown size, disk space is allocated in steps of this size. */
+const SPACE_STEP_BYTES = 1024 * 1024;
 
-/** The room that one body takes on the disk, and in memory while it arrives. */
-class SpoolRoom {
+/** The space of one body: on disk, and in memory while it arrives. */
+class SpoolSpace {
   readonly owner: BodyOwner | null;
   readonly isLarge: boolean;
   readonly #body: OpenBody;
@@ -102,7 +102,7 @@ class SpoolRoom {
   readonly #memory: BodyMemory | null;
   #sizeBytes = 0;
   #diskBytes = 0;
-  #hasLooked: boolean;
+  #isChecked: boolean;
 
   constructor(body: OpenBody, owner: BodyOwner | null) {
     this.#body = body;
@@ -110,7 +110,7 @@ class SpoolRoom {
     this.#disk = owner === null ? null : owner.budgets.diskOf(owner.holder);
     this.#memory = owner === null ? null : owner.budgets.memoryOf(owner.holder);
     this.isLarge = body.encoding !== null || (body.announcedBytes !== null && body.announcedBytes > LARGE_BODY_BYTES);
-    this.#hasLooked = this.isLarge;
+    this.#isChecked = this.isLarge;
   }
 
   /** @throws GatewayError `overloaded`, as `grow` does. */
@@ -122,17 +122,17 @@ class SpoolRoom {
     this.#disk?.need(announcedBytes);
   }
 
-  /** More has arrived. A promise asks the caller to wait for the owner's look. */
+  /** Allocates space for bytes that have arrived. If it returns a promise, the caller must wait for it: the owner's precheck. */
   grow(sizeBytes: number): Promise<void> | null {
     const { encoding } = this.#body;
     this.#sizeBytes += sizeBytes;
     if (this.#sizeBytes > this.#diskBytes) {
-      this.#diskBytes = this.#sizeBytes + ROOM_BYTES;
+      this.#diskBytes = this.#sizeBytes + SPACE_STEP_BYTES;
       this.#disk?.need(this.#diskBytes);
       if (encoding !== null) this.#memory?.need(ARRIVING_BYTES + decoderBytes(encoding, this.#diskBytes), true);
     }
-    if (this.#hasLooked || this.#sizeBytes <= LARGE_BODY_BYTES) return null;
-    this.#hasLooked = true;
+    if (this.#isChecked || this.#sizeBytes <= LARGE_BODY_BYTES) return null;
+    this.#isChecked = true;
     return this.owner?.look?.() ?? null;
   }
 
@@ -147,7 +147,7 @@ class SpoolRoom {
   }
 }
 
-/** The process that made a file stands in its name; the rest cannot be guessed. */
+/** The name contains the id of the process that created the file; the rest cannot be guessed. */
 const SPOOL_FILE = /^upload-(\d+)-[0-9a-f]{32}\.part$/;
 
 /** @throws GatewayError `internal` if the disk fails. */
@@ -167,8 +167,8 @@ export async function openSpoolFile(directory: string): Promise<SpoolFile> {
 }
 
 /**
- * Takes the name from an open file, so that the system frees its space with the last descriptor, also if the process
- * is killed. Returns the path where the platform refuses that, as some do while a file is open.
+ * Unlinks an open file, so that the system frees its space when the descriptor is closed, even if the process is killed.
+ * Returns the path if the platform refuses that for an open file.
  */
 async function unlinkOpen(path: string): Promise<string | null> {
   try {
@@ -179,18 +179,18 @@ async function unlinkOpen(path: string): Promise<string | null> {
   }
 }
 
-/** Closing waits for reads and writes under way. After a failure the sweep removes the file. */
+/** Closing waits for pending reads and writes. If it fails, the next sweep removes the file. */
 async function freeSpoolFile({ handle, path }: SpoolFile): Promise<void> {
   await handle.close().catch(() => undefined);
   if (path !== null) await unlink(path).catch(() => undefined);
 }
 
 /**
- * Removes the files of processes that have ended, and returns how many; call it at start, before the first upload.
- * Those of this very process number are removed too: in a container every process in turn has the same one.
+ * Removes the files of ended processes, and returns how many. Call it at start, before the first upload. Files with the id
+ * of this process are removed too: in a container, each process has the same id.
  *
- * A process number is no proof if several machines share the directory, but a wrong guess does no harm: if an
- * open file can lose its name, it has lost it already and its owner keeps the contents; where not, removal fails.
+ * If several machines share the directory, a file may belong to a running process of another machine. Removing it does no
+ * harm: if the platform can unlink an open file, the file has no name any more; otherwise the removal fails.
  */
 export async function sweepSpool(directory: string): Promise<number> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
@@ -214,24 +214,21 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it runs, as another user.
+    // EPERM: the process runs as another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** The size of a block; one is filled while the other is written. */
+/** One block is filled while the other is written. */
 export const BLOCK_BYTES = 128 * 1024;
 
-/**
- * Gathers chunks into blocks, so that neither the number nor the size of a client's chunks decides how much memory is
- * used or how often the disk is called.
- */
+/** Gathers chunks into blocks, so that memory use and disk calls do not depend on the number and size of a client's chunks. */
 class BlockWriter {
   readonly #handle: FileHandle;
   #filling = Buffer.allocUnsafe(BLOCK_BYTES);
   #filledBytes = 0;
   #spare = Buffer.allocUnsafe(BLOCK_BYTES);
-  /** The block that is being written. */
+  /** The pending write of a block. */
   #writing: Promise<void> = Promise.resolve();
   #sizeBytes = 0;
 
@@ -239,16 +236,13 @@ class BlockWriter {
     this.#handle = handle;
   }
 
-  /**
-   * Copies the chunk. A promise asks the caller to wait for it before the next chunk; it rejects if the disk has
-   * failed.
-   */
+  /** Copies the chunk. If it returns a promise, the caller must wait for it before the next chunk; it rejects if the disk has failed. */
   write(chunk: Buffer): Promise<void> | null {
     const taken = this.#fill(chunk);
     return taken === chunk.length && this.#filledBytes < BLOCK_BYTES ? null : this.#writeOn(chunk.subarray(taken));
   }
 
-  /** Waits until everything is written, and returns the number of bytes. */
+  /** Writes the rest, and returns the total number of bytes. */
   async end(): Promise<number> {
     await this.#writeBlock();
     await this.#writing;
@@ -266,7 +260,7 @@ class BlockWriter {
     return taken;
   }
 
-  /** Begins to write what is filled as soon as the block before is written. */
+  /** Begins to write the filled block when the previous block is written. */
   async #writeBlock(): Promise<void> {
     await this.#writing;
     const block = this.#filling.subarray(0, this.#filledBytes);
@@ -274,12 +268,12 @@ class BlockWriter {
     this.#filledBytes = 0;
     this.#sizeBytes += block.length;
     this.#writing = writeWhole(this.#handle, block);
-    // The call that waits for the next block gets this error; until then nothing waits for it.
+    // The next call waits for this promise and gets the error; until then, nothing handles a rejection.
     this.#writing.catch(() => undefined);
   }
 }
 
-/** A disk that is nearly full takes a part of what it is given before it fails. */
+/** Writes until all bytes are written: a nearly full disk accepts a part of the bytes before it fails. */
 async function writeWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
   try {
     for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
@@ -297,20 +291,20 @@ const READ_BYTES = 64 * 1024;
 class SpooledFile implements SpooledBody {
   readonly sizeBytes: number;
   readonly #file: SpoolFile;
-  readonly #room: SpoolRoom;
+  readonly #space: SpoolSpace;
   #removal: Promise<void> | null = null;
 
-  constructor(file: SpoolFile, sizeBytes: number, room: SpoolRoom) {
+  constructor(file: SpoolFile, sizeBytes: number, space: SpoolSpace) {
     this.#file = file;
     this.sizeBytes = sizeBytes;
-    this.#room = room;
+    this.#space = space;
   }
 
   read(start = 0, end = this.sizeBytes): AsyncIterable<Buffer> {
     if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= this.sizeBytes)) {
-      throw new RangeError(`bytes ${start} to ${end} of a body of ${this.sizeBytes}`);
+      throw new RangeError(`cannot read bytes ${start} to ${end} of a body of ${this.sizeBytes} bytes`);
     }
-    this.#requireThere();
+    this.#requireNotRemoved();
     return this.#read(start, end);
   }
 
@@ -318,7 +312,7 @@ class SpooledFile implements SpooledBody {
     const collectGarbage = createYoungGarbageCollector();
     let at = start;
     while (at < end) {
-      this.#requireThere();
+      this.#requireNotRemoved();
       collectGarbage(READ_BYTES);
       const bytes = await this.#readAt(at, Math.min(READ_BYTES, end - at));
       at += bytes.length;
@@ -337,11 +331,11 @@ class SpooledFile implements SpooledBody {
   }
 
   remove(): Promise<void> {
-    this.#removal ??= freeSpoolFile(this.#file).then(() => this.#room.release());
+    this.#removal ??= freeSpoolFile(this.#file).then(() => this.#space.release());
     return this.#removal;
   }
 
-  #requireThere(): void {
+  #requireNotRemoved(): void {
     if (this.#removal !== null) throw new Error('the spooled body has been removed');
   }
 }

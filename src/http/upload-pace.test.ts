@@ -7,7 +7,7 @@ const IDLE_MS = 30_000;
 const KIB = 1024;
 
 describe('UploadPace', () => {
-  it('allows the idle time for the first 8 KiB, and for every 8 KiB behind them', () => {
+  it('allows the idle time for each 8 KiB', () => {
     const pace = new UploadPace(IDLE_MS, 100);
     assert.equal(pace.leftMs(100), IDLE_MS);
     pace.arrived(8 * KIB - 1, 10_100);
@@ -28,7 +28,7 @@ describe('UploadPace', () => {
     assert.equal(pace.leftMs(40_000), 0);
   });
 
-  it('ends an upload that sends 8 KiB in every idle time and no more', () => {
+  it('stops an upload that sends only 8 KiB per idle time', () => {
     const pace = new UploadPace(IDLE_MS, 0);
     let nowMs = 0;
     while (pace.leftMs(nowMs) > 0) {
@@ -38,17 +38,17 @@ describe('UploadPace', () => {
     }
   });
 
-  it('does not count the time for which the client is held up', () => {
+  it('does not count the time during which the client is paused', () => {
     const pace = new UploadPace(IDLE_MS, 0);
-    pace.heldUp(10_000);
+    pace.paused(10_000);
     assert.equal(pace.leftMs(500_000), 20_000);
-    pace.heldUp(400_000);
+    pace.paused(400_000);
     pace.resumed(500_000);
     pace.resumed(500_001);
     assert.equal(pace.leftMs(505_000), 15_000);
   });
 
-  it('never ends an upload of 2 KiB a second, however its pieces come', () => {
+  it('never stops an upload of 2 KiB/s, whatever the sizes of its chunks', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 9_000 }), { maxLength: 100 }), (gapsMs) => {
         const pace = new UploadPace(IDLE_MS, 0);

@@ -1,24 +1,22 @@
-/**
- * The bytes, as sent, that count as progress: some 270 bytes a second by default. A byte now and then does not count.
- */
+/** The bytes, as sent, that count as progress. With the default idle time, this requires some 270 bytes/s; single bytes do not count. */
 const PROGRESS_BYTES_MIN = 8 * 1024;
-/** The bytes a second that an upload has to reach on average, once it has taken this time. */
+/** The average that an upload must reach after the grace time, in bytes per second. */
 const RATE_BYTES_MIN = 1024;
 const RATE_GRACE_MS = 30_000;
 
 /**
- * Whether a body comes fast enough. It may take any time in all, but in the idle time the next 8 KiB of it must arrive,
- * and after half a minute it must have come at 1 KiB a second on average. Only the client's time counts, not the time
- * for which the gateway lets it wait. Pure: callers pass every instant.
+ * Decides whether a body arrives fast enough. The total time is not limited, but the next 8 KiB must arrive within the idle
+ * time, and after half a minute the average must be 1 KiB/s. Time during which the gateway pauses the client does not
+ * count. Pure: callers pass every instant.
  */
 export class UploadPace {
   readonly #idleTimeoutMs: number;
   readonly #startedAtMs: number;
-  #waitedMs = 0;
-  #waitsSinceMs: number | null = null;
+  #pausedMs = 0;
+  #pausedSinceMs: number | null = null;
   #arrivedBytes = 0;
   #progressBytes = 0;
-  /** In the client's time: without the time for which it was held up. */
+  /** Measured in the client's time, without pauses. */
   #progressAtMs = 0;
 
   constructor(idleTimeoutMs: number, nowMs: number) {
@@ -33,28 +31,28 @@ export class UploadPace {
     this.#progressAtMs = this.#clientMs(nowMs);
   }
 
-  /** From now on the gateway lets the client wait. */
-  heldUp(nowMs: number): void {
-    this.#waitsSinceMs ??= nowMs;
+  /** The gateway pauses the client. */
+  paused(nowMs: number): void {
+    this.#pausedSinceMs ??= nowMs;
   }
 
   resumed(nowMs: number): void {
-    if (this.#waitsSinceMs === null) return;
-    this.#waitedMs += nowMs - this.#waitsSinceMs;
-    this.#waitsSinceMs = null;
+    if (this.#pausedSinceMs === null) return;
+    this.#pausedMs += nowMs - this.#pausedSinceMs;
+    this.#pausedSinceMs = null;
   }
 
-  get isHeldUp(): boolean {
-    return this.#waitsSinceMs !== null;
+  get isPaused(): boolean {
+    return this.#pausedSinceMs !== null;
   }
 
-  /** The time until the client is too slow, if nothing more arrives; 0 or less: it is too slow. */
+  /** The time until the client is too slow if nothing more arrives; 0 or less if it is too slow now. */
   leftMs(nowMs: number): number {
     const rateDueMs = Math.max(RATE_GRACE_MS, (this.#arrivedBytes / RATE_BYTES_MIN) * 1_000);
     return Math.min(this.#progressAtMs + this.#idleTimeoutMs, rateDueMs) - this.#clientMs(nowMs);
   }
 
   #clientMs(nowMs: number): number {
-    return (this.#waitsSinceMs ?? nowMs) - this.#startedAtMs - this.#waitedMs;
+    return (this.#pausedSinceMs ?? nowMs) - this.#startedAtMs - this.#pausedMs;
   }
 }

@@ -1,23 +1,23 @@
 import type { Logger } from './logger.ts';
 
-/** Work that is done again and again, in the background of a node. */
+/** Periodic background work. */
 export interface BackgroundJob {
   start(): void;
-  /** Begins the next round now, or after the one under way. */
+  /** Begins the next round now, or after the current round. */
   wake(): void;
-  /** Runs one round now, after the one under way; it throws what the round throws. For tests. */
+  /** Runs one round after the current one, and throws its errors. For tests. */
   round(): Promise<void>;
-  /** Resolves when nothing runs any more. */
+  /** Resolves when the current round has ended. */
   stop(): Promise<void>;
 }
 
 interface BackgroundJobParts {
-  /** How long after a round the next one follows; after failures it is longer. */
+  /** The pause between two rounds; after failures it is longer. */
   readonly intervalMs: number;
-  /** Ends soon, with a part of its work, once `isStopping` says so. */
+  /** Must return soon, with its work incomplete, when `isStopping` returns true. */
   readonly run: (isStopping: () => boolean) => Promise<void>;
   readonly logger: Logger;
-  /** What the log says where rounds begin to fail, and where one succeeds again. */
+  /** The log messages for the first failed round, and for the first successful round after failures. */
   readonly failing: string;
   readonly recovered: string;
 }
@@ -45,7 +45,7 @@ export function createBackgroundJob({
       if (failures > 0) logger.info({}, recovered);
       failures = 0;
     } catch (error) {
-      // Once for each time that it begins to fail.
+      // Only the first of consecutive failures is logged.
       if (failures === 0 && !isStopping) logger.warn({ err: error }, failing);
       failures++;
     }

@@ -15,7 +15,7 @@ function createGate(): { readonly opened: Promise<void>; open(): void } {
   return { opened: promise, open: resolve };
 }
 
-/** A batcher that doubles numbers, notes its batches and refuses items below zero. */
+/** A batcher that doubles numbers, records its batches and refuses negative items. */
 function createDoubler(
   options: { batchItemsMax?: number; waitingItemsMax?: number; before?: () => Promise<void>; limit?: ItemLimit } = {},
 ) {
@@ -35,22 +35,22 @@ function createDoubler(
   return { batcher, batches };
 }
 
-describe('batcher', () => {
-  it('puts what is submitted in one turn of the event loop into one batch', async () => {
+describe('ItemBatcher', () => {
+  it('puts items of one iteration of the event loop into one batch', async () => {
     const { batcher, batches } = createDoubler();
     const results = await Promise.all([1, 2, 3].map((item) => batcher.submit(item)));
     assert.deepEqual(results, [2, 4, 6]);
     assert.deepEqual(batches, [[1, 2, 3]]);
   });
 
-  it('runs a lone item by itself', async () => {
+  it('runs a lone item alone', async () => {
     const { batcher, batches } = createDoubler();
     assert.equal(await batcher.submit(1), 2);
     assert.equal(await batcher.submit(2), 4);
     assert.deepEqual(batches, [[1], [2]]);
   });
 
-  it('gathers what comes while a batch is under way into the next one, in order of arrival', async () => {
+  it('puts items that arrive while a batch runs into the next one, in the order of arrival', async () => {
     const gates = [createGate(), createGate()];
     let started = 0;
     const { batcher, batches } = createDoubler({ before: () => gates[started++]!.opened });
@@ -67,13 +67,13 @@ describe('batcher', () => {
     assert.deepEqual(batches, [[1], [2, 3, 4]]);
   });
 
-  it('takes no more items into a batch than the limit', async () => {
+  it('limits the items of a batch', async () => {
     const { batcher, batches } = createDoubler({ batchItemsMax: 2 });
     await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.submit(item)));
     assert.deepEqual(batches, [[1, 2], [3, 4], [5]]);
   });
 
-  it('refuses an item when as many wait as may wait, and takes items again when they are done', async () => {
+  it('refuses items while the queue is full', async () => {
     const { batcher } = createDoubler({ waitingItemsMax: 2 });
     const accepted = [batcher.submit(1), batcher.submit(2)];
     await assert.rejects(
@@ -84,7 +84,7 @@ describe('batcher', () => {
     assert.equal(await batcher.submit(4), 8);
   });
 
-  it('does not count items that run among those that wait', async () => {
+  it('does not count running items as waiting', async () => {
     const gate = createGate();
     const { batcher } = createDoubler({ waitingItemsMax: 1, before: () => gate.opened });
     const running = batcher.submit(1);
@@ -114,7 +114,7 @@ describe('batcher', () => {
     assert.deepEqual(batches, [[-1]]);
   });
 
-  it('fails a whole batch at an error that no item caused, and goes on with the next one', async () => {
+  it('fails a whole batch if no item caused the error, and continues with the next one', async () => {
     const connectionLost = new Error('connection lost');
     let isLost = true;
     const { batcher, batches } = createDoubler({
@@ -144,7 +144,7 @@ describe('batcher', () => {
     await assert.rejects(batcher.submit(1), itemFault);
   });
 
-  it('fails all callers if the number of results differs from that of the items', async () => {
+  it('fails all items if the number of results differs from the number of items', async () => {
     const responses: number[][] = [[1], [], [1, 2, 3], []];
     const batcher = new ItemBatcher<number, number>({
       run: async () => responses.shift()!,
@@ -155,11 +155,11 @@ describe('batcher', () => {
     const results = await Promise.allSettled([1, 2].map((item) => batcher.submit(item)));
     assert.deepEqual(
       results.map((result) => result.status === 'rejected' && String(result.reason)),
-      ['Error: a batch of 1 items gave 0 results', 'Error: a batch of 1 items gave 3 results'],
+      ['Error: a batch of 1 items returned 0 results', 'Error: a batch of 1 items returned 3 results'],
     );
   });
 
-  it('drains when nothing waits and nothing runs, what was submitted meanwhile included', async () => {
+  it('drains when no item waits or runs, including items that were submitted meanwhile', async () => {
     const gate = createGate();
     const done: number[] = [];
     const { batcher } = createDoubler({ before: () => gate.opened });
@@ -176,7 +176,7 @@ describe('batcher', () => {
     await Promise.all(submitted);
   });
 
-  it('gives every caller its own result, in batches that keep the order, however the calls arrive', async () => {
+  it('returns its result to each caller, in batches in the order of arrival', async () => {
     const turns = fc.array(fc.array(fc.integer({ min: -3, max: 50 }), { maxLength: 6 }), { maxLength: 5 });
     await fc.assert(
       fc.asyncProperty(turns, fc.integer({ min: 1, max: 4 }), async (submissions, batchItemsMax) => {
@@ -198,7 +198,7 @@ describe('batcher', () => {
     );
   });
 
-  it('fails an item whose time is over while it waits, which is never begun, and leaves the others', async () => {
+  it('fails an item whose deadline passes while it waits, without running it', async () => {
     const timers = createTestTimers();
     const gate = createGate();
     const { batcher, batches } = createDoubler({ before: () => gate.opened, limit: { ms: 100, timers } });
@@ -216,7 +216,7 @@ describe('batcher', () => {
     assert.deepEqual(batches, [[1], [3]]);
   });
 
-  it('does not begin an item by itself after a fault if its time is over by then', async () => {
+  it('does not run an item again after a fault if its deadline has passed', async () => {
     const timers = createTestTimers();
     const gate = createGate();
     const batches: (readonly number[])[] = [];
@@ -241,7 +241,7 @@ describe('batcher', () => {
     assert.deepEqual(batches, [[1, 2], [1]]);
   });
 
-  it('aborts a batch when no item of it has any time left', async () => {
+  it('aborts a batch when the deadlines of all its items have passed', async () => {
     const timers = createTestTimers();
     const signals: AbortSignal[] = [];
     const gate = createGate();
@@ -271,7 +271,7 @@ describe('batcher', () => {
     assert.equal(timers.size, 0);
   });
 
-  it('fails an item that was due when it came, as one from another batcher may be', async () => {
+  it('fails an item whose deadline had passed when it was submitted', async () => {
     const timers = createTestTimers();
     const { batcher } = createDoubler({ before: () => new Promise(() => undefined), limit: { ms: 2_000, timers } });
     timers.advance(10_000);
@@ -281,7 +281,7 @@ describe('batcher', () => {
     await late;
   });
 
-  it('does not wait for a result that comes later than its batch, but drains and limits it', async () => {
+  it('does not wait for a result that is a promise before the next batch, but drains and limits it', async () => {
     const timers = createTestTimers();
     const later = Promise.withResolvers<number>();
     const never = Promise.withResolvers<number>();

@@ -2,38 +2,38 @@ import { BatcherFullError, LateError, NotBegunError } from './batcher-errors.ts'
 import { systemTimers, type Timers } from './timers.ts';
 
 /**
- * Coalesces work: whatever is submitted while one batch is under way goes into the next one.
+ * Coalesces work: items that are submitted while one batch runs go into the next one.
  *
  *   submit ─▶ waiting ─▶ (previous batch done) ─▶ run(items) ─▶ each caller gets its own result
  *
- * An idle batcher starts at the end of the current turn of the event loop, so calls that arrived together share a
- * statement and a lone call waits for nothing. One batch runs at a time, which keeps the order of arrival; if it is slow, one of
- * other kinds may run beside it.
+ * An idle batcher starts at the end of the current iteration of the event loop, so that calls that arrive together share a
+ * statement, and a lone call does not wait. One batch runs at a time, which keeps the order of arrival; if it is slow,
+ * a batch of other kinds may run concurrently.
  *
- * When `run` throws and `isItemFault` says that an item was to blame, the items are run again one by one, so that only
- * the faulty ones fail. Any other error fails the whole batch, because no item caused it.
+ * If `run` throws and `isItemFault` returns true, the items run again one by one, so that only the faulty ones fail. Any
+ * other error fails the whole batch.
  *
- * With a limit, an item fails when its time is over, whether it waits or runs. Once that is true of all items of the batch
- * that runs, its signal aborts; the next batch begins when `run` has ended.
+ * With a limit, an item fails when its time is over, whether it waits or runs. When that is true for all items of a running
+ * batch, its signal aborts; the next batch begins when `run` has ended.
  */
 export interface BatcherOptions<Item, Result> {
   /**
-   * Does the work; returns one result an item, in the same order. A result may be a promise if it takes longer than the
+   * Does the work; returns one result per item, in the same order. A result may be a promise if it takes longer than the
    * batch: the next batch does not wait for it.
    */
   readonly run: (items: readonly Item[], batch: Batch) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** True where the error came from the data of an item rather than from the connection. */
+  /** Whether the data of an item caused the error, not the connection. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly batchItemsMax: number;
-  /** The size of an item, and of a batch; one that has more goes by itself. By default only their number is limited. */
+  /** The size of an item, and the limit of a batch; a larger item runs alone. By default, only the number of items is limited. */
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
-  /** Items of a kind that may wait; one more is refused with `BatcherFullError`. */
+  /** Items of a kind that may wait; further ones are refused with `BatcherFullError`. */
   readonly waitingItemsMax: number;
-  /** By default all are of one kind. */
+  /** By default, all items are of one kind. */
   readonly kindOf?: ((item: Item) => string) | undefined;
-  /** How long a batch may take until one of the kinds that it does not have begins beside it; by default none does. */
+  /** The time after which a batch is slow, so that a batch of other kinds may run concurrently; by default never. */
   readonly besideAfterMs?: number | undefined;
-  /** How long an item may take from its submission; by default as long as it likes. */
+  /** The time limit of an item from its submission; by default none. */
   readonly limit?: ItemLimit | undefined;
 }
 
@@ -42,24 +42,23 @@ export interface ItemLimit {
   readonly timers: Timers;
 }
 
-/** What a batch is told about its items. */
 export interface Batch {
-  /** Aborts when no item of the batch has any time left. */
+  /** Aborts when the time of all items of the batch is over. */
   readonly signal: AbortSignal;
-  /** When the time of each item is over, by the limit's timers. */
+  /** The deadline of each item, by the limit's timers. */
   readonly dueMs: readonly number[];
 }
 
 export interface Batcher<Item, Result> {
-  /** `dueMs`: when the time of the item is over, if that is not its limit from now on. */
+  /** `dueMs`: the deadline of the item; by default the limit from now. */
   submit(item: Item, dueMs?: number): Promise<Result>;
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when no item waits or runs. */
   drain(): Promise<void>;
-  /** Items waiting or running. */
+  /** Items that wait or run. */
   readonly size: number;
 }
 
-/** Wraps work without results: each item resolves once the whole batch is done. */
+/** Adapts work without results: all items resolve when the batch is done. */
 export function withoutResults<Item>(
   work: (items: readonly Item[], batch: Batch) => Promise<void>,
 ): (items: readonly Item[], batch: Batch) => Promise<undefined[]> {
@@ -77,10 +76,10 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A batch that runs, and those of its items that are under way now: all, or one by one after a fault. */
+/** A running batch, and its items that currently run: all, or one by one after a fault. */
 interface Running<Item, Result> {
   readonly entries: readonly Entry<Item, Result>[];
-  underWay: readonly Entry<Item, Result>[];
+  current: readonly Entry<Item, Result>[];
   aborts: AbortController;
   readonly startedAtMs: number;
 }
@@ -92,10 +91,10 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   readonly #limit: ItemLimit;
   readonly #besideAfterMs: number;
   readonly #waiting: Entry<Item, Result>[] = [];
-  /** How many wait, by kind. */
+  /** The number of waiting items by kind. */
   readonly #waitingOfKind = new Map<string, number>();
   readonly #running = new Set<Running<Item, Result>>();
-  /** Those whose results come later than their batch. */
+  /** Items with a promise as result, whose batch has ended. */
   readonly #deferred = new Set<Entry<Item, Result>>();
   #isTimed = false;
   #isBesideTimed = false;
@@ -147,7 +146,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return count;
   }
 
-  /** Begins what may begin now. */
+  /** Begins all batches that may begin now. */
   readonly #begin = (): void => {
     this.#isScheduled = false;
     while (this.#waiting.length > 0) {
@@ -160,7 +159,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     else if (this.#idleListeners.length > 0) this.#callIdleListeners();
   };
 
-  /** How many of some that wait make a batch: one at least, if there is any. */
+  /** The number of waiting entries for the next batch; at least one if there is any. */
   #countFor(entries: readonly Entry<Item, Result>[]): number {
     const { batchItemsMax, bytes } = this.#options;
     const most = Math.min(entries.length, batchItemsMax);
@@ -173,7 +172,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return count;
   }
 
-  /** Takes a batch of other kinds than those that run out of what waits; it is empty if none may begin now. */
+  /** Removes a batch of kinds that do not run from the waiting entries; empty if none may begin now. */
   #takeOthers(): Entry<Item, Result>[] {
     if (!this.#areAllSlow()) return [];
     const kinds = new Set<string>();
@@ -196,18 +195,18 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return true;
   }
 
-  /** All of a batch, or, after an error that an item is to blame for, its items one by one. */
+  /** Runs a batch; after an error that an item caused, its items one by one. */
   async #run(entries: readonly Entry<Item, Result>[]): Promise<void> {
     for (const { kind } of entries) this.#waitingOfKind.set(kind, this.#waitingOfKind.get(kind)! - 1);
     const startedAtMs = this.#limit.timers.nowMs();
-    const running: Running<Item, Result> = { entries, underWay: entries, aborts: new AbortController(), startedAtMs };
+    const running: Running<Item, Result> = { entries, current: entries, aborts: new AbortController(), startedAtMs };
     this.#running.add(running);
     const fault = await this.#runOnce(running);
     for (const entry of fault ? entries : []) {
-      // It timed out while items before it ran one by one.
+      // Its deadline passed while earlier items ran one by one.
       if (entry.dueMs <= this.#limit.timers.nowMs()) entry.reject(new LateError());
       else {
-        running.underWay = [entry];
+        running.current = [entry];
         running.aborts = new AbortController();
         await this.#runOnce(running);
       }
@@ -216,27 +215,27 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#begin();
   }
 
-  /** Returns whether an item of several is to blame for an error. */
-  async #runOnce({ underWay, aborts: { signal } }: Running<Item, Result>): Promise<boolean> {
+  /** Returns whether it failed because of one of several items. */
+  async #runOnce({ current, aborts: { signal } }: Running<Item, Result>): Promise<boolean> {
     const items: Item[] = [];
     const dueMs: number[] = [];
-    for (const entry of underWay) {
+    for (const entry of current) {
       items.push(entry.item);
       dueMs.push(entry.dueMs);
     }
     try {
       const results = await this.#options.run(items, { signal, dueMs });
       if (results.length !== items.length) {
-        throw new Error(`a batch of ${items.length} items gave ${results.length} results`);
+        throw new Error(`a batch of ${items.length} items returned ${results.length} results`);
       }
       for (let i = 0; i < items.length; i++) {
         const result = results[i]!;
-        if (result instanceof Promise) this.#defer(underWay[i]!, result);
-        else underWay[i]!.resolve(result);
+        if (result instanceof Promise) this.#defer(current[i]!, result);
+        else current[i]!.resolve(result);
       }
     } catch (error) {
       if (items.length > 1 && this.#options.isItemFault(error)) return true;
-      for (const entry of underWay) entry.reject(error);
+      for (const entry of current) entry.reject(error);
     }
     return false;
   }
@@ -249,7 +248,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     });
   }
 
-  /** One timer, while something waits beside a batch: it looks again when all that run may be slow. */
+  /** Sets one timer, which fires when all running batches may be slow. */
   #watchSlow(): void {
     if (this.#isBesideTimed || this.#besideAfterMs === Number.POSITIVE_INFINITY) return;
     this.#isBesideTimed = true;
@@ -267,10 +266,10 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     for (const listener of this.#idleListeners.splice(0)) listener();
   }
 
-  /** One timer for all items: it looks at those that are still there when the first one of them may be late. */
+  /** Sets one timer for all items, which fires at the first deadline. */
   #watch(dueMs: number, nowMs: number): void {
     this.#isTimed = true;
-    // An item that comes from another batcher may be due already.
+    // The deadline of an item from another batcher may have passed.
     this.#limit.timers.after(Math.max(dueMs - nowMs, 0), () => {
       this.#isTimed = false;
       this.#failLate(this.#limit.timers.nowMs());
@@ -289,11 +288,11 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#keepWaiting((entry) => {
       if (!isLate(entry)) return true;
       this.#waitingOfKind.set(entry.kind, this.#waitingOfKind.get(entry.kind)! - 1);
-      entry.reject(new NotBegunError('the time of a question was over before its turn came'));
+      entry.reject(new NotBegunError('the deadline passed before the request was begun'));
       return false;
     });
-    for (const { underWay, aborts } of this.#running) {
-      if (underWay.every(({ dueMs }) => dueMs <= nowMs)) aborts.abort(new LateError());
+    for (const { current, aborts } of this.#running) {
+      if (current.every(({ dueMs }) => dueMs <= nowMs)) aborts.abort(new LateError());
     }
     if (nextMs !== Number.POSITIVE_INFINITY) this.#watch(nextMs, nowMs);
   }

@@ -15,8 +15,8 @@ function found(bytes: Buffer): string[] {
   return visited;
 }
 
-describe('patterns of bytes', () => {
-  it('are found wherever a search for each finds them', () => {
+describe('BytePatterns', () => {
+  it('finds the same occurrences as a search for each pattern', () => {
     const anyText = fc.string({ unit: fc.constantFrom('"', 'a', 'b', ':'), maxLength: 60 });
     fc.assert(
       fc.property(anyText, (text) => {
@@ -32,7 +32,7 @@ describe('patterns of bytes', () => {
     );
   });
 
-  it('are looked for until one is wanted', () => {
+  it('stops at the first wanted occurrence', () => {
     const asked: number[] = [];
     const isFound = new BytePatterns(patterns).some(Buffer.from('"ab" aaa "a"'), (pattern) => {
       asked.push(pattern);
@@ -41,7 +41,7 @@ describe('patterns of bytes', () => {
     assert.deepEqual([isFound, asked], [true, [1, 3]]);
   });
 
-  it('may begin with any byte, and are as many as there are bits', () => {
+  it('accepts 31 patterns that begin with any byte', () => {
     const many = Array.from({ length: 31 }, (_, i) => Buffer.from([255 - i, i, 0x80]));
     for (const [i, pattern] of many.entries()) {
       assert.equal(

@@ -1,29 +1,29 @@
-/** Patterns have a bit each. */
+/** Each pattern has one bit. */
 const PATTERNS_MAX = 31;
-/** So many first bytes decide where a pattern is compared. */
+/** A pattern is compared only where its first bytes match. */
 const HEAD_BYTES = 3;
-/** Pairs of bytes with one hash share a shift. */
+/** The size of the shift table; pairs of bytes with the same hash share an entry. */
 const PAIRS = 1 << 12;
 const PAIR_SHIFT = 5;
 
 /**
- * Finds several short patterns in one pass. `Buffer.indexOf` leaves compiled code for each pattern, which for a chunk of a stream
- * takes as long as to go through all of its bytes. Most bytes are not read: two of them say how far off the next occurrence is at
- * least (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994).
+ * Finds several short patterns in one pass. Calling `Buffer.indexOf` for each pattern has a fixed cost per call that, for a chunk of a
+ * stream, is as high as scanning all its bytes. Most bytes are not read: a pair of bytes tells the least distance to the next occurrence
+ * (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994).
  */
 export class BytePatterns {
   readonly #patterns: readonly Buffer[];
-  /** For each place of a head, which patterns have which byte there. */
+  /** For each position of a head and each byte: the bits of the patterns that have this byte there. */
   readonly #heads: readonly [Int32Array, Int32Array, Int32Array];
-  /** The last byte of the shortest pattern, as an offset in it. */
+  /** The offset of the last byte in the shortest pattern. */
   readonly #last: number;
-  /** How far a pattern begins at least behind the place at which the shortest one would end with a pair of bytes. */
+  /** By pair of bytes: how far the search may advance if the pair ends the window of the shortest pattern. */
   readonly #shifts = new Uint8Array(PAIRS);
 
-  /** @throws RangeError of more than 31 patterns, or one of less than three bytes. */
+  /** @throws RangeError for more than 31 patterns, or a pattern of less than three bytes. */
   constructor(patterns: readonly Buffer[]) {
     if (patterns.length > PATTERNS_MAX || patterns.some(({ length }) => length < HEAD_BYTES)) {
-      throw new RangeError(`at most ${PATTERNS_MAX} patterns, each of ${HEAD_BYTES} bytes and more`);
+      throw new RangeError(`at most ${PATTERNS_MAX} patterns of at least ${HEAD_BYTES} bytes are allowed`);
     }
     this.#patterns = patterns;
     this.#heads = [headsAt(patterns, 0), headsAt(patterns, 1), headsAt(patterns, 2)];
@@ -38,9 +38,9 @@ export class BytePatterns {
   }
 
   /**
-   * Whether any occurrence is one that is looked for. They come in the order of their offsets, and may overlap.
+   * Whether `isWanted` returns true for any occurrence. Occurrences are reported in the order of their offsets, and may overlap.
    *
-   * @param isWanted is given the index of the pattern and the offset behind its occurrence
+   * @param isWanted gets the index of the pattern and the offset after its occurrence
    */
   some(bytes: Buffer, isWanted: (pattern: number, end: number) => boolean): boolean {
     const [first, second, third] = this.#heads;
@@ -78,7 +78,7 @@ export class BytePatterns {
   }
 }
 
-/** Of the longest pattern that shifts go by. */
+/** The largest shift that the table can store. */
 const SHIFT_MAX = 255;
 
 function headsAt(patterns: readonly Buffer[], place: number): Int32Array {

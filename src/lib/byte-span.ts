@@ -1,18 +1,16 @@
 const NOWHERE = -1;
 const NO_BYTES = Buffer.alloc(0);
 
-/** A run of bytes that is copied out of the chunks that it lies in, unless it is too long. */
+/** Copies a span of bytes out of the chunks that contain it, unless it is too long. */
 export class ByteSpan {
-  /** Where it begins in this chunk; `NOWHERE` if nothing is being kept. */
+  /** Where the span begins in this chunk; `NOWHERE` if there is no span. */
   #start = NOWHERE;
   #bytesMax = 0;
-  /**
-   * The bytes of it from earlier chunks. One buffer that grows, so that a byte a chunk does not cost an object each.
-   */
+  /** The bytes from earlier chunks. One growing buffer, so that single-byte chunks do not cost an object each. */
   #held = NO_BYTES;
   #heldBytes = 0;
 
-  /** The bytes that are kept until the span is complete, without unused capacity. */
+  /** The copied bytes of an incomplete span, without unused capacity. */
   get memoryBytes(): number {
     return this.#heldBytes;
   }
@@ -22,13 +20,13 @@ export class ByteSpan {
     this.#bytesMax = bytesMax;
   }
 
-  /** The chunk ends; the span may go on in the next one. */
+  /** Call this at the end of a chunk; the span may continue in the next one. */
   carry(chunk: Buffer): void {
     if (this.#start === NOWHERE || !this.#hold(chunk, chunk.length, 2)) return;
     this.#start = 0;
   }
 
-  /** A copy of the span, which ends before `end`; `null` if it was too long. */
+  /** Ends the span before `end`. Returns a copy of it; `null` if it was too long. */
   end(chunk: Buffer, end: number): Buffer | null {
     const isWhole = this.#start !== NOWHERE && this.#hold(chunk, end, 1);
     const bytes = isWhole ? this.#held.subarray(0, this.#heldBytes) : null;
@@ -36,7 +34,7 @@ export class ByteSpan {
     return bytes;
   }
 
-  /** Room is made for the bytes, times `growth`, so that many small parts are not copied again and again. */
+  /** Copies bytes of the chunk. The buffer grows by the factor `growth`, so that many small chunks do not cause many copies. */
   #hold(chunk: Buffer, end: number, growth: number): boolean {
     const size = this.#heldBytes + end - this.#start;
     if (size > this.#bytesMax) {
@@ -53,7 +51,7 @@ export class ByteSpan {
     return true;
   }
 
-  /** Stops keeping, and drops what was kept. */
+  /** Drops the span. */
   letGo(): void {
     this.#start = NOWHERE;
     this.#held = NO_BYTES;

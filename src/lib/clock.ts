@@ -1,4 +1,4 @@
-/** Time as a parameter. Code that reads the time takes a `Clock`, so that tests set the time. */
+/** Code that reads the time takes a `Clock`, so that tests can set the time. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;

@@ -1,7 +1,7 @@
 /**
- * A line of CSV (RFC 4180), the only writer of tables that people open in spreadsheets. A number is written as it is. Text that a
- * spreadsheet would take for a formula gets an apostrophe before it, which spreadsheets show as text, inside a cell too if another
- * one could begin: names come from other people.
+ * Writes a line of CSV (RFC 4180). All tables that people open in spreadsheets must be written with this function: names come from other
+ * people, and a spreadsheet could read them as formulas. An apostrophe is written before such text, so that spreadsheets show it as text;
+ * within a cell too, if a spreadsheet could split the cell there.
  */
 export function csvLine(cells: readonly CsvCell[], lineEnd: '\r\n' | '\n' = '\r\n'): string {
   return `${cells.map(csvCell).join(',')}${lineEnd}`;
@@ -19,9 +19,9 @@ export class CsvAmount {
   }
 }
 
-/** Spreadsheets of East Asia take the wide forms of these signs for them, and some programs skip blanks and quotes before a sign. */
+/** East Asian spreadsheets also accept the full-width forms of these signs, and some programs skip blanks and quotes before a sign. */
 const FORMULA = /^(?:[\t\r\n]|[\s"]*[=+\-@＝＋－＠])/;
-/** Behind these, spreadsheets that split at `;` or a tab begin another cell, also inside quotes of ours and with quotes of its own. */
+/** Spreadsheets that split at `;` or tab begin another cell after these characters, even within quotes, and with quotes of its own. */
 const FORMULA_INSIDE = /([;\t\r\n][ "]*)(?=[=+\-@＝＋－＠])/g;
 const NEEDS_QUOTES = /[",\r\n]/;
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;

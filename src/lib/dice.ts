@@ -1,8 +1,8 @@
 import { seededRandom } from './seeded-random.ts';
 
-/** What is decided by chance from a seed, so that it can be repeated. */
+/** Random decisions that can be reproduced from a seed. */
 export class Dice {
-  /** From 0 up to, and without, 1. */
+  /** A number from 0 to below 1. */
   readonly next: () => number;
 
   constructor(seed: number) {
@@ -17,17 +17,17 @@ export class Dice {
     return values[this.upTo(values.length - 1)]!;
   }
 
-  /** The number up to `most`, and often 0. */
+  /** 0 in 60 % of cases, otherwise as `upTo`. */
   some(most: number): number {
     return this.next() < 0.6 ? 0 : this.upTo(most);
   }
 
-  /** Whether something of this probability happens. */
+  /** Returns true with this probability. */
   happens(probability: number): boolean {
     return this.next() < probability;
   }
 
-  /** A whole number around a median: most are near it, a few many times as large. A sum of several numbers is nearly normal. */
+  /** A whole number with this median; most are near it, a few many times as large. The sum in the exponent is nearly normal. */
   around(median: number): number {
     return Math.ceil(median * Math.exp(0.8 * (this.next() + this.next() + this.next() + this.next() - 2)));
   }

@@ -16,7 +16,7 @@ describe('a folded name', () => {
   }
 
   it('covers every character that Unicode folds to a letter of ASCII', () => {
-    // What Go's unicode.SimpleFold has beside the letters themselves.
+    // Characters that Go's unicode.SimpleFold maps to ASCII letters.
     const orbits: Readonly<Record<string, string>> = { '\u017f': 's', '\u212a': 'k' };
     for (const [character, letter] of Object.entries(orbits)) assert.equal(foldedName(character), letter);
     for (let code = 0x80; code <= 0xffff; code++) {
@@ -27,7 +27,7 @@ describe('a folded name', () => {
     }
   });
 
-  it('differs if the names do', () => {
+  it('differs for different names', () => {
     const names = [
       'n',
       'model',

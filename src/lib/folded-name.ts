@@ -1,10 +1,10 @@
 /**
- * The form in which two names are equal for a reader that is lax about spelling. Decoders differ: Go's `encoding/json`
- * ignores case by the simple foldings of Unicode, so that `ſ` is an `s` and the Kelvin sign a `k`; Java and .NET compare
- * in upper or lower case, and read `ı` and `İ` as an `i`; Go's `case:ignore` and the JSON form of protocol buffers ignore
- * underscores and hyphens too; where names are strings of C, they end at the first NUL. This form is laxer than all.
+ * A normal form of member names: if any known decoder treats two names as equal, their forms are equal. Decoders differ: Go's
+ * `encoding/json` ignores case with Unicode's simple folding, so that `ſ` equals `s` and the Kelvin sign equals `k`; Java
+ * and .NET compare in upper or lower case, and read `ı` and `İ` as `i`; Go's `case:ignore` and the JSON form of protocol
+ * buffers also ignore underscores and hyphens; in C strings, names end at the first NUL.
  *
- * Linear in the name, and no larger than 64 characters: a longer name is cut, and equals no name that the gateway
+ * Takes linear time. The form has at most 64 characters: a longer name is truncated, and equals no name that the gateway
  * knows.
  */
 export function foldedName(name: string): string {
@@ -23,7 +23,7 @@ export function foldedName(name: string): string {
 const CHARACTERS_MAX = 64;
 const IS_FOLDED = /^[a-z\d]{1,64}$/;
 
-/** What the lower case of `İ` has beside its `i`. */
+/** The second character of the lower case of `İ`. */
 const COMBINING_DOT = '\u0307';
 
 function isIgnored(code: number): boolean {

@@ -9,8 +9,8 @@ interface Parameterized {
 }
 
 /**
- * One parameter of a header that clients send in many ways: `; name="quoted"` or `; name=bare`. A bare value may be
- * more than a token, because clients write `boundary=----=_Part_1` so.
+ * One parameter, in any form that clients send: `; name="quoted"` or `; name=bare`. A bare value may have more characters
+ * than a token, because clients send `boundary=----=_Part_1`.
  */
 const PARAMETER = /[ \t]*;[ \t]*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+)))?/sy;
 
@@ -20,14 +20,14 @@ export function parseParameters(text: string): Parameterized | null {
 }
 
 /**
- * One parameter in a form that all known readers parse alike. Readers disagree about empty parameters and a semicolon
- * at the end, about bare values that are no token (some end them early, some drop them), and about single quotes, which
- * are quotes to PHP.
+ * One parameter, in a form that all known readers parse alike. Readers disagree about empty parameters and a trailing
+ * semicolon, about bare values that are not tokens (some truncate them, some drop them), and about single quotes, which
+ * quote a value in PHP.
  */
 const STRICT_PARAMETER =
   /[ \t]*;[ \t]*([0-9A-Za-z_.*-]+)=(?:"((?:[^"\\]|\\.)*)"|([0-9A-Za-z_.+-][!#$%&'*+\-.^_`|~0-9A-Za-z]*))/sy;
 
-/** The same of a header that is passed on for others to read: `null` as well where readers could understand it differently. */
+/** As `parseParameters`, for a header that others also read; `null` too if readers could understand it differently. */
 export function parseStrictParameters(text: string): Parameterized | null {
   return parse(text, STRICT_PARAMETER);
 }
@@ -45,7 +45,7 @@ function parse(text: string, pattern: RegExp): Parameterized | null {
     if (spelt === undefined) continue;
     const name = spelt.toLowerCase();
     if (parameters.has(name)) return null;
-    // Only quotes and backslashes are ever escaped; a backslash before anything else is one of a Windows path.
+    // Clients escape only quotes and backslashes; a backslash before another character belongs to a Windows path.
     parameters.set(name, bare ?? quoted!.replace(/\\(["\\])/g, '$1'));
     if (quoted?.includes('\\')) escaped.add(name);
   }

@@ -2,13 +2,11 @@ import { createRequire } from 'node:module';
 import type * as undici from 'undici';
 
 /**
- * The parts of undici that calls need. Its own entry loads all of it, with a `fetch`, a WebSocket, caches and mocks: 75 more modules, which
- * a gateway would read at every start and keep. The entry gives
- * pools `request`, `stream` and the like: see `completePool`.
+ * The modules of undici that calls need. Its entry point loads 75 more modules (`fetch`, WebSocket, caches, mocks), which cost time at every
+ * start, and memory. The entry point also adds methods such as `request` and `stream` to pools; see `completePool`.
  */
 const require = createRequire(import.meta.url);
 
-/** Connections to one origin. */
 export type Pool = Pick<undici.Pool, 'dispatch' | 'close' | 'destroy' | 'destroyed' | 'stats'>;
 
 export const Pool = require('undici/lib/dispatcher/pool.js') as new (
@@ -16,10 +14,9 @@ export const Pool = require('undici/lib/dispatcher/pool.js') as new (
   options: undici.Pool.Options,
 ) => Pool;
 
-/** Makes a connection. */
 export type Connector = undici.buildConnector.connector;
 
-/** The same pool with all that the library has for one, which is loaded for that. */
+/** Returns the same pool with all methods, for which the whole library is loaded. */
 export async function completePool(pool: Pool): Promise<undici.Pool> {
   await import('undici');
   return pool as undici.Pool;

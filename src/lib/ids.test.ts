@@ -5,7 +5,7 @@ import { createIds, type FillRandom } from './ids.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Bytes that count up: every byte drawn is a different one, until 256 have gone. */
+/** Bytes that count up, so that 256 consecutive bytes all differ. */
 function counting(): { readonly fill: FillRandom; readonly fills: number[] } {
   const fills: number[] = [];
   let next = 0;
@@ -27,7 +27,7 @@ describe('ids', () => {
     assert.equal(time, 1_790_000_000_000);
   });
 
-  it('sort by the millisecond in which they were made', () => {
+  it('sort by the millisecond in which they were created', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 45 }), fc.integer({ min: 1, max: 2 ** 40 }), (earlierMs, aheadMs) => {
         let nowMs = earlierMs;
@@ -39,7 +39,7 @@ describe('ids', () => {
     );
   });
 
-  it('carry a time of zero if the clock stands before 1970', () => {
+  it('have a time of zero if the clock shows a time before 1970', () => {
     for (const nowMs of [0, -1, -1_000]) {
       assert.equal(
         createIds({ nowMs: () => nowMs })
@@ -50,7 +50,7 @@ describe('ids', () => {
     }
   });
 
-  it('leave fractions of a millisecond out', () => {
+  it('ignore fractions of a millisecond', () => {
     assert.equal(
       createIds({ nowMs: () => 33.9 })
         .next('x')
@@ -59,7 +59,7 @@ describe('ids', () => {
     );
   });
 
-  it('take 5 bits of each random byte, and every byte once', () => {
+  it('use 5 bits of each random byte, and each byte once', () => {
     const { fill } = counting();
     const ids = createIds({ nowMs: () => 0 }, fill);
     assert.equal(ids.next('x').slice(12), '0123456789abcdef');
@@ -67,7 +67,7 @@ describe('ids', () => {
     assert.equal(ids.next('x').slice(12), '0123456789abcdef');
   });
 
-  it('draw random bytes a pool at a time', () => {
+  it('draw random bytes in pools', () => {
     const { fill, fills } = counting();
     const ids = createIds({ nowMs: () => 0 }, fill);
     for (let i = 0; i < 256; i++) ids.next('x');

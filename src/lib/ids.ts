@@ -1,9 +1,9 @@
 import { randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
-/** Crockford's base 32, lower case: no i, l, o or u, so an id can be read aloud. */
+/** Crockford's base 32 in lower case: without i, l, o and u, so that an id can be read aloud. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-/** All pairs of two characters: a text that grows by pairs leaves half as much garbage. */
+/** All pairs of characters: building a string from pairs leaves half as much garbage. */
 const PAIRS = Array.from(ALPHABET).flatMap((first) => Array.from(ALPHABET, (second) => first + second));
 const RANDOM_CHARS = 16;
 const POOL_BYTES = 4096;
@@ -16,7 +16,7 @@ export interface Ids {
 /** Fills a buffer with random bytes; `node:crypto` in production, a seeded generator in tests. */
 export type FillRandom = (bytes: Uint8Array) => void;
 
-/** Creates the source of ids. Random bytes are drawn a pool at a time, because one system call per id shows in a profile. */
+/** Random bytes are drawn in pools, because one system call per id shows in a profile. */
 export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync): Ids {
   const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
@@ -46,7 +46,7 @@ export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync)
   };
 }
 
-/** The first id of a prefix that can be made at an instant: all earlier ones sort before it. */
+/** The smallest id of a prefix for an instant: all earlier ids sort before it. */
 export function firstIdAt(prefix: string, atMs: number): string {
   return `${prefix}_${timePart(atMs)}`;
 }

@@ -21,7 +21,7 @@ function pngChunk(type: string, content: Buffer): Buffer {
   return Buffer.concat([uint(content.length, 4), typed, uint(crc32(typed), 4)]);
 }
 
-/** A whole greyscale PNG. */
+/** A complete greyscale PNG. */
 function png(width: number, height: number): Buffer {
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
@@ -54,7 +54,7 @@ function riff(type: string, content: Buffer): Buffer {
 }
 
 function webpLossy(width: number, height: number): Buffer {
-  // The upper two bits of each are a scale for viewers.
+  // The upper two bits of each size are a scale for viewers.
   const size = Buffer.concat([uintLE(width | 0x4000, 2), uintLE(height | 0xc000, 2)]);
   return riff('VP8 ', Buffer.concat([Buffer.of(0x30, 1, 0), Buffer.of(0x9d, 0x01, 0x2a), size, Buffer.alloc(20)]));
 }
@@ -68,7 +68,7 @@ function webpExtended(width: number, height: number): Buffer {
   return riff('VP8X', Buffer.concat([Buffer.of(0x10, 0, 0, 0), uintLE(width - 1, 3), uintLE(height - 1, 3)]));
 }
 
-/** A grey image of 37 by 21 pixels, as one scan and progressive, written by the encoder of a Java runtime. */
+/** A grey image of 37 by 21 pixels, baseline and progressive, written by the encoder of a Java runtime. */
 const encodedJpegs = [
   '/9j/4AAQSkZJRgABAgAAAQABAAD/2wBDAFA3PEY8MlBGQUZaVVBfeMiCeG5uePWvuZHI////////////////////////////////////////////////////wAALCAAVACUBAREA/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAAAgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIhMUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkKFhcYGRolJicoKSo0NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx8vP09fb3+Pn6/9oACAEBAAA/AKVFFFFFFFFFFFFFFf/Z',
   '/9j/4AAQSkZJRgABAgAAAQABAAD/2wBDAFA3PEY8MlBGQUZaVVBfeMiCeG5uePWvuZHI////////////////////////////////////////////////////wgALCAAVACUBAREA/8QAFQABAQAAAAAAAAAAAAAAAAAAAAP/2gAIAQEAAAABgAAf/8QAFBABAAAAAAAAAAAAAAAAAAAAMP/aAAgBAQABBQJ//8QAFBABAAAAAAAAAAAAAAAAAAAAMP/aAAgBAQAGPwJ//8QAFBABAAAAAAAAAAAAAAAAAAAAMP/aAAgBAQABPyF//9oACAEBAAAAEP8A/wD/xAAUEAEAAAAAAAAAAAAAAAAAAAAw/9oACAEBAAE/EH//2Q==',
@@ -82,7 +82,7 @@ function unknownSize(format: ImageHead['format']): ImageHead {
 
 describe('readImageHead', () => {
   for (const [name, encode] of Object.entries(formats)) {
-    it(`reads the size of ${name} as another reader does`, () => {
+    it(`reads the same size of ${name} as another reader`, () => {
       const side = fc.integer({ min: 1, max: 16_383 });
       fc.assert(
         fc.property(side, side, (width, height) => {
@@ -96,11 +96,11 @@ describe('readImageHead', () => {
       );
     });
 
-    it(`reads the same of ${name} cut off anywhere, or that the size is unknown`, () => {
+    it(`reads the same size of a truncated ${name}, or none`, () => {
       const file = encode(300, 200);
       let known = 0;
       for (let length = 0; length <= file.length; length++) {
-        // Within a larger buffer, so that a reader that goes too far would find bytes.
+        // Within a larger buffer, so that reading too far would find bytes.
         const { format, width, height } = readImageHead(Buffer.concat([file, file]).subarray(0, length));
         if (format === 'other') assert.ok(length < 12);
         if (width !== null) known++;
@@ -110,11 +110,11 @@ describe('readImageHead', () => {
     });
   }
 
-  it('reads what an encoder writes', () => {
+  it('reads images of an encoder', () => {
     for (const file of encodedJpegs) assert.deepEqual(readImageHead(file), { format: 'jpeg', width: 37, height: 21 });
   });
 
-  it('reads every frame of JPEG, and takes nothing else for one', () => {
+  it('reads every frame marker of JPEG, and no other marker', () => {
     for (let marker = 0xc0; marker <= 0xcf; marker++) {
       const isFrame = ![0xc4, 0xc8, 0xcc].includes(marker);
       const expected = isFrame ? { format: 'jpeg', width: 7, height: 9 } : unknownSize('jpeg');
@@ -122,7 +122,7 @@ describe('readImageHead', () => {
     }
   });
 
-  it('finds the size of a JPEG behind metadata, fill bytes and markers without content', () => {
+  it('finds the size of a JPEG after metadata, fill bytes and markers without content', () => {
     const exif = segment(0xe1, Buffer.concat([Buffer.from('Exif\0\0'), jpeg(1, 2), Buffer.alloc(60_000, 0xff)]));
     const profile = segment(0xe2, Buffer.alloc(65_533, 0xc0));
     const file = jpeg(640, 480, 0xc2, [exif, Buffer.of(0xff, 0xff), profile, Buffer.of(0xff, 0x01, 0xff, 0xd0), exif]);
@@ -130,7 +130,7 @@ describe('readImageHead', () => {
     assert.deepEqual(readImageHead(file), { format: 'jpeg', width: 640, height: 480 });
   });
 
-  it('knows the format alone if the size is missing, broken or stands later', () => {
+  it('returns only the format if the size is missing, invalid or beyond the head', () => {
     const brokenLength = Buffer.concat([Buffer.of(0xff, 0xd8, 0xff, 0xe0, 0, 0), jpeg(1, 1)]);
     for (const file of [jpeg(7, 0), brokenLength, Buffer.of(0xff, 0xd8, 0xff), Buffer.of(0xff, 0xd8, 0xff, 0xd9)]) {
       assert.deepEqual(readImageHead(file), unknownSize('jpeg'));
@@ -150,7 +150,7 @@ describe('readImageHead', () => {
     }
   });
 
-  it('takes every other file for what it is', () => {
+  it('returns other for all other files', () => {
     for (const text of [
       '',
       'GIF89a\x01\0\x01\0',
@@ -163,7 +163,7 @@ describe('readImageHead', () => {
     }
   });
 
-  it('returns a valid result whatever the bytes', () => {
+  it('returns a valid result for any bytes', () => {
     const files = [...Object.values(formats).map((encode) => encode(300, 200)), ...encodedJpegs];
     const beginning = fc
       .constantFrom(...files)
@@ -188,7 +188,7 @@ describe('readImageHead', () => {
     );
   });
 
-  it('ends on a JPEG of nothing but fill bytes, and on one of nothing but empty segments', () => {
+  it('terminates for a JPEG of only fill bytes, or only empty segments', () => {
     for (const filler of [[0xff], [0xff, 0xe0, 0, 2], [0xff, 0xe0, 0, 0], [0xff, 0xd0], [0xff, 0xe0, 0xff, 0xff]]) {
       const file = Buffer.alloc(IMAGE_HEAD_BYTES_MAX, Buffer.from(filler));
       Buffer.of(0xff, 0xd8, 0xff, 0xff).copy(file);

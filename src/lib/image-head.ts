@@ -1,28 +1,24 @@
-/**
- * Reads the format and size of an image from the beginning of its file: the three formats that image edits take
- * (contract 4.6). Only the header is read and nothing is decoded; the file may be cut off anywhere, be hostile, or be
- * no image.
- */
+/** The format and the size of an image, in the three formats that image edits accept (contract 4.6). */
 export interface ImageHead {
-  /** By the signature: `other` is everything that does not begin as one of the three. */
+  /** By the signature. `other`: none of the three. */
   readonly format: 'png' | 'jpeg' | 'webp' | 'other';
-  /**
-   * In pixels as they are stored, above 0; EXIF may ask a viewer to turn them. Both are `null` if the beginning does
-   * not say.
-   */
+  /** In stored pixels, above 0; EXIF may tell viewers to rotate the image. Both sizes are `null` if the head does not contain them. */
   readonly width: number | null;
   readonly height: number | null;
 }
 
 /**
- * The bytes of a file that are kept. PNG and WebP need 30 bytes; a JPEG has its size behind its metadata, of which EXIF
- * and a thumbnail take up to 64 KiB and a colour profile seldom more.
+ * The size of the head of a file. PNG and WebP need 30 bytes; in a JPEG, the size follows the metadata, of which EXIF data
+ * with a thumbnail take up to 64 KiB, and a colour profile seldom more.
  */
 export const IMAGE_HEAD_BYTES_MAX = 256 * 1024;
 
 type Size = readonly [width: number, height: number];
 
-/** Never throws, and takes no longer than one pass over `head`. */
+/**
+ * Reads the header of an image file and decodes nothing. The file may be truncated, hostile, or not an image. Never throws,
+ * and takes at most one pass over `head`.
+ */
 export function readImageHead(head: Buffer): ImageHead {
   const format = formatOf(head);
   const size = format === 'other' ? null : sizeReaders[format](head);
@@ -50,7 +46,7 @@ function pngSize(head: Buffer): Size | null {
 
 /**
  * JPEG (ITU-T T.81), B.1 and B.2: segments of a marker, a length and content, up to a frame header SOFn, which has the
- * size. If the height is 0, it follows the first scan, and is not known here.
+ * size. If the height is 0, it follows the first scan, which is not read here.
  */
 function jpegSize(head: Buffer): Size | null {
   let at = 2;
@@ -64,7 +60,7 @@ function jpegSize(head: Buffer): Size | null {
     } else if (marker === START_OF_SCAN || marker === END_OF_IMAGE || at + 4 > head.length) {
       return null;
     } else {
-      // The length counts itself; one below 2 leads into itself, which is no marker.
+      // The length includes its own two bytes. A smaller one leads to a byte that is not a marker, and ends the loop.
       at += isAlone(marker) ? 2 : 2 + head.readUInt16BE(at + 2);
     }
   }
@@ -74,7 +70,7 @@ function jpegSize(head: Buffer): Size | null {
 const END_OF_IMAGE = 0xd9;
 const START_OF_SCAN = 0xda;
 
-/** C0 to CF, but for C4 (Huffman tables), C8 (reserved) and CC (arithmetic coding conditions). */
+/** C0 to CF except C4 (Huffman tables), C8 (reserved) and CC (arithmetic coding conditions). */
 function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
@@ -84,7 +80,7 @@ function isAlone(marker: number): boolean {
   return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
 }
 
-/** RFC 9649, 2.5 to 2.7: the first chunk says which of three headers the file has. */
+/** RFC 9649, 2.5 to 2.7: the type of the first chunk decides which of three headers follows. */
 function webpSize(head: Buffer): Size | null {
   switch (fourCharacters(head, 12)) {
     case 'VP8X':
@@ -95,7 +91,7 @@ function webpSize(head: Buffer): Size | null {
       return [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
     }
     case 'VP8 ': {
-      // RFC 6386, 9.1: a key frame has its lowest bit clear, and a start code before its size.
+      // RFC 6386, 9.1: in a key frame the lowest bit is 0, and a start code precedes the size.
       if (head.length < 30 || (head[20]! & 1) !== 0 || head.readUIntBE(23, 3) !== 0x9d012a) return null;
       return [head.readUInt16LE(26) & 0x3fff, head.readUInt16LE(28) & 0x3fff];
     }

@@ -4,8 +4,8 @@ import { InTime, LATE } from './in-time.ts';
 
 const never = new Promise<number>(() => undefined);
 
-describe('work with a limit of time', () => {
-  it('has its own result, or its own error, if it ends before', async () => {
+describe('InTime', () => {
+  it('returns the result or the error of work that ends in time', async () => {
     const inTime = new InTime(3_600_000);
     const error = new Error('broken');
     const works = [inTime.of(Promise.resolve(1)), inTime.of(Promise.reject(error)), inTime.of(Promise.resolve(2))];
@@ -16,7 +16,7 @@ describe('work with a limit of time', () => {
     ]);
   });
 
-  it('is late after it, each piece by itself, and the others go on', async () => {
+  it('reports each piece of late work, and keeps waiting for the others', async () => {
     const inTime = new InTime(5);
     const first = inTime.of(never);
     const done = inTime.of(Promise.resolve(7));
@@ -24,7 +24,7 @@ describe('work with a limit of time', () => {
     assert.equal(await inTime.of(never), LATE);
   });
 
-  it('that ends too late changes nothing any more, whatever comes of it', async () => {
+  it('ignores results and errors of late work', async () => {
     const inTime = new InTime(1);
     const slow = Promise.withResolvers<number>();
     assert.equal(await inTime.of(slow.promise), LATE);

@@ -1,4 +1,4 @@
-/** The result of work in time, if it takes longer than the limit. */
+/** The result of work that exceeds the time limit. */
 export const LATE = Symbol('late');
 
 interface Waiting {
@@ -6,10 +6,10 @@ interface Waiting {
   readonly resolve: (result: typeof LATE) => void;
 }
 
-/** Work that has one limit of time. All of it shares one timer, which runs only as long as any is under way. */
+/** A time limit for many pieces of work, which share one timer. The timer runs only while work is pending. */
 export class InTime {
   readonly #limitMs: number;
-  /** In the order of their ends, since all have the same limit. */
+  /** In the order of their due times, since all have the same limit. */
   readonly #waiting = new Set<Waiting>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -17,7 +17,7 @@ export class InTime {
     this.#limitMs = limitMs;
   }
 
-  /** The result of work, or `LATE`; the work then goes on, and its caller has to handle how it ends. */
+  /** The result of work, or `LATE`. Late work continues, and its caller must handle its result. */
   of<Result>(work: Promise<Result>): Promise<Result | typeof LATE> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { dueMs: performance.now() + this.#limitMs, resolve };
@@ -44,10 +44,10 @@ export class InTime {
   }
 
   #watch(ms: number): void {
-    this.#timer = setTimeout(() => this.#look(performance.now()), ms);
+    this.#timer = setTimeout(() => this.#check(performance.now()), ms);
   }
 
-  #look(nowMs: number): void {
+  #check(nowMs: number): void {
     this.#timer = null;
     for (const waiting of this.#waiting) {
       if (waiting.dueMs > nowMs) {

@@ -17,7 +17,7 @@ describe('addresses', () => {
     '': null,
   };
   for (const [text, address] of Object.entries(canonical)) {
-    it(`have one form: ${text || 'nothing'} is ${address ?? 'none'}`, () => {
+    it(`have a canonical form: ${text || 'nothing'} is ${address ?? 'none'}`, () => {
       assert.equal(canonicalAddress(text), address);
     });
   }
@@ -46,13 +46,13 @@ describe('ranges of addresses', () => {
   const inside = ['10.255.0.1', '192.168.7.9', '2001:db8:ffff::1', '172.16.3.4', '::ffff:10.0.0.1'];
   const outside = ['11.0.0.1', '192.168.7.8', '2001:db9::1', '172.32.0.1', '::1'];
   for (const address of inside) {
-    it(`have ${address}`, () => assert.equal(ranges.has(canonicalAddress(address)!), true));
+    it(`contain ${address}`, () => assert.equal(ranges.has(canonicalAddress(address)!), true));
   }
   for (const address of outside) {
-    it(`do not have ${address}`, () => assert.equal(ranges.has(canonicalAddress(address)!), false));
+    it(`do not contain ${address}`, () => assert.equal(ranges.has(canonicalAddress(address)!), false));
   }
 
-  it('have nothing if there are none', () => {
+  it('contain nothing if there are none', () => {
     assert.equal(new AddressRanges([]).has('10.0.0.1'), false);
   });
 

@@ -2,8 +2,8 @@ import { BlockList, isIP, SocketAddress } from 'node:net';
 import { upTo } from './trailing.ts';
 
 /**
- * An address in the one form that all spellings of it have in common: IPv6 shortened and without a zone, IPv4 in IPv6 as
- * IPv4. `null` if the text is no address.
+ * The canonical form of an address: IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4. `null` if the text is not
+ * an address.
  */
 export function canonicalAddress(text: string): string | null {
   const address = upTo(text, '%');
@@ -13,10 +13,7 @@ export function canonicalAddress(text: string): string | null {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(shortened)?.[1] ?? shortened;
 }
 
-/**
- * The network that one client is likely to have for itself: an IPv4 address, or an IPv6 network of 64 bits. For a
- * canonical address.
- */
+/** The network that one client usually has for itself: an IPv4 address, or an IPv6 network of 64 bits. `address` must be canonical. */
 export function clientNetwork(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
@@ -30,8 +27,8 @@ export function clientNetwork(address: string): string {
 }
 
 /**
- * The networks around that of one client, as providers give them out: 56 bits to a home line, 48 to a site. Whoever has a line has 256
- * networks of 64 bits. An IPv4 address is its own line and site.
+ * The larger networks that contain a client's network, by the sizes that internet providers assign: 56 bits to a home line, which then has
+ * 256 networks of 64 bits, and 48 bits to a site. An IPv4 address is its own line and site.
  *
  * @param network as `clientNetwork` returns it
  */
@@ -50,7 +47,7 @@ export interface AddressRange {
   readonly prefixBits: number;
 }
 
-/** `null` if the text is neither an address nor a range. */
+/** Returns `null` if the text is neither an address nor a range. */
 export function parseAddressRange(text: string): AddressRange | null {
   const [, given = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   if (isIP(given) === 0) return null;
@@ -59,19 +56,18 @@ export function parseAddressRange(text: string): AddressRange | null {
   const prefixBits = bits === undefined ? bitsMax : Number(bits);
   if (prefixBits > bitsMax) return null;
   const address = canonicalAddress(given)!;
-  // An IPv4 address that is written as IPv6.
+  // IPv4-mapped IPv6.
   if (family === 'ipv6' && !address.includes(':')) {
     return prefixBits < 96 ? null : { address, family: 'ipv4', prefixBits: prefixBits - 96 };
   }
   return { address, family, prefixBits };
 }
 
-/** A range in one form: a single address without its length. */
+/** The canonical form of a range; a single address has no prefix length. */
 export function formatAddressRange({ address, family, prefixBits }: AddressRange): string {
   return prefixBits === (family === 'ipv4' ? 32 : 128) ? address : `${address}/${prefixBits}`;
 }
 
-/** A set of ranges of addresses. */
 export class AddressRanges {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
@@ -81,15 +77,15 @@ export class AddressRanges {
     for (const { address, prefixBits, family } of ranges) this.#list.addSubnet(address, prefixBits, family);
   }
 
-  /** For a canonical address; the empty text of a connection that is gone is in no range. */
+  /** `address` must be canonical; the empty address of a closed connection is in no range. */
   has(address: string): boolean {
     return !this.#isEmpty && address !== '' && this.#list.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
   }
 }
 
 /**
- * What is no address of a host on the public internet: by IANA's registries of special-purpose addresses, and the one public
- * address at which a cloud serves metadata to its machines.
+ * Addresses that are not hosts on the public internet, according to IANA's registries of special-purpose addresses, and the
+ * public address (168.63.129.16) at which a cloud serves metadata to its machines.
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
@@ -112,14 +108,14 @@ const SPECIAL_IPV4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Within 2000::/3. Teredo (in 2001::/23) and 6to4 lead to IPv4 addresses of anybody's choice. */
+/** Within 2000::/3. Teredo (in 2001::/23) and 6to4 (2002::/16) lead to arbitrary IPv4 addresses. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 
 const special = new AddressRanges([...SPECIAL_IPV4, ...SPECIAL_IPV6].map((text) => parseAddressRange(text)!));
-/** All that is given to hosts of the internet; loopback, link-local, private and multicast addresses and NAT64 are outside. */
+/** The global unicast addresses; loopback, link-local, private and multicast addresses and NAT64 are outside. */
 const globalIpv6 = new AddressRanges([parseAddressRange('2000::/3')!]);
 
-/** Whether an address is one of the public internet. Every spelling counts as what it leads to; no address at all is not public. */
+/** Whether an address, in any spelling, is on the public internet. False for a text that is not an address. */
 export function isPublicAddress(text: string): boolean {
   const address = canonicalAddress(text);
   if (address === null || special.has(address)) return false;

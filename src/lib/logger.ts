@@ -1,4 +1,4 @@
-/** The part of a pino logger that the gateway uses. Details come first, as in pino. */
+/** The methods of a pino logger that the gateway uses. */
 export interface Logger {
   debug(details: object, message: string): void;
   info(details: object, message: string): void;
@@ -6,7 +6,7 @@ export interface Logger {
   error(details: object, message: string): void;
 }
 
-/** Adds details to each line. */
+/** A logger that adds details to each line. */
 export function loggerWith(logger: Logger, added: object): Logger {
   const line =
     (level: keyof Logger) =>

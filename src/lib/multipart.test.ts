@@ -20,7 +20,7 @@ interface Reading {
   readonly firstBoundaryStart: number | null;
 }
 
-/** Passes the chunks to a parser, and checks the order in which its sink is called. */
+/** Parses the chunks, and checks the order of the calls of the sink. */
 function read(chunks: readonly Buffer[], boundary = 'b'): Reading {
   const parts: Part[] = [];
   let head: PartHead | null = null;
@@ -61,7 +61,7 @@ function cutAt(bytes: Buffer, positions: readonly number[]): Buffer[] {
   return cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end));
 }
 
-/** A body with one part, of these header lines. */
+/** A body of one part with these header lines. */
 function withHeaders(...lines: readonly string[]): string {
   return `--b\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\ncontent\r\n--b--\r\n`;
 }
@@ -70,12 +70,12 @@ function withDisposition(value: string): string {
   return withHeaders(`Content-Disposition: ${value}`);
 }
 
-/** A body with a part that has this content. */
+/** A body of one part with this content. */
 function inPart(content: string): string {
   return `--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n${content}\r\n--b--\r\n`;
 }
 
-/** Refused as a whole and byte by byte, at the same place. */
+/** The body must be refused as a whole and byte by byte, with the same offset. */
 function assertSyntaxError(text: string, message: RegExp): void {
   const offsets = [[Buffer.from(text)], eachByte(Buffer.from(text))].map((chunks) => {
     let offset = -1;
@@ -105,7 +105,7 @@ const form = [
 ].join('');
 
 describe('MultipartParser', () => {
-  it('reads heads, contents and offsets, wherever the body is cut', () => {
+  it('reads heads, contents and offsets in any chunks', () => {
     const bytes = Buffer.from(form);
     for (let at = 0; at <= bytes.length; at++) {
       const { parts, firstBoundaryStart } = read([bytes.subarray(0, at), bytes.subarray(at)]);
@@ -131,7 +131,7 @@ describe('MultipartParser', () => {
     assert.equal(read(eachByte(bytes)).parts.length, 3);
   });
 
-  it('finds the parts that were written, wherever the body is cut', () => {
+  it('finds the parts of generated bodies in any chunks', () => {
     const boundary = fc.constantFrom('b', '--', "----WebKitFormBoundary'x", '=_ _=', 'a'.repeat(70));
     const piece = fc.constantFrom('\r\n', '\r', '\n', '-', '--', 'a', 'b', '\r\n-', '\r\n--', '\r\n\r\n--', '\0', '你');
     const content = fc.oneof(
@@ -175,7 +175,7 @@ describe('MultipartParser', () => {
     );
   });
 
-  it('reads a damaged body or refuses it, the same wherever it is cut', () => {
+  it('treats a damaged body in the same way in any chunks', () => {
     const outcome = (chunks: readonly Buffer[]): unknown => {
       try {
         return read(chunks);
@@ -221,7 +221,7 @@ describe('MultipartParser', () => {
     }
   });
 
-  it('passes content on as it comes and keeps none of it back that cannot belong to a boundary', () => {
+  it('passes content on at once unless it may belong to a boundary', () => {
     let received = 0;
     const parser = new MultipartParser('boundary', {
       partBegin: () => undefined,
@@ -244,9 +244,8 @@ describe('MultipartParser', () => {
     expect('\r\r\n--b\r', 40);
   });
 
-  // A search that starts anew at every line would take minutes for these; what is asserted is that they are read at all,
-  // within the limit of the whole run.
-  it('reads megabytes of near boundaries', () => {
+  // A search that restarts at every line would take minutes, and exceed the time limit of the run.
+  it('reads megabytes of partial boundaries', () => {
     const boundary = 'a'.repeat(70);
     for (const content of ['\r', '\r\n', '\r\n--', 'a', `\r\n--${'a'.repeat(69)}`, `${'a'.repeat(69)}-`]) {
       const filler = Buffer.from(content.repeat(Math.ceil((4 * 1024 * 1024) / content.length)));
@@ -290,7 +289,7 @@ describe('MultipartParser', () => {
     }
   });
 
-  it('takes content that is declared to be sent as it is', () => {
+  it('accepts a Content-Transfer-Encoding that does not encode', () => {
     for (const encoding of ['binary', '8bit', '7BIT']) {
       const text = withHeaders('Content-Disposition: form-data; name=a', `Content-Transfer-Encoding: ${encoding}`);
       assert.equal(readText(text).parts[0]?.headers.get('content-transfer-encoding'), encoding);
@@ -303,54 +302,58 @@ describe('MultipartParser', () => {
       ['nothing', '', /boundary does not occur/],
       ['a body without its boundary', 'a=b', /boundary does not occur/],
       ['another boundary', '--c\r\n\r\n\r\n--c--', /boundary does not occur/],
-      ['a boundary in the middle of a line', 'a--b--', /delimits no part/],
+      ['a boundary in the middle of a line', 'a--b--', /does not delimit a part/],
       [
-        'a boundary behind a bare LF before the first part',
+        'a boundary after a bare LF before the first part',
         `x\n--b\r\n${withHeaders(disposition)}`,
-        /delimits no part/,
+        /does not delimit a part/,
       ],
-      ['a boundary behind a bare LF in a part', inPart('x\n--b\r\n'), /delimits no part/],
-      ['a boundary behind a bare CR in a part', inPart('x\r--b--'), /delimits no part/],
-      ['a boundary at the beginning of a content of LF', inPart('\n--b\n'), /delimits no part/],
-      ['a boundary behind two CR in a part', inPart('x\r\r--bc'), /delimits no part/],
-      ['a boundary in the middle of a line of a part', inPart('x --b y'), /delimits no part/],
-      ['a boundary in a name', withDisposition('form-data; name="--b"'), /delimits no part/],
-      ['a boundary in a header', withHeaders(disposition, 'X-A: --b--'), /delimits no part/],
-      ['a part behind the closing boundary', `${withHeaders(disposition)}x\r\n--b\r\nx`, /delimits no part/],
-      ['a boundary behind a bare LF behind the closing one', `--b--\r\n\n--b`, /delimits no part/],
-      ['a space behind a boundary', `--b \r\n${disposition}\r\n\r\na\r\n--b--`, /followed by something else/],
-      ['a tab behind a boundary', `--b\t\r\n${disposition}\r\n\r\na\r\n--b--`, /followed by something else/],
+      ['a boundary after a bare LF in a part', inPart('x\n--b\r\n'), /does not delimit a part/],
+      ['a boundary after a bare CR in a part', inPart('x\r--b--'), /does not delimit a part/],
+      ['a boundary at the beginning of a content of LF', inPart('\n--b\n'), /does not delimit a part/],
+      ['a boundary after two CR in a part', inPart('x\r\r--bc'), /does not delimit a part/],
+      ['a boundary in the middle of a line of a part', inPart('x --b y'), /does not delimit a part/],
+      ['a boundary in a name', withDisposition('form-data; name="--b"'), /does not delimit a part/],
+      ['a boundary in a header', withHeaders(disposition, 'X-A: --b--'), /does not delimit a part/],
+      ['a part after the closing boundary', `${withHeaders(disposition)}x\r\n--b\r\nx`, /does not delimit a part/],
+      ['a boundary after a bare LF after the closing one', `--b--\r\n\n--b`, /does not delimit a part/],
+      ['a space after a boundary', `--b \r\n${disposition}\r\n\r\na\r\n--b--`, /not followed by the end of its line/],
+      ['a tab after a boundary', `--b\t\r\n${disposition}\r\n\r\na\r\n--b--`, /not followed by the end of its line/],
       [
         'a space behind the closing boundary',
         `${withHeaders(disposition).trimEnd()} \r\n`,
-        /followed by something else/,
+        /not followed by the end of its line/,
       ],
       ['a body cut off in its headers', `--b\r\n${disposition}`, /closing boundary is missing/],
       ['a body cut off in its content', `--b\r\n${disposition}\r\n\r\na`, /closing boundary is missing/],
       ['a body cut off in its last boundary', `--b\r\n${disposition}\r\n\r\na\r\n--b-`, /closing boundary is missing/],
-      ['text behind a boundary', `--bc\r\n${disposition}\r\n\r\na\r\n--b--`, /followed by something else/],
-      ['text behind the space after a boundary', `--b c\r\n`, /followed by something else/],
-      ['one hyphen behind a boundary', `--b-\r\n`, /followed by something else/],
-      ['text behind the closing boundary', `--b--c`, /followed by something else/],
-      ['a CR without LF behind a boundary', `--b\r${disposition}`, /followed by something else/],
-      ['LF alone behind a boundary', `--b\n${disposition}\n\na\n--b--\n`, /LF alone/],
-      ['LF alone behind the closing boundary', `--b--\n`, /LF alone/],
-      ['LF alone in the headers', `--b\r\n${disposition}\n\r\na\r\n--b--`, /LF alone/],
-      ['LF alone for the empty line', `--b\r\n${disposition}\r\n\na\r\n--b--`, /LF alone/],
+      ['text after a boundary', `--bc\r\n${disposition}\r\n\r\na\r\n--b--`, /not followed by the end of its line/],
+      ['text after the space after a boundary', `--b c\r\n`, /not followed by the end of its line/],
+      ['one hyphen after a boundary', `--b-\r\n`, /not followed by the end of its line/],
+      ['text after the closing boundary', `--b--c`, /not followed by the end of its line/],
+      ['a CR without LF after a boundary', `--b\r${disposition}`, /not followed by the end of its line/],
+      ['LF alone after a boundary', `--b\n${disposition}\n\na\n--b--\n`, /LF instead of CRLF/],
+      ['LF alone after the closing boundary', `--b--\n`, /LF instead of CRLF/],
+      ['LF alone in the headers', `--b\r\n${disposition}\n\r\na\r\n--b--`, /LF instead of CRLF/],
+      ['LF alone for the empty line', `--b\r\n${disposition}\r\n\na\r\n--b--`, /LF instead of CRLF/],
       ['CR alone in the headers', withHeaders(disposition, 'X-A: b\rc'), /contains a CR/],
-      ['a boundary at once behind the headers', `--b\r\n${disposition}\r\n\r\n--b--`, /at once/],
+      ['a boundary directly after the headers', `--b\r\n${disposition}\r\n\r\n--b--`, /directly follows/],
       ['a folded header', withHeaders('Content-Disposition: form-data;', ' name="a"'), /folded/],
       ['a header line without a colon', withHeaders(disposition, 'X-A'), /not "name: value"/],
       ['a space before the colon', withHeaders(`${disposition}`, 'X-A : b'), /not "name: value"/],
       ['a zero byte in the headers', withHeaders(disposition, 'X-A: \0'), /a control character/],
       ['a separator of ASCII in a name', withDisposition('form-data; name="\x1ca"'), /a control character/],
       ['a form feed in a header', withDisposition('form-data;\fname="a"'), /a control character/],
-      ['a header that comes twice', withHeaders(disposition, disposition.toLowerCase()), /comes twice/],
+      [
+        'a header that comes twice',
+        withHeaders(disposition, disposition.toLowerCase()),
+        /has the header content-disposition twice/,
+      ],
       ['a part without headers', withHeaders(), /Content-Disposition/],
       ['another disposition', withDisposition('attachment; name="a"'), /Content-Disposition/],
       ['a parameter that comes twice', withDisposition('form-data; name="a"; NAME="b"'), /Content-Disposition/],
       ['a quotation without an end', withDisposition('form-data; name="a'), /Content-Disposition/],
-      ['text behind a quotation', withDisposition('form-data; name="a"b'), /Content-Disposition/],
+      ['text after a quotation', withDisposition('form-data; name="a"b'), /Content-Disposition/],
       ['a parameter without a value', withDisposition('form-data; name'), /Content-Disposition/],
       ['a part without a name', withDisposition('form-data; filename="a"'), /no name/],
       ['a semicolon without a parameter', withDisposition('form-data; name="a";'), /Content-Disposition/],
@@ -358,7 +361,7 @@ describe('MultipartParser', () => {
       ['a bare name that is no token', withDisposition('form-data; name=image[]'), /Content-Disposition/],
       ['a name in single quotes', withDisposition("form-data; name='a'"), /Content-Disposition/],
       ['a space before an equals sign', withDisposition('form-data; name ="a"'), /Content-Disposition/],
-      ['a parameter of its own', withDisposition('form-data; name="a"; size=1'), /a parameter size/],
+      ['a parameter of its own', withDisposition('form-data; name="a"; size=1'), /unknown parameter size/],
       ['a quotation mark in a name', withDisposition('form-data; name="a\\"b"'), /escape in its name/],
       ['a backslash in a name', withDisposition('form-data; name="mo\\\\del"'), /escape in its name/],
       ['a needless backslash in a name', withDisposition('form-data; name="mo\\del"'), /escape in its name/],
@@ -376,7 +379,7 @@ describe('MultipartParser', () => {
       [
         'parts within a part',
         withHeaders(disposition, 'Content-Type: Multipart/Mixed; boundary=c'),
-        /a part is a form of its own/,
+        /a part is itself multipart/,
       ],
     ];
     for (const [what, body, message] of cases) it(what, () => assertSyntaxError(body, message));
@@ -387,7 +390,7 @@ describe('MultipartParser', () => {
       assertSyntaxError(bodyOf(1_001), /more than 1000 parts/);
     });
 
-    it('headers larger than the limit, the ends of lines and what stands behind the boundary counted', () => {
+    it('headers larger than the limit, including line ends and the rest of the boundary line', () => {
       const freeBytes = 16_384 - `\r\n${disposition}\r\nx: \r\n\r\n`.length;
       const bodyOf = (valueBytes: number): string => withHeaders(disposition, `x: ${'x'.repeat(valueBytes)}`);
       assert.equal(readText(bodyOf(freeBytes)).parts.length, 1);
@@ -396,7 +399,7 @@ describe('MultipartParser', () => {
     });
   });
 
-  it('says at which byte of the body it failed', () => {
+  it('reports the offset of an error', () => {
     assert.throws(() => readText(`--b\r\nX: a\nb`), { offset: `--b\r\nX: a`.length });
     assert.throws(() => readText(`preamble\r\n--b!`), { offset: `preamble\r\n--b`.length });
   });
@@ -446,7 +449,7 @@ describe('multipartBoundary', () => {
     it(`of ${contentType} is ${boundary}`, () => assert.equal(multipartBoundary(contentType), boundary));
   }
 
-  it('returns nothing that the parser does not take', () => {
+  it('returns only boundaries that the parser accepts', () => {
     fc.assert(
       fc.property(fc.string(), fc.boolean(), (text, isQuoted) => {
         const boundary = multipartBoundary(`multipart/form-data; boundary=${isQuoted ? `"${text}"` : text}`);
@@ -460,13 +463,13 @@ describe('multipartBoundary', () => {
 });
 
 describe('multipartContentType', () => {
-  it('is of the boundary alone, in quotes if it is no token', () => {
+  it('quotes a boundary that is not a token', () => {
     assert.equal(multipartContentType('----WebKitFormBoundaryAbC123'), TYPE_OF_BROWSERS);
     assert.equal(multipartContentType('a b:c/d'), 'multipart/form-data; boundary="a b:c/d"');
     assert.equal(multipartContentType("it's"), `multipart/form-data; boundary="it's"`);
   });
 
-  it('is read as the boundary that it was made of', () => {
+  it('is parsed to the same boundary', () => {
     const boundary = fc.stringMatching(/^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/);
     fc.assert(fc.property(boundary, (text) => assert.equal(multipartBoundary(multipartContentType(text)), text)));
   });

@@ -1,18 +1,18 @@
 /**
- * Reads a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and reports the offsets of its
- * parts, so that a body that is passed on byte for byte can have one of them replaced. Chunks may be cut anywhere. What
- * is kept between two chunks is one header line at most, and of content nothing.
+ * Parses a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and reports the offsets of its parts,
+ * so that a part of a relayed body can be replaced. Chunks may be split anywhere. Between two chunks, at most one header
+ * line is kept, and no content.
  *
- * Two readers of one body must not see different parts: the gateway decides by its own reading, the provider acts by
- * another. So whatever readers are known to disagree about is a syntax error: lines that end with a bare LF or CR,
- * folded headers, a header or parameter that comes twice, `name*`, a name with a backslash, anything behind a boundary,
- * spaces included, and the boundary itself wherever it delimits nothing. Go ends a part at a boundary after a bare LF,
- * Werkzeug after a bare CR too, Django in the middle of a line, and PHP reads on behind the closing boundary.
+ * Two parsers must not see different parts, because the gateway decides by its own parser and the provider acts by
+ * another. So everything that parsers are known to disagree about is a syntax error: lines that end with a bare LF or CR,
+ * folded headers, repeated headers and parameters, `name*`, a name with a backslash, anything after a boundary on its
+ * line, even spaces, and the boundary where it delimits nothing. Go ends a part at a boundary after a bare LF, Werkzeug
+ * also after a bare CR, Django in the middle of a line, and PHP continues after the closing boundary.
  */
 
 import { parseParameters, parseStrictParameters } from './header-parameters.ts';
 
-/** The body is not well-formed, or beyond a limit. `offset` is the byte at which that became clear. */
+/** The body is malformed or exceeds a limit. `offset`: the byte at which this was detected. */
 export class MultipartSyntaxError extends Error {
   readonly offset: number;
   constructor(message: string, offset: number) {
@@ -25,28 +25,28 @@ export class MultipartSyntaxError extends Error {
 export interface PartHead {
   /** With the escapes of browsers (`%22`) resolved. */
   readonly name: string;
-  /** Whatever its text, a file name is what makes a part a file; `filename*` (RFC 8187) goes first. */
+  /** A part with a file name, even an empty one, is a file. `filename*` (RFC 8187) takes precedence. */
   readonly filename: string | null;
   readonly contentType: string | null;
-  /** Offset in the body of the first byte of the content. */
+  /** The offset of the content in the body. */
   readonly contentStart: number;
-  /** The part's other headers by lower-case name. */
+  /** The other headers by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Its methods are called in this order for every part: `partBegin`, `partData` any number of times, `partEnd`. */
+/** For every part, the methods are called in this order: `partBegin`, `partData` any number of times, `partEnd`. */
 interface MultipartSink {
   partBegin(head: PartHead): void;
-  /** The next bytes of the content, never none. They are only valid during the call, unless the sink keeps a copy. */
+  /** The next bytes of the content, at least one. They are valid only during the call. */
   partData(bytes: Buffer): void;
-  /** `contentEnd` is the offset behind the last byte of the content. */
+  /** `contentEnd`: the offset after the last byte of the content. */
   partEnd(contentEnd: number): void;
 }
 
-/** A form of images has a few dozen parts. */
+/** Forms with images have a few dozen parts. */
 const PARTS_MAX = 1000;
 
-/** Of the header lines of one part, with what stands behind its boundary: honest ones have a few hundred bytes. */
+/** The header lines of a part, with the rest of the boundary's line. Usual clients send a few hundred bytes. */
 const HEADER_BYTES_MAX = 16 * 1024;
 
 const LF = 0x0a;
@@ -54,12 +54,12 @@ const CR = 0x0d;
 const HYPHEN = 0x2d;
 
 /**
- * Where in the body the parser is:
+ * The state of the parser:
  *
  *     preamble ─boundary→ boundaryTail ─CRLF→ headers ─empty line→ content ─boundary→ boundaryTail ...
  *                           └ "-" → closing ─"-"→ closed ─CRLF or end→ epilogue
  */
-type Place =
+type State =
   | 'preamble'
   | 'boundaryTail'
   | 'lineFeed'
@@ -70,44 +70,44 @@ type Place =
   | 'closedLineFeed'
   | 'epilogue';
 
-/** After an error, of the parser or of its sink, the parser must not be used any more. */
+/** After an error of the parser or of its sink, the parser must not be used again. */
 export class MultipartParser {
   readonly #sink: MultipartSink;
-  /** CRLF, two hyphens, the boundary. Its only CR is the first byte: no two matches of its beginning overlap. */
+  /** CRLF, two hyphens, the boundary. CR occurs only as its first byte, so that matches of its beginning never overlap. */
   readonly #delimiter: Buffer;
-  #place: Place = 'preamble';
-  /** Offset in the body of the chunk that is being read. */
+  #state: State = 'preamble';
+  /** The offset of the current chunk in the body. */
   #chunkOffset = 0;
   /**
-   * How many bytes of the delimiter the content read so far ends with. They need not be kept, because they are known.
-   * The first `#foreign` of them belong to the line before the content: a boundary at the very beginning of the body
-   * has no CRLF of its own.
+   * The number of delimiter bytes at the end of the content so far. They are known, so they need not be kept. The first
+   * `#foreign` of them belong to the line before the content: a boundary at the beginning of the body has no CRLF before
+   * it.
    */
   #matched = 2;
   #foreign = 2;
   #parts = 0;
-  /** What is behind the boundary on its line, and the header lines so far. */
+  /** The bytes after the boundary on its line, and of the header lines so far. */
   #headerBytes = 0;
-  /** The header line that is being read, in the beginning of a buffer made for the limit when it is first needed. */
+  /** The current header line, at the beginning of a buffer with the size of the limit, which is allocated on first use. */
   #line: Buffer | null = null;
   #lineBytes = 0;
   #headers = new Map<string, string>();
-  /** Looks for the boundary outside of delimiters: around the parts, in their content, in their headers. */
+  /** Searches for the boundary outside of delimiters: around the parts, in their content, in their headers. */
   readonly #strays: StraySearch;
   #firstBoundaryStart: number | null = null;
   #isClosed = false;
 
-  /** `boundary` as `multipartBoundary` returns it. */
+  /** `boundary`: as `multipartBoundary` returns it. */
   constructor(boundary: string, sink: MultipartSink) {
-    if (!BOUNDARY.test(boundary)) throw new RangeError('not a boundary in the sense of RFC 2046');
+    if (!BOUNDARY.test(boundary)) throw new RangeError('not a valid boundary (RFC 2046)');
     this.#sink = sink;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
     this.#strays = new StraySearch(this.#delimiter.subarray(2));
   }
 
   /**
-   * Offset of the hyphens of the first boundary, `null` before it has come. A part that is inserted here consists of a
-   * boundary line, headers, an empty line, content and CRLF.
+   * The offset of the hyphens of the first boundary; `null` before it was read. A part that is inserted there must consist
+   * of a boundary line, headers, an empty line, content and CRLF.
    */
   get firstBoundaryStart(): number | null {
     return this.#firstBoundaryStart;
@@ -117,7 +117,7 @@ export class MultipartParser {
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
-      switch (this.#place) {
+      switch (this.#state) {
         case 'preamble':
         case 'content':
           at = this.#search(chunk, at);
@@ -131,21 +131,21 @@ export class MultipartParser {
           at++;
           break;
         default:
-          this.#place = this.#behindBoundary(chunk[at]!, this.#chunkOffset + at);
+          this.#state = this.#afterBoundary(chunk[at]!, this.#chunkOffset + at);
           at++;
       }
     }
     this.#chunkOffset += chunk.length;
   }
 
-  /** The body is over. @throws MultipartSyntaxError where the closing boundary has not come. */
+  /** Ends the body. @throws MultipartSyntaxError if the closing boundary is missing. */
   end(): void {
     if (this.#isClosed) return;
     const what = this.#firstBoundaryStart === null ? 'the boundary does not occur' : 'the closing boundary is missing';
     throw new MultipartSyntaxError(what, this.#chunkOffset);
   }
 
-  /** Reads content, or what precedes the first boundary, and returns where in the chunk to go on. */
+  /** Reads content, or bytes before the first boundary. Returns the position in the chunk after them. */
   #search(chunk: Buffer, start: number): number {
     const delimiter = this.#delimiter;
     if (this.#matched > 0) {
@@ -155,7 +155,7 @@ export class MultipartParser {
         if (this.#matched === delimiter.length) this.#boundary(start + compared);
         return start + compared;
       }
-      // It only looked like the delimiter.
+      // The bytes only began like the delimiter.
       const heldBytes = this.#matched - this.#foreign;
       if (heldBytes > 0) {
         this.#content(delimiter.subarray(this.#foreign, this.#matched), this.#chunkOffset + start - heldBytes);
@@ -175,7 +175,7 @@ export class MultipartParser {
     return chunk.length;
   }
 
-  /** Where in the chunk a delimiter begins that its end cuts off; the length of the chunk if there is none. */
+  /** The position of a delimiter that the end of the chunk truncates; the length of the chunk if there is none. */
   #delimiterBegins(chunk: Buffer, start: number): number {
     const from = Math.max(start, chunk.length - this.#delimiter.length + 1);
     const cr = from + chunk.subarray(from).lastIndexOf(CR);
@@ -185,17 +185,17 @@ export class MultipartParser {
 
   #content(bytes: Buffer, offset: number): void {
     this.#strays.push(bytes, offset);
-    if (this.#place === 'content') this.#sink.partData(bytes);
+    if (this.#state === 'content') this.#sink.partData(bytes);
   }
 
-  /** A delimiter ends at `end` of the chunk. */
+  /** Handles a delimiter that ends at `end` in the chunk. */
   #boundary(end: number): void {
     const delimiterStart = this.#chunkOffset + end - this.#delimiter.length;
-    if (this.#place === 'content') {
-      // RFC 2046 lets a part without content lack the CRLF before its boundary. No client sends that, readers disagree
-      // about it, and there would be no place for content to be put in.
+    if (this.#state === 'content') {
+      // RFC 2046 allows a part without content to omit the CRLF before its boundary. No client sends that, parsers disagree
+      // about it, and content could not be inserted.
       if (this.#foreign > 0) {
-        throw new MultipartSyntaxError('a boundary follows the headers of a part at once', delimiterStart + 2);
+        throw new MultipartSyntaxError('a boundary directly follows the headers of a part', delimiterStart + 2);
       }
       this.#sink.partEnd(delimiterStart);
     } else {
@@ -204,30 +204,30 @@ export class MultipartParser {
     this.#matched = 0;
     this.#foreign = 0;
     this.#headerBytes = 0;
-    this.#place = 'boundaryTail';
+    this.#state = 'boundaryTail';
   }
 
-  /** Takes one byte of what may stand behind a boundary, and returns the next place. */
-  #behindBoundary(byte: number, offset: number): Place {
+  /** Handles a byte after a boundary, and returns the next state. */
+  #afterBoundary(byte: number, offset: number): State {
     this.#countHeaderByte(offset);
-    const place = this.#place;
-    if (place === 'boundaryTail' && byte === HYPHEN) return 'closing';
-    if (place === 'closing' && byte === HYPHEN) {
+    const state = this.#state;
+    if (state === 'boundaryTail' && byte === HYPHEN) return 'closing';
+    if (state === 'closing' && byte === HYPHEN) {
       this.#isClosed = true;
       return 'closed';
     }
-    if (place === 'boundaryTail' && byte === CR) return 'lineFeed';
-    if (place === 'closed' && byte === CR) return 'closedLineFeed';
-    if (place === 'closedLineFeed' && byte === LF) {
+    if (state === 'boundaryTail' && byte === CR) return 'lineFeed';
+    if (state === 'closed' && byte === CR) return 'closedLineFeed';
+    if (state === 'closedLineFeed' && byte === LF) {
       this.#strays.restart();
       return 'epilogue';
     }
-    if (place === 'lineFeed' && byte === LF) {
+    if (state === 'lineFeed' && byte === LF) {
       this.#beginHeaders(offset);
       return 'headers';
     }
     if (byte === LF) throw bareLineFeed(offset);
-    throw new MultipartSyntaxError('a boundary is followed by something else than the end of its line', offset);
+    throw new MultipartSyntaxError('a boundary is not followed by the end of its line', offset);
   }
 
   #beginHeaders(offset: number): void {
@@ -237,7 +237,7 @@ export class MultipartParser {
     this.#headers = new Map();
   }
 
-  /** Takes one byte of the header lines of a part. */
+  /** Handles a byte of the header lines of a part. */
   #header(byte: number, offset: number): void {
     this.#countHeaderByte(offset);
     this.#line ??= Buffer.allocUnsafe(HEADER_BYTES_MAX);
@@ -258,23 +258,20 @@ export class MultipartParser {
       return;
     }
     this.#strays.restart();
-    this.#place = 'content';
+    this.#state = 'content';
     this.#matched = 2;
     this.#foreign = 2;
     this.#sink.partBegin(readHead(this.#headers, offset + 1));
   }
 
-  /** Everything that is read byte by byte is counted: the time for a body stays with the search for boundaries. */
+  /** Limits everything that is read byte by byte, so that the search for boundaries dominates the time for a body. */
   #countHeaderByte(offset: number): void {
     if (this.#headerBytes++ < HEADER_BYTES_MAX) return;
     throw new MultipartSyntaxError(`the headers of a part are larger than ${HEADER_BYTES_MAX} bytes`, offset);
   }
 }
 
-/**
- * Finds the hyphens and the boundary in bytes that come in pieces. It keeps the end of each piece, which is shorter
- * than a boundary.
- */
+/** Searches for the hyphens and the boundary in chunks. Keeps the end of each chunk, shorter than a boundary. */
 class StraySearch {
   readonly #dashBoundary: Buffer;
   #tail: Buffer = Buffer.alloc(0);
@@ -283,38 +280,38 @@ class StraySearch {
     this.#dashBoundary = dashBoundary;
   }
 
-  /** The next bytes do not follow the ones before. */
+  /** Call this if the next bytes do not directly follow the previous ones. */
   restart(): void {
     this.#tail = this.#tail.subarray(0, 0);
   }
 
-  /** @throws MultipartSyntaxError at the first hyphen. `offset` is where in the body the bytes begin. */
+  /** `offset`: of the bytes in the body. @throws MultipartSyntaxError with the offset of the first hyphen. */
   push(bytes: Buffer, offset: number): void {
     const seamBytes = this.#dashBoundary.length - 1;
     const seam = Buffer.concat([this.#tail, bytes.subarray(0, seamBytes)]);
     this.#search(seam, offset - this.#tail.length);
     this.#search(bytes, offset);
     const last = bytes.length >= seamBytes ? bytes : seam;
-    // A copy: the chunk that it stands in is far larger.
+    // A copy, so that the much larger chunk is not kept in memory.
     this.#tail = Buffer.from(last.subarray(Math.max(0, last.length - seamBytes)));
   }
 
   #search(bytes: Buffer, offset: number): void {
     const found = bytes.indexOf(this.#dashBoundary);
     if (found === -1) return;
-    throw new MultipartSyntaxError('the boundary occurs where it delimits no part', offset + found);
+    throw new MultipartSyntaxError('the boundary occurs where it does not delimit a part', offset + found);
   }
 }
 
 function bareLineFeed(offset: number): MultipartSyntaxError {
-  return new MultipartSyntaxError('a line ends with LF alone; lines end with CRLF', offset);
+  return new MultipartSyntaxError('a line ends with LF instead of CRLF', offset);
 }
 
 /** A header name is a token (RFC 9110, 5.6.2). */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Some readers take these characters for white space, others for the end of the text. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+/** Some parsers read these characters as white space, others as the end of the text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 
 function addHeader(headers: Map<string, string>, line: string, offset: number): void {
@@ -323,7 +320,7 @@ function addHeader(headers: Map<string, string>, line: string, offset: number): 
   if (!HEADER_NAME.test(name))
     throw new MultipartSyntaxError('a header line is not "name: value", or is folded', offset);
   if (CONTROL.test(line)) throw new MultipartSyntaxError('a header line contains a control character', offset);
-  if (headers.has(name)) throw new MultipartSyntaxError(`the header ${name} comes twice in a part`, offset);
+  if (headers.has(name)) throw new MultipartSyntaxError(`a part has the header ${name} twice`, offset);
   headers.set(
     name,
     line
@@ -335,32 +332,32 @@ function addHeader(headers: Map<string, string>, line: string, offset: number): 
 
 const DISPOSITION_PARAMETERS = new Set(['name', 'filename', 'filename*']);
 
-/** Reads the headers of a part, and takes out those that have a place of their own. */
+/** Reads the headers of a part, and removes those with a member of their own in `PartHead`. */
 function readHead(headers: Map<string, string>, contentStart: number): PartHead {
   const fail = (message: string) => new MultipartSyntaxError(message, contentStart);
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary';
   if (encoding !== 'binary' && encoding !== '8bit' && encoding !== '7bit') {
-    throw fail('a part has a Content-Transfer-Encoding; send its content as it is');
+    throw fail('a part has a Content-Transfer-Encoding; send its content without encoding');
   }
   const disposition = parseStrictParameters(headers.get('content-disposition') ?? '');
-  if (disposition?.value !== 'form-data') throw fail('a part has no well-formed Content-Disposition: form-data');
+  if (disposition?.value !== 'form-data') throw fail('a part has no valid Content-Disposition: form-data');
   const { parameters } = disposition;
   for (const parameter of parameters.keys()) {
-    // RFC 2231 spellings that some readers join or prefer to the plain parameter, and others do not know. Another one
-    // could contain a second name for readers that take the end of a file name's quotation to be elsewhere.
-    if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has a parameter ${parameter}`);
+    // Some parsers join RFC 2231 spellings or prefer them to the plain parameter; others do not know them. Any other parameter
+    // could contain a second name for parsers that find a different end of a quoted file name.
+    if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has an unknown parameter ${parameter}`);
   }
   const name = parameters.get('name');
   if (name === undefined) throw fail('a part has no name');
-  // Some readers resolve escapes of more characters than others, and some those of mail headers (RFC 2047).
+  // Some parsers resolve more escapes than others, and some resolve those of mail headers (RFC 2047).
   if (disposition.escaped.has('name') || name.includes('=?')) throw fail('a part has an escape in its name');
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
   const decoded = extended === undefined ? null : decodeExtended(extended);
-  if (extended !== undefined && decoded === null) throw fail('a part has a filename* that is not as RFC 8187 says');
+  if (extended !== undefined && decoded === null) throw fail('a part has an invalid filename* (RFC 8187)');
   const contentType = headers.get('content-type') ?? null;
-  // Parts within a part, of which only some readers know.
-  if (contentType !== null && /^\s*multipart\//i.test(contentType)) throw fail('a part is a form of its own');
+  // Only some parsers support nested parts.
+  if (contentType !== null && /^\s*multipart\//i.test(contentType)) throw fail('a part is itself multipart');
   headers.delete('content-disposition');
   headers.delete('content-type');
   return {
@@ -372,12 +369,12 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   };
 }
 
-/** Browsers, and most clients by now, write three characters of a name so and no others (HTML, "multipart/form-data"). */
+/** Browsers, and by now most clients, escape exactly these three characters in names (HTML, "multipart/form-data"). */
 function decodePercent(text: string): string {
   return text.replace(/%(?:22|0D|0A)/gi, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)));
 }
 
-/** The text of `UTF-8'en'%e2%82%ac` (RFC 8187), `null` if it is something else. */
+/** Decodes values such as `UTF-8'en'%e2%82%ac` (RFC 8187); `null` if the value is not valid. */
 function decodeExtended(value: string): string | null {
   const [, charset, text] = /^(utf-8|iso-8859-1)'[^']*'((?:[^%'"\s]|%[0-9a-f]{2})*)$/i.exec(value) ?? [];
   if (charset === undefined || text === undefined) return null;
@@ -391,12 +388,12 @@ function decodeExtended(value: string): string | null {
   return text.replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
 
-/** `boundary` of RFC 2046, 5.1.1: up to 70 characters of a few kinds, the last one not a space. */
+/** `boundary` of RFC 2046, 5.1.1: up to 70 of these characters, and the last one is not a space. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
 /**
- * The boundary of a Content-Type, `null` unless that is multipart/form-data with one valid boundary. `boundary*`, which
- * readers of RFC 2231 prefer to `boundary`, and its like make it none.
+ * The boundary of a Content-Type; `null` unless that is multipart/form-data with one valid boundary. Parameters such as
+ * `boundary*`, which RFC 2231 parsers prefer to `boundary`, are not allowed.
  */
 export function multipartBoundary(contentType: string | undefined): string | null {
   const type = parseParameters(contentType ?? '');
@@ -408,7 +405,7 @@ export function multipartBoundary(contentType: string | undefined): string | nul
 
 const TOKEN = /^[!#$%&*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** The Content-Type of a form with this boundary, which has nothing that a reader could prefer to it. */
+/** The Content-Type of a form with this boundary, and no other parameter. */
 export function multipartContentType(boundary: string): string {
   return `multipart/form-data; boundary=${TOKEN.test(boundary) ? boundary : `"${boundary}"`}`;
 }

@@ -1,4 +1,4 @@
-/** An error that has the name of its class, which a log line and a stack then say. */
+/** An error whose `name`, which logs and stacks show, is the name of its class. */
 export class NamedError extends Error {
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);

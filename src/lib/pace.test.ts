@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createPace } from './pace.ts';
 
-it('a pace rests for as long as the work before took, and not for moments', async () => {
+it('createPace pauses for as long as the previous work took, and adds up short pauses', async () => {
   let nowMs = 0;
   const rests: number[] = [];
   const pace = createPace({ nowMs: () => nowMs, wait: async (ms) => rests.push(ms) });
@@ -10,7 +10,7 @@ it('a pace rests for as long as the work before took, and not for moments', asyn
     nowMs += ms;
     return rests.length;
   };
-  // What each returns is how many rests there were before it.
+  // Each returns the number of pauses before it.
   const results: number[] = [];
   for (const ms of [5, 5, 30, 5, 5]) results.push(await pace(work(ms)));
   await assert.rejects(

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Runs pieces of work that nobody waits for, and rests in between for as long as they took, so that others come to their turn. */
+/** Runs background work with pauses as long as the work took, so that it uses at most half of the time. */
 export type Pace = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface PaceParts {
@@ -8,10 +8,10 @@ interface PaceParts {
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
-/** Shorter rests are gathered: a timer is late by about a millisecond. */
-const REST_MIN_MS = 20;
+/** Shorter pauses are added up, because timers are late by about a millisecond. */
+const PAUSE_MIN_MS = 20;
 
-/** A pace by the real clock. */
+/** A pace with the clock of this process. */
 export function systemPace(): Pace {
   return createPace({ nowMs: () => performance.now(), wait: (ms) => setTimeout(ms) });
 }
@@ -19,10 +19,10 @@ export function systemPace(): Pace {
 export function createPace({ nowMs, wait }: PaceParts): Pace {
   let owedMs = 0;
   return async (work) => {
-    if (owedMs >= REST_MIN_MS) {
-      const restMs = owedMs;
+    if (owedMs >= PAUSE_MIN_MS) {
+      const pauseMs = owedMs;
       owedMs = 0;
-      await wait(restMs);
+      await wait(pauseMs);
     }
     const beganMs = nowMs();
     try {

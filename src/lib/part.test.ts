@@ -6,16 +6,16 @@ import { partOf, partOfRate, WHOLE } from './part.ts';
 const parts = (count: number) => Array.from({ length: count }, (_, index) => ({ index, count }));
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, number) => all + number, 0);
 
-describe('a part of a limit', () => {
+describe('partOf and partOfRate', () => {
   for (const [total, count, expected] of [
     [10, 1, [10]],
     [10, 2, [5, 5]],
     [10, 4, [3, 3, 2, 2]],
     [0, 3, [0, 0, 0]],
-    // More parts than units: a part with nothing could do nothing.
+    // More shares than units: a process with a share of 0 could not work.
     [2, 3, [1, 1, 1]],
   ] as const) {
-    it(`of ${total} in ${count} is ${expected.join(', ')}`, () => {
+    it(`divide ${total} into ${count} shares: ${expected.join(', ')}`, () => {
       assert.deepEqual(
         parts(count).map((part) => partOf(total, part)),
         expected,
@@ -23,7 +23,7 @@ describe('a part of a limit', () => {
     });
   }
 
-  it('makes the total together, whatever it is, and parts differ by one at most', () => {
+  it('return shares that add up to the total and differ by at most one', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 0, max: 1e12 }), (count, more) => {
         const total = count + more;
@@ -34,7 +34,7 @@ describe('a part of a limit', () => {
     );
   });
 
-  it('of a rate has a part of the burst, and repays as many times slower', () => {
+  it('divide the burst of a rate, and multiply its interval', () => {
     const rate = { burst: 100, everyMs: 10 };
     assert.deepEqual(partOfRate(rate, WHOLE), rate);
     assert.deepEqual(partOfRate(rate, { index: 1, count: 8 }), { burst: 13, everyMs: 80 });

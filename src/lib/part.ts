@@ -1,24 +1,24 @@
 import type { Rate } from './rate-debts.ts';
 
-/** One of several equal parts of something that processes have together. The first has the index 0. */
+/** One of several equal shares of a limit that processes have together. The first has the index 0. */
 export interface Part {
   readonly index: number;
   readonly count: number;
 }
 
-/** Of a process that shares with nobody. */
+/** The share of a process that runs alone. */
 export const WHOLE: Part = { index: 0, count: 1 };
 
 /**
- * The whole number that a part gets of a total. All parts together get the total; only if there are more parts than it has units, each gets
- * one, because a part with nothing could do nothing. Of nothing each gets nothing.
+ * The share of a total, as a whole number. All shares together are the total, unless there are more shares than units: then each gets one
+ * unit, because a process with none could not work. The shares of 0 are 0.
  */
 export function partOf(total: number, { index, count }: Part): number {
   if (total <= 0) return total;
   return Math.max(1, Math.floor(total / count) + (index < total % count ? 1 : 0));
 }
 
-/** The rate that a part gets: of the burst its part, and one more after as many times longer as there are parts. */
+/** The share of a rate: a share of the burst, and an interval that is `count` times as long. */
 export function partOfRate({ burst, everyMs }: Rate, part: Part): Rate {
   return { burst: partOf(burst, part), everyMs: everyMs * part.count };
 }

@@ -1,18 +1,18 @@
 /**
- * Characters that a terminal or a page obeys instead of showing: control characters (C0, DEL, C1), the separators of
- * lines and paragraphs, and marks that change the direction of writing. A name with one of these can clear the screen
- * of an operator who lists it, or look like a row of its own.
+ * Characters that a terminal or a page interprets instead of showing: control characters (C0, DEL, C1), line and paragraph
+ * separators, and marks that change the direction of writing. A name with one of these can clear the screen of an operator
+ * who lists it, or look like a row of its own.
  */
 const OBEYED = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 const EVERY_OBEYED = new RegExp(OBEYED, 'gu');
 const EVERY_OBEYED_IN_LINES = /[[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]--\n]/gv;
 
-/** Whether every character of the text is shown. */
+/** Whether the text has none of these characters. */
 export function isPlainText(text: string): boolean {
   return !OBEYED.test(text);
 }
 
-/** The text in one line, with escapes such as `\u001b` in place of what would be obeyed. */
+/** The text in one line, with escapes such as `\u001b` instead of these characters. */
 export function escapeText(text: string): string {
   return text.replace(EVERY_OBEYED, escapeOf);
 }
@@ -23,11 +23,11 @@ export function escapeLines(text: string): string {
 }
 
 /**
- * The same for a JSON text: JSON itself escapes less than a terminal obeys. Its line breaks stand between values, and all
- * else that is escaped here stands in strings, where the escape means the same character.
+ * As `escapeLines`, for a JSON text: JSON requires fewer escapes than a terminal. Its line breaks are between values; all
+ * other characters that are escaped here are in strings, where the escape means the same character.
  */
 export function escapeJson(json: string): string {
-  // Most of it is ASCII, of which JSON leaves nothing but DEL to escape; that is seen without looking at character after character.
+  // Fast path: most JSON is ASCII, in which JSON has escaped everything but DEL.
   const isAscii = Buffer.byteLength(json) === json.length;
   return isAscii && !json.includes('\u007f') ? json : escapeLines(json);
 }
@@ -36,7 +36,7 @@ function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Whether PostgreSQL can store the text: it has no zero byte, and no unpaired surrogate. */
+/** Whether PostgreSQL can store the text: it has no NUL and no unpaired surrogate. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { linkTo } from '../../test/support/linked.ts';
 import { LinkClosedError } from './process-link.ts';
 
-describe('a link between two processes', () => {
-  it('brings each reply to its asker, whichever comes first', async () => {
+describe('ProcessLink', () => {
+  it('delivers each reply to its caller, whichever arrives first', async () => {
     const later = Promise.withResolvers<string>();
     const { asker } = linkTo({ slow: () => later.promise, twice: (number: number) => number * 2 });
     const slow = asker.ask('slow');
@@ -13,20 +13,20 @@ describe('a link between two processes', () => {
     assert.equal(await slow, 'at last');
   });
 
-  it('tells in order, before what is asked behind it', async () => {
+  it('delivers notifications in order, and before later requests', async () => {
     const heard: number[] = [];
     const { asker } = linkTo({ hear: (number: number) => void heard.push(number), heard: () => heard });
     for (const number of [1, 2, 3]) asker.tell('hear', number);
     assert.deepEqual(await asker.ask('heard'), [1, 2, 3]);
   });
 
-  it('brings a failure of the other side, and one that the other side does not know', async () => {
+  it('reports failures of the other side, and unknown names', async () => {
     const { asker } = linkTo({ fails: () => Promise.reject(new Error('no disk')) });
     await assert.rejects(asker.ask('fails'), /failed at "fails": no disk/);
-    await assert.rejects(asker.ask('unknown'), /failed at "unknown": it is not known there/);
+    await assert.rejects(asker.ask('unknown'), /failed at "unknown": it has no handler for this name/);
   });
 
-  it('leaves nobody waiting for a process that is gone', async () => {
+  it('fails requests to a process that has exited', async () => {
     const { asker, ends } = linkTo({ never: () => new Promise(() => undefined) });
     const waiting = asker.ask('never');
     asker.close();
@@ -35,7 +35,7 @@ describe('a link between two processes', () => {
     const { asker: unheard, ends: cut } = linkTo({});
     cut[0].other = null;
     await assert.rejects(unheard.ask('anything'), LinkClosedError);
-    // What is no message of a link is for others.
+    // Other messages on the channel are ignored.
     ends[0].emit('message', 'hello');
   });
 });

@@ -1,19 +1,19 @@
 import { NamedError } from './named-error.ts';
 
-/** What two processes send each other messages by: a worker of `node:cluster`, or the process itself in a worker. */
+/** A message channel between two processes: a worker of `node:cluster`, or `process` within a worker. */
 export interface Channel {
   send(message: object, done: (error: Error | null) => void): unknown;
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
-/** What the other side may ask for or tell, by name. A result, or a promise of it, is the reply. */
-// biome-ignore lint/suspicious/noExplicitAny: each name has parameters of its own, as its asker knows
+/** Handlers of messages from the other side, by name. The result, or the result of its promise, is the reply. */
+// biome-ignore lint/suspicious/noExplicitAny: each name has its own parameters
 export type Handlers = Readonly<Record<string, (...given: any[]) => unknown>>;
 
-/** The other process is gone, or cannot be reached any more. */
+/** The other process has exited or cannot be reached. */
 export class LinkClosedError extends NamedError {
   constructor(name: string) {
-    super(`the other process is gone, and does not say "${name}" any more`);
+    super(`the other process has exited and cannot reply to "${name}"`);
   }
 }
 
@@ -36,7 +36,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** One side of a conversation between two processes: each asks and tells the other by names. Messages keep their order. */
+/** One side of a link between two processes, with requests (`ask`) and notifications (`tell`). Messages arrive in order. */
 export class ProcessLink {
   readonly #channel: Channel;
   readonly #handlers: Handlers;
@@ -53,7 +53,7 @@ export class ProcessLink {
   }
 
   /**
-   * Asks, and resolves with the reply, however long that takes: use `InTime` where the other side may hang.
+   * Sends a request, and resolves with the reply. There is no timeout: use `InTime` if the other side may hang.
    *
    * @throws LinkClosedError, ReplyFailedError
    */
@@ -69,12 +69,12 @@ export class ProcessLink {
     });
   }
 
-  /** Tells, and waits for nothing. What a process that is gone does not hear any more is lost. */
+  /** Sends a notification. It is lost if the other process has exited. */
   tell(name: string, ...given: readonly unknown[]): void {
     if (!this.#isClosed) this.#send({ link: 'tell', name, given }, () => undefined);
   }
 
-  /** The other process is gone: what waits for its replies fails, and so does what is asked later. */
+  /** Call this when the other process has exited. Pending and later requests fail. */
   close(): void {
     this.#isClosed = true;
     for (const { name, reject } of this.#waiting.values()) reject(new LinkClosedError(name));
@@ -102,14 +102,14 @@ export class ProcessLink {
   async #replyTo({ id, name, given }: LinkMessage & { readonly link: 'ask' }): Promise<LinkMessage> {
     try {
       const handler = this.#handlers[name];
-      if (handler === undefined) throw new Error('it is not known there');
+      if (handler === undefined) throw new Error('it has no handler for this name');
       return { link: 'reply', id, result: await handler(...given) };
     } catch (error) {
       return { link: 'failure', id, reason: error instanceof Error ? error.message : String(error) };
     }
   }
 
-  /** A process that has ended takes no message; its end is noticed elsewhere. */
+  /** Sending to a process that has exited fails; other code detects the exit. */
   #send(message: LinkMessage, onLost: () => void): void {
     this.#channel.send(message, (error) => {
       if (error !== null) onLost();

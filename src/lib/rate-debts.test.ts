@@ -1,34 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { debtAfter, overMs, type Rate, RateDebts } from './rate-debts.ts';
+import { debtAfter, overMs, RateDebts } from './rate-debts.ts';
 
 const rates = fc.record({ burst: fc.integer({ min: 1, max: 20 }), everyMs: fc.integer({ min: 1, max: 60_000 }) });
-/** A clock has parts of milliseconds. */
+/** Clocks have fractions of milliseconds. */
 const instants = fc.double({ min: 0, max: 1e12, noNaN: true });
 
-/** Takes one if it is allowed; returns how long it would have to wait. */
-function take(debts: RateDebts, rate: Rate, nowMs: number): number {
-  const waitMs = debts.waitMs('a', rate, nowMs);
-  if (waitMs === 0) debts.count('a', rate, nowMs);
-  return waitMs;
-}
-
-describe('debts of a rate', () => {
-  it('allow a burst at any instant, and one more each time', () => {
+describe('RateDebts', () => {
+  it('allows a burst at any instant, and one more use per interval', () => {
     fc.assert(
       fc.property(rates, instants, (rate, nowMs) => {
         const debts = new RateDebts(10);
-        for (let n = 0; n < rate.burst; n++) assert.equal(take(debts, rate, nowMs), 0);
-        assert.equal(take(debts, rate, nowMs), rate.everyMs);
-        assert.equal(take(debts, rate, nowMs + rate.everyMs), 0);
-        assert.equal(take(debts, rate, nowMs + rate.everyMs), rate.everyMs);
-        for (let n = 0; n < rate.burst; n++) assert.equal(take(debts, rate, nowMs + 100 * rate.burst * 60_000), 0);
+        for (let n = 0; n < rate.burst; n++) assert.equal(debts.take('a', rate, nowMs), 0);
+        assert.equal(debts.take('a', rate, nowMs), rate.everyMs);
+        assert.equal(debts.take('a', rate, nowMs + rate.everyMs), 0);
+        assert.equal(debts.take('a', rate, nowMs + rate.everyMs), rate.everyMs);
+        for (let n = 0; n < rate.burst; n++) assert.equal(debts.take('a', rate, nowMs + 100 * rate.burst * 60_000), 0);
       }),
     );
   });
 
-  it('never allow more in any stretch of time, and allow one after the wait', () => {
+  it('never exceeds the rate in any interval, and allows a use after the reported wait', () => {
     const passed = fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 60 });
     fc.assert(
       fc.property(rates, passed, (rate, steps) => {
@@ -37,7 +30,7 @@ describe('debts of a rate', () => {
         let nowMs = 1_000_000;
         for (const step of steps) {
           nowMs += step;
-          const waitMs = take(debts, rate, nowMs);
+          const waitMs = debts.take('a', rate, nowMs);
           if (waitMs === 0) taken.push(nowMs);
           else
             assert.deepEqual(
@@ -54,7 +47,7 @@ describe('debts of a rate', () => {
     );
   });
 
-  it('are as they were if one is given back, and none if all are', () => {
+  it('restores the state when a use is given back, and has no debt when all are', () => {
     fc.assert(
       fc.property(rates, instants, fc.nat(20), (rate, nowMs, count) => {
         const debts = new RateDebts(10);
@@ -70,7 +63,7 @@ describe('debts of a rate', () => {
     );
   });
 
-  it('grow by costs', () => {
+  it('counts a use of cost n as n uses', () => {
     fc.assert(
       fc.property(rates, instants, fc.integer({ min: 1, max: 30 }), (rate, nowMs, cost) => {
         let debt: number | undefined;
@@ -81,7 +74,7 @@ describe('debts of a rate', () => {
     );
   });
 
-  it('are each name’s own, of so many names, until they are forgotten', () => {
+  it('keeps a bucket for each name, and forgets the least recently used', () => {
     const rate = { burst: 1, everyMs: 1_000 };
     const debts = new RateDebts(2);
     debts.count('a', rate, 0);

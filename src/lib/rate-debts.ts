@@ -1,18 +1,18 @@
 import { rememberRecent } from './recent.ts';
 
 /**
- * A rate and what somebody has used of it, kept as one instant: when that is repaid. Each use puts the instant off by
- * `everyMs`; one that has passed is no debt. Whole milliseconds, so that sums are exact and the last of a burst is not
- * refused for a rounding.
+ * Token buckets, each stored as one instant: when its debt is repaid, which is when the bucket is full again. Each use moves the instant
+ * into the future by `everyMs`; an instant in the past is no debt. The clock is read in whole milliseconds, so that sums are exact and
+ * rounding never refuses the last use of a burst.
  */
 
-/** `burst` at once, and one more each time that `everyMs` has passed. */
+/** `burst` uses at once, and one more per `everyMs`. */
 export interface Rate {
   readonly burst: number;
   readonly everyMs: number;
 }
 
-/** When everything is repaid after a use that counts for `cost`. `repaidAtMs`: when it is without; absent: there is no debt. */
+/** When the debt is repaid after a use that takes `cost` tokens. `repaidAtMs`: when it is repaid without this use; absent: no debt. */
 export function debtAfter(
   repaidAtMs: number | undefined,
   { everyMs }: Pick<Rate, 'everyMs'>,
@@ -22,12 +22,12 @@ export function debtAfter(
   return Math.max(repaidAtMs ?? 0, Math.floor(nowMs)) + cost * everyMs;
 }
 
-/** How long until a debt is no more than a burst; 0 or less if it is not. */
+/** The time until a debt is no larger than a burst; 0 or less if it is not larger now. */
 export function overMs(repaidAtMs: number, { burst, everyMs }: Rate, nowMs: number): number {
   return repaidAtMs - (Math.floor(nowMs) + burst * everyMs);
 }
 
-/** Debts of so many names in memory; beyond them the least recently used is forgotten. Each name has one rate. */
+/** Token buckets by name, in memory. Beyond `namesMax`, the least recently used is forgotten. Each name must always have the same rate. */
 export class RateDebts {
   readonly #repaidAtMs;
 
@@ -35,7 +35,7 @@ export class RateDebts {
     this.#repaidAtMs = rememberRecent<number>(namesMax);
   }
 
-  /** Returns 0 if one more is allowed, or after how many milliseconds it is. It counts nothing. */
+  /** Returns 0 if one more use is allowed, or the time until it is. Takes nothing. */
   waitMs(name: string, rate: Rate, nowMs: number): number {
     return Math.max(overMs(debtAfter(this.#repaidAtMs.get(name), rate, nowMs), rate, nowMs), 0);
   }
@@ -44,7 +44,12 @@ export class RateDebts {
     this.#repaidAtMs.set(name, debtAfter(this.#repaidAtMs.get(name), rate, nowMs));
   }
 
-  /** One that was counted does not count after all. */
+  /** Takes one use. Returns 0, or the time until a use is allowed; then nothing is taken. */
+  take(name: string, rate: Rate, nowMs: number): number {
+    return countAll([[this, name, rate]], nowMs);
+  }
+
+  /** Returns one use that was counted. */
   giveBack(name: string, { everyMs }: Rate): void {
     const repaidAtMs = this.#repaidAtMs.get(name);
     if (repaidAtMs !== undefined) this.#repaidAtMs.set(name, repaidAtMs - everyMs);
@@ -55,10 +60,9 @@ export class RateDebts {
   }
 }
 
-/** What is counted: where, by which name, at which rate. */
 export type Counted = readonly [debts: RateDebts, name: string, rate: Rate];
 
-/** Counts one more for each of them. Returns 0, or after how many milliseconds all of them allow it: then it is counted for none. */
+/** Takes one use from each bucket. Returns 0, or the time until all of them allow it; then nothing is taken from any. */
 export function countAll(all: readonly Counted[], nowMs: number): number {
   const waitMs = Math.max(...all.map(([debts, name, rate]) => debts.waitMs(name, rate, nowMs)));
   if (waitMs > 0) return waitMs;

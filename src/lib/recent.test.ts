@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { rememberRecent } from './recent.ts';
 
-describe('what is remembered of the recent', () => {
-  it('is as many entries as there may be, without those that were used least recently', () => {
+describe('rememberRecent', () => {
+  it('forgets the least recently used entries beyond the limit', () => {
     const recent = rememberRecent<number>(3);
     for (const [name, value] of [
       ['a', 1],
@@ -19,7 +19,7 @@ describe('what is remembered of the recent', () => {
     assert.deepEqual([...recent.keys()].sort(), ['c', 'd', 'e']);
   });
 
-  it('is of any value but none', () => {
+  it('stores any value except null and undefined', () => {
     const recent = rememberRecent<number | string | false>(10);
     for (const value of [0, '', false] as const) {
       recent.set('name', value);

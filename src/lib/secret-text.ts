@@ -3,16 +3,15 @@ import { crc32 } from 'node:zlib';
 import type { FillRandom } from './ids.ts';
 
 /**
- * Secrets that the gateway makes: a prefix that says what they are for, 32 random characters (190 bits) and 6 characters of
- * checksum. The checksum distinguishes a mistyped or cut secret from an unknown one without a look-up in the database, and lets
- * secret scanners recognise them.
+ * Secrets of the gateway: a prefix for their purpose, 32 random characters (190 bits) and a checksum of 6 characters. The checksum
+ * distinguishes a mistyped or truncated secret from an unknown one without a database look-up, and lets secret scanners recognise it.
  */
 const RANDOM_CHARS = 32;
 const CHECKSUM_CHARS = 6;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const BEHIND_PREFIX = /^[0-9A-Za-z]{38}$/;
 
-/** Makes a new secret. Bytes beyond the last multiple of 62 are not used, so every character is equally likely. */
+/** Creates a secret. Bytes of 248 and more are dropped, so that all 62 characters are equally likely. */
 export function createSecretText(prefix: string, fillRandom: FillRandom): string {
   const bytes = new Uint8Array(RANDOM_CHARS * 2);
   let secret = '';
@@ -25,22 +24,22 @@ export function createSecretText(prefix: string, fillRandom: FillRandom): string
   return prefix + secret + checksum(secret);
 }
 
-/** Whether the text has the form of a secret with that prefix, checksum included. */
+/** Whether the text is well-formed, with this prefix and a correct checksum. */
 export function isSecretText(prefix: string, text: string): boolean {
   if (text.length !== prefix.length + RANDOM_CHARS + CHECKSUM_CHARS || !text.startsWith(prefix)) return false;
   const rest = text.slice(prefix.length);
   return BEHIND_PREFIX.test(rest) && rest.endsWith(checksum(rest.slice(0, RANDOM_CHARS)));
 }
 
-/** The SHA-256 of a secret: all that is stored of it, and what it is found by. */
+/** The SHA-256 of a secret. Only this is stored, and look-ups use it. */
 export function hashSecretText(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** How many random characters lists show of a secret. */
+/** The number of random characters of a secret that lists show. */
 export const SHOWN_CHARS = 4;
 
-/** What lists show of a secret, enough to distinguish several: `sk-fg-Ab12…`. */
+/** The beginning of a secret, for lists: `sk-fg-Ab12…`. */
 export function shownPrefix(prefix: string, text: string): string {
   return `${text.slice(0, prefix.length + SHOWN_CHARS)}…`;
 }

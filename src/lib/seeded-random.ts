@@ -1,6 +1,6 @@
 /**
- * Numbers from 0 to below 1 that follow from a seed (mulberry32), so that what they decide can be repeated. 32 bits of state are
- * enough for what is only looked at, and for tests. Secrets are never made with it.
+ * Reproducible random numbers from 0 to below 1 (mulberry32). Its 32 bits of state are enough for demos and tests; never use it for
+ * secrets.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { shareReads } from './shared-reads.ts';
 
-describe('shared reads', () => {
+describe('shareReads', () => {
   function setScene() {
     const reads: { readonly key: string; readonly end: PromiseWithResolvers<number> }[] = [];
     const read = shareReads((key) => {
@@ -13,7 +13,7 @@ describe('shared reads', () => {
     return { reads, read };
   }
 
-  it('begin after they were asked for: those who ask while one is under way share the next', async () => {
+  it('begins each read after its request: callers during a read share the next one', async () => {
     const { reads, read } = setScene();
     const first = read('a');
     const later = [read('a'), read('a'), read('a')];
@@ -29,7 +29,7 @@ describe('shared reads', () => {
     assert.equal(reads.length, 3);
   });
 
-  it('of different keys do not wait for each other', async () => {
+  it('reads different keys independently', async () => {
     const { reads, read } = setScene();
     void read('a');
     const other = read('b');
@@ -41,7 +41,7 @@ describe('shared reads', () => {
     assert.equal(await other, 7);
   });
 
-  it('that fail do so for those who share them, and the next ones begin', async () => {
+  it('passes an error to all callers of the read, and begins the next read', async () => {
     const { reads, read } = setScene();
     const first = assert.rejects(read('a'), /lost/);
     const later = read('a');

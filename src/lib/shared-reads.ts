@@ -1,6 +1,6 @@
 /**
- * Shares reads of the same key. Whoever asks while one is under way gets the next one, together with all others who ask
- * meanwhile: so a read begins after it was asked for, and of each key one runs and one waits, however many ask.
+ * Coalesces reads of the same key. Callers that arrive during a read share the next one, so that every read begins after it
+ * was requested. At most one read per key runs and one waits, however many callers there are.
  */
 export function shareReads<Result>(read: (key: string) => Promise<Result>): (key: string) => Promise<Result> {
   const running = new Map<string, Promise<Result>>();
@@ -28,7 +28,7 @@ export function shareReads<Result>(read: (key: string) => Promise<Result>): (key
   };
 }
 
-/** Shares work that is under way: whoever asks meanwhile gets the same result. */
+/** Coalesces concurrent calls: callers that arrive while the work runs get its result. */
 export function shareUnderWay<Given extends readonly unknown[], Result>(
   work: (...given: Given) => Promise<Result>,
 ): (...given: Given) => Promise<Result> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { lookThrough, nextRows, UNHURRIED } from './slices.ts';
 
-/** Rows 0 … 9,999, of which those that `isItem` says are items. */
+/** Rows 0 to 9,999, some of which are items according to `isItem`. */
 function table(isItem: (row: number) => boolean, reads: number[], size = 10_000) {
   return async (behind: string | null, rows: number, wanted: number) => {
     reads.push(rows);
@@ -14,8 +14,8 @@ function table(isItem: (row: number) => boolean, reads: number[], size = 10_000)
   };
 }
 
-describe('looking through rows in slices', () => {
-  it('ends with as many items as are wanted, and goes on behind the last one', async () => {
+describe('lookThrough', () => {
+  it('stops at the limit of items, and continues after the last one', async () => {
     const reads: number[] = [];
     const read = table((row) => row % 700 === 0, reads);
     const query = { limit: 3, isExact: false };
@@ -26,7 +26,7 @@ describe('looking through rows in slices', () => {
     assert.deepEqual(second, { items: [2100, 2800, 3500], next: '3500' });
   });
 
-  it('reads no more rows than are wanted if each is an item', async () => {
+  it('reads only as many rows as it needs if each row is an item', async () => {
     const reads: number[] = [];
     const found = await lookThrough(
       { start: null, limit: 3, isExact: true },
@@ -36,7 +36,7 @@ describe('looking through rows in slices', () => {
     assert.deepEqual([found, reads], [{ items: [0, 1, 2], next: '2' }, [3]]);
   });
 
-  it('says that nothing is left once it has seen everything', async () => {
+  it('returns no cursor after the last row', async () => {
     const found = await lookThrough(
       { start: null, limit: 3, isExact: false },
       UNHURRIED,
@@ -45,7 +45,7 @@ describe('looking through rows in slices', () => {
     assert.deepEqual(found, { items: [9_999], next: null });
   });
 
-  it('ends when its time is over, with the position up to which it has looked', async () => {
+  it('stops when its time is over, with the cursor after the last scanned row', async () => {
     let nowMs = 0;
     const reads: number[] = [];
     const read = table(() => false, reads, 1_000_000);
@@ -54,11 +54,11 @@ describe('looking through rows in slices', () => {
       nowMs += 30;
       return read(...asked);
     });
-    // Each took longer than a slice should.
+    // Each page took longer than it should.
     assert.deepEqual([found, reads], [{ items: [], next: '874' }, [500, 250, 125]]);
   });
 
-  it('takes smaller slices if they take long, and larger ones if they do not, within limits', () => {
+  it('halves pages that take long, and doubles fast ones, within limits', () => {
     assert.deepEqual(
       [
         [500, 1],

@@ -1,6 +1,6 @@
 /**
- * Looks through more rows than one response may take: slice by slice, until enough is found, nothing is left, or the time is over. A
- * slice is as large as it may be to take some milliseconds on this machine.
+ * Scans rows in pages until enough items are found, no rows are left, or the time is over. The page size adapts to this machine, so that a
+ * page takes some milliseconds.
  */
 
 export interface SliceTiming {
@@ -8,57 +8,50 @@ export interface SliceTiming {
   readonly budgetMs: number;
 }
 
-/** A list that people wait for responds in 200 ms; the last slice and the reading of what was found come on top of this. */
+/** For lists that people wait for, with a goal of 200 ms: the last page and reading the found items come in addition. */
 export const LIST_TIMING: SliceTiming = { nowMs: () => performance.now(), budgetMs: 80 };
 
-/** Without an end. */
+/** Without a time limit. */
 export const UNHURRIED: SliceTiming = { nowMs: () => 0, budgetMs: 1 };
 
 const FIRST_ROWS = 500;
 const ROWS_MAX = 10_000;
 const ROWS_MIN = 100;
-const SLICE_MS = 20;
+const PAGE_MS = 20;
 
-/** What a slice has: what was found in it, in order, and the position from which the next one goes on. */
-interface FoundSlice<Item> {
-  readonly items: readonly Item[];
-  /** `null`: there is nothing behind it. */
-  readonly next: string | null;
-}
-
-/** Items that were found, and where to look on; `null` where everything was looked at. */
+/** Items in order, and the cursor for the rows after them; `null` if there are no more rows. */
 export interface LookedThrough<Item> {
   readonly items: readonly Item[];
   readonly next: string | null;
 }
 
 /**
- * Looks from `start` on until it has `limit` items. `read` returns at most `wanted` items of a slice of `rows` rows; if it has
- * as many, `next` is behind the last of them. `isExact`: every row is an item, so that a slice needs no more rows than that.
+ * Scans from the cursor `start` until it has `limit` items. `read` returns at most `wanted` items of a page of `rows` rows; if it returns
+ * that many, its `next` is the cursor after the last of them. `isExact`: every row is an item, so that a page needs only `wanted` rows.
  */
 export async function lookThrough<Item>(
   { start, limit, isExact }: { readonly start: string | null; readonly limit: number; readonly isExact: boolean },
   { nowMs, budgetMs }: SliceTiming,
-  read: (behind: string | null, rows: number, wanted: number) => Promise<FoundSlice<Item>>,
+  read: (after: string | null, rows: number, wanted: number) => Promise<LookedThrough<Item>>,
 ): Promise<LookedThrough<Item>> {
   const items: Item[] = [];
   const endMs = nowMs() + budgetMs;
-  let behind = start;
+  let after = start;
   let rows = FIRST_ROWS;
   for (;;) {
     const wanted = limit - items.length;
     const beganMs = nowMs();
-    const slice = await read(behind, isExact ? wanted : Math.max(rows, wanted), wanted);
+    const page = await read(after, isExact ? wanted : Math.max(rows, wanted), wanted);
     const endedMs = nowMs();
-    items.push(...slice.items);
-    if (slice.next === null || items.length >= limit || endedMs >= endMs) return { items, next: slice.next };
-    behind = slice.next;
+    items.push(...page.items);
+    if (page.next === null || items.length >= limit || endedMs >= endMs) return { items, next: page.next };
+    after = page.next;
     rows = nextRows(rows, endedMs - beganMs);
   }
 }
 
-/** How many rows the next slice has, after one of so many took so long. */
+/** The size of the next page, given the size and the time of the last one. */
 export function nextRows(rows: number, tookMs: number): number {
-  if (tookMs > SLICE_MS) return Math.max(ROWS_MIN, Math.floor(rows / 2));
-  return tookMs < SLICE_MS / 2 ? Math.min(ROWS_MAX, rows * 2) : rows;
+  if (tookMs > PAGE_MS) return Math.max(ROWS_MIN, Math.floor(rows / 2));
+  return tookMs < PAGE_MS / 2 ? Math.min(ROWS_MAX, rows * 2) : rows;
 }

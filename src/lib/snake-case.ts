@@ -1,4 +1,4 @@
-/** A name of the code as the database has it: `createdAt` is `created_at`. */
+/** The database's spelling of a name in code: `createdAt` becomes `created_at`. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

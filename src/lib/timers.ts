@@ -1,12 +1,11 @@
-/** Time that passes, as a parameter: code with a deadline takes `Timers`, so that tests let the time pass. */
+/** Code with deadlines takes `Timers`, so that tests can control the time. */
 export interface Timers {
-  /** Milliseconds since some instant; they never go back. */
+  /** Milliseconds of a monotonic clock. */
   nowMs(): number;
-  /** Runs work once, later; returns what cancels it. What only a timer waits for does not keep the process alive. */
+  /** Runs work once, later. Returns a function that cancels it. A pending timer does not keep the process alive. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** The timers of this process. */
 export const systemTimers: Timers = {
   nowMs: () => performance.now(),
   after(ms, run) {

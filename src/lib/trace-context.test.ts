@@ -11,7 +11,7 @@ const hex = (digits: number) =>
 const id = (digits: number) => hex(digits).filter((text) => !/^0+$/.test(text));
 
 describe('a traceparent', () => {
-  it('is read as the specification writes it', () => {
+  it('is parsed as specified', () => {
     const found = { traceId: TRACE, spanId: SPAN, isSampled: true };
     assert.deepEqual(parseTraceparent(`00-${TRACE}-${SPAN}-01`), found);
     assert.deepEqual(parseTraceparent(`00-${TRACE}-${SPAN}-fe`), { ...found, isSampled: false });
@@ -34,12 +34,12 @@ describe('a traceparent', () => {
     `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
     `01-${TRACE}-${SPAN}-01-${'x'.repeat(1_000_000)}`,
   ]) {
-    it(`is nothing if it is ${JSON.stringify(wrong.slice(0, 70))}`, () => {
+    it(`is null if it is ${JSON.stringify(wrong.slice(0, 70))}`, () => {
       assert.equal(parseTraceparent(wrong), null);
     });
   }
 
-  it('is what was written, for every context', () => {
+  it('is parsed to the context that was formatted', () => {
     fc.assert(
       fc.property(id(32), id(16), fc.boolean(), (traceId, spanId, isSampled) => {
         const context = { traceId, spanId, isSampled };
@@ -48,7 +48,7 @@ describe('a traceparent', () => {
     );
   });
 
-  it('is nothing, or says what stands in it, whatever is sent', () => {
+  it('is null or the context in the header, for any header', () => {
     const near = fc.tuple(fc.nat(60), fc.string({ maxLength: 4, unit: anyCharacter })).map(([at, text]) => {
       const good = `00-${TRACE}-${SPAN}-01`;
       return good.slice(0, at) + text + good.slice(at + text.length);
@@ -66,7 +66,7 @@ describe('a traceparent', () => {
 });
 
 describe('a tracestate', () => {
-  it('is passed on if each member is valid', () => {
+  it('is propagated if each member is valid', () => {
     assert.equal(
       validTracestate('congo=t61rcWkgMzE, rojo=00f067aa0ba902b7,'),
       'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7',
@@ -99,7 +99,7 @@ describe('ids of traces', () => {
     assert.equal(fills, 2);
   });
 
-  it('decide whether a trace is in the sample: none at 0, all at 1, more if the ratio is larger', () => {
+  it('decide whether a trace is sampled: none at 0, all at 1, and more at a larger ratio', () => {
     fc.assert(
       fc.property(id(32), fc.double({ min: 0, max: 1, noNaN: true }), (traceId, ratio) => {
         assert.equal(isInSample(traceId, 0), false);

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { FillRandom } from './ids.ts';
 
-/** The position of a span in its trace, as W3C trace context carries it. */
+/** A span in its trace (W3C Trace Context). */
 export interface TraceContext {
   /** 32 hexadecimal digits, not all zero. */
   readonly traceId: string;
@@ -10,14 +10,14 @@ export interface TraceContext {
   readonly isSampled: boolean;
 }
 
-/** The version, and what every version begins with: trace id, span id, flags. */
+/** The version, trace id, span id and flags, with which every version begins. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x21-\x7e]*)?$/;
 const VERSION_0_LENGTH = 55;
-/** Later versions may add fields; nothing that is longer is read at all. */
+/** Later versions may add fields; longer headers are ignored. */
 const TRACEPARENT_LENGTH_MAX = 256;
 const SAMPLED = 1;
 
-/** Reads a `traceparent` header strictly; `null` if it is absent or not valid: it then means nothing. */
+/** Parses a `traceparent` header; `null` if it is absent or not valid. */
 export function parseTraceparent(header: string | null | undefined): TraceContext | null {
   if (typeof header !== 'string') return null;
   if (header.length < VERSION_0_LENGTH || header.length > TRACEPARENT_LENGTH_MAX) return null;
@@ -38,13 +38,13 @@ export function formatTraceparent({ traceId, spanId, isSampled }: TraceContext):
   return `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`;
 }
 
-/** What the specification asks to carry on at least; longer lists are dropped whole. */
+/** The length that the specification requires to be propagated; longer lists are dropped as a whole. */
 const TRACESTATE_LENGTH_MAX = 512;
 const TRACESTATE_MEMBERS_MAX = 32;
 const TRACESTATE_MEMBER =
   /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** The `tracestate` header as it may be passed on; `null` if it is absent or not valid. */
+/** The `tracestate` header in the form to propagate; `null` if it is absent or not valid. */
 export function validTracestate(header: string | null | undefined): string | null {
   if (typeof header !== 'string' || header.length > TRACESTATE_LENGTH_MAX) return null;
   const members = header
@@ -55,7 +55,7 @@ export function validTracestate(header: string | null | undefined): string | nul
   return members.every((member) => TRACESTATE_MEMBER.test(member)) ? members.join(',') : null;
 }
 
-/** The source of new ids of traces and spans. */
+/** Creates ids of traces and spans. */
 export interface TraceIds {
   traceId(): string;
   spanId(): string;
@@ -63,7 +63,7 @@ export interface TraceIds {
 
 const POOL_BYTES = 4096;
 
-/** Random bytes are drawn a pool at a time, as for other ids. */
+/** Random bytes are drawn in pools, as for other ids. */
 export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceIds {
   const pool = Buffer.alloc(POOL_BYTES);
   let used = POOL_BYTES;
@@ -86,7 +86,7 @@ export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceId
 
 const RATIO_DIGITS = 12;
 
-/** Whether a trace that begins here is sampled. It follows from the id, so that all nodes decide alike. */
+/** Whether a new trace is sampled. The decision depends only on the id, so that all nodes decide alike. */
 export function isInSample(traceId: string, sampleRatio: number): boolean {
   return Number.parseInt(traceId.slice(-RATIO_DIGITS), 16) < sampleRatio * 16 ** RATIO_DIGITS;
 }

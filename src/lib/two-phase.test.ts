@@ -11,10 +11,10 @@ const callOf = (callId: string): HeldCall => ({ accountId: 'acct', callId });
 
 type Options = TwoPhaseOptions<HeldCall, string, HeldCall, string>;
 
-/** The statements behind the two phases: they record their batches, and fail when a test wants them to. */
+/** The statements of the two phases. They record their batches, and fail on demand. */
 function createStatements(options: Partial<Options> = {}) {
   const batches: { admit: string[][]; end: string[][]; release: string[][] } = { admit: [], end: [], release: [] };
-  /** Errors of the next statements, by what they do; each is thrown once. */
+  /** Errors of the next statements by operation; each is thrown once. */
   const failures: { admit: Error[]; end: Error[]; release: Error[] } = { admit: [], end: [], release: [] };
 
   const run = async (kind: keyof typeof batches, calls: readonly HeldCall[]): Promise<void> => {
@@ -41,15 +41,15 @@ function createStatements(options: Partial<Options> = {}) {
   return { calls, batches, failures };
 }
 
-describe('two phases', () => {
-  it('admit what comes together in one batch, and return its own verdict to each call', async () => {
+describe('createTwoPhase', () => {
+  it('admits concurrent calls in one batch, and returns its verdict to each call', async () => {
     const { calls, batches } = createStatements();
     const verdicts = await Promise.all(['a', 'b'].map((id) => calls.admit(callOf(id))));
     assert.deepEqual(verdicts, ['verdict on a', 'verdict on b']);
     assert.deepEqual(batches, { admit: [['a', 'b']], end: [], release: [] });
   });
 
-  it('release what an admission may have taken whose result was lost', async () => {
+  it('releases what an admission may have reserved if its result was lost', async () => {
     const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost);
     const admissions = ['a', 'b'].map((id) => calls.admit(callOf(id)));
@@ -58,7 +58,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release, [['a', 'b']]);
   });
 
-  it('release nothing if the database refused the values of a call: only that one fails', async () => {
+  it('fails only the call whose values the database refuses, and releases nothing', async () => {
     const { calls, batches } = createStatements();
     const [good, bad] = [calls.admit(callOf('good')), calls.admit(callOf('bad'))];
     assert.equal(await good, 'verdict on good');
@@ -67,7 +67,7 @@ describe('two phases', () => {
     assert.deepEqual(batches, { admit: [['good', 'bad'], ['good'], ['bad']], end: [], release: [] });
   });
 
-  it('refuse an admission that would have to wait behind too many others, and have nothing to release', async () => {
+  it('refuses an admission beyond the queue limit, and releases nothing', async () => {
     const { calls, batches } = createStatements({ waitingItemsMax: 1 });
     const first = calls.admit(callOf('first'));
     await assert.rejects(calls.admit(callOf('second')), BatcherFullError);
@@ -76,7 +76,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release, []);
   });
 
-  it('repeat releases while the database is down, those that failed meanwhile included', async () => {
+  it('retries releases while the database is down, including those of calls that fail meanwhile', async () => {
     const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost, connectionLost);
     failures.release.push(connectionLost, connectionLost);
@@ -88,7 +88,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release.slice(2).flat().toSorted(), ['a', 'b']);
   });
 
-  it('try an end once, and release nothing if that failed: the caller handles it', async () => {
+  it('tries an end once, and leaves a failure to the caller', async () => {
     const { calls, batches, failures } = createStatements();
     failures.end.push(connectionLost);
     await assert.rejects(calls.end(callOf('a')), connectionLost);
@@ -96,7 +96,7 @@ describe('two phases', () => {
     assert.deepEqual(batches, { admit: [], end: [['a']], release: [] });
   });
 
-  it('release abandoned calls in the background', async () => {
+  it('releases abandoned calls in the background', async () => {
     const { calls, batches, failures } = createStatements();
     failures.release.push(connectionLost);
     calls.abandon(callOf('a'));
@@ -105,7 +105,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release, [['a'], ['a']]);
   });
 
-  it('are drained when the ends under way are stored', async () => {
+  it('drains when pending ends are stored', async () => {
     const { calls, batches } = createStatements();
     const ended = calls.end(callOf('a'));
     await calls.drain();
@@ -113,7 +113,7 @@ describe('two phases', () => {
     await ended;
   });
 
-  it('do not hold up a shutdown if nothing can be released', async () => {
+  it('does not delay a shutdown if nothing can be released', async () => {
     const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost);
     failures.release.push(...Array(1_000).fill(connectionLost));
@@ -122,7 +122,7 @@ describe('two phases', () => {
     assert.ok(batches.release.length < 1_000, String(batches.release.length));
   });
 
-  it('leave calls beyond the limit to recovery, and log that', async () => {
+  it('leaves calls beyond the limit to recovery, and logs that', async () => {
     const left: object[] = [];
     const logger: Logger = { ...silentLogger, error: (details) => left.push(details) };
     const { calls, batches, failures } = createStatements({ waitingItemsMax: 2, logger });

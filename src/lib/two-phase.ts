@@ -3,45 +3,45 @@ import { type Batch, ItemBatcher, type ItemLimit } from './batcher.ts';
 import { NotBegunError } from './batcher-errors.ts';
 import type { Logger } from './logger.ts';
 
-/** A call and its account: the key of what it may have taken. */
+/** A call and its account, which identify what the call may have reserved. */
 export interface HeldCall {
   readonly accountId: string;
   readonly callId: string;
 }
 
 /**
- * Calls that take something before they run and give it back or complete it at their end, such as the claim of an
- * idempotency key. Both are coalesced into batches, and the database may be down:
+ * Calls that reserve something before they run, such as an idempotency key, and release or complete it at their end. Both
+ * operations are coalesced into batches, and the database may be down:
  *
- * - an admission that fails leaves nothing behind: if its outcome is unknown, a release is repeated in the
- *   background until it succeeds;
+ * - an admission that fails leaves nothing reserved: if its outcome is unknown, a release is retried in the background
+ *   until it succeeds;
  * - an end is tried once and is safe to repeat. The caller decides what to do when it fails (`accounting/settlement`).
  */
 interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
-  /** @throws if the outcome is unknown or the values are refused; nothing is left behind. */
+  /** @throws if the outcome is unknown or the database refuses the values; nothing stays reserved. */
   admit(request: Request): Promise<Verdict>;
-  /** @throws if the end was not made durable, or it is unknown whether it was. */
+  /** @throws if the end is not durable, or if that is unknown. */
   end(outcome: Outcome): Promise<Ended>;
-  /** Releases, in the background, whatever a call may have taken. */
+  /** Releases in the background what a call may have reserved. */
   abandon(call: HeldCall): void;
-  /** Resolves when nothing waits for the database any more. */
+  /** Resolves when nothing waits for the database. */
   drain(): Promise<void>;
 }
 
 export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended> {
-  /** One verdict a request, in the same order. All or nothing. */
+  /** Returns one verdict per request, in the same order. Atomic. */
   readonly admit: (requests: readonly Request[], batch: Batch) => Promise<readonly Verdict[]>;
-  /** One result an outcome, in the same order. Safe to repeat. */
+  /** Returns one result per outcome, in the same order. Safe to repeat. */
   readonly end: (outcomes: readonly Outcome[]) => Promise<readonly Ended[]>;
-  /** Releases what calls have taken, if they have taken anything. Safe to repeat. */
+  /** Releases what the calls have reserved, if anything. Safe to repeat. */
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
-  /** Whether an error came from the data of a call rather than from the connection. */
+  /** Whether the data of a call caused the error, not the connection. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly logger: Logger;
   readonly retryDelayMs?: number | undefined;
-  /** Calls that may wait for a statement; one more is refused. */
+  /** Calls that may wait for a statement; further ones are refused. */
   readonly waitingItemsMax?: number | undefined;
-  /** How long an admission may take. */
+  /** The time limit of an admission. */
   readonly admissionLimit?: ItemLimit | undefined;
 }
 
@@ -64,14 +64,14 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
   });
   const ends = new ItemBatcher<Outcome, Ended>({ ...limits, run: options.end });
 
-  /** Calls of which it is unknown whether they have taken something. */
+  /** Calls that may have reserved something. */
   let abandoned: HeldCall[] = [];
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
   function abandon({ accountId, callId }: HeldCall): void {
     if (abandoned.length >= waitingItemsMax) {
-      logger.error({ accountId, callId }, 'too many calls wait to be released; this one is left for recovery');
+      logger.error({ accountId, callId }, 'too many calls are waiting to be released; leaving this one to recovery');
       return;
     }
     abandoned.push({ accountId, callId });
@@ -86,11 +86,11 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
         await options.release(batch);
         abandoned = abandoned.slice(batch.length);
       } catch (error) {
-        logger.warn({ err: error, holds: abandoned.length }, 'failed calls wait to be released');
+        logger.warn({ err: error, holds: abandoned.length }, 'failed to release calls; retrying');
         if (isClosing) break;
       }
     }
-    // Synchronously after the last look at the list, so that a call that is abandoned from now on starts another round.
+    // In the same tick as the check of the list, so that a call that is abandoned later starts another round.
     releasing = null;
   }
 
@@ -99,8 +99,8 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       try {
         return await admissions.submit(request);
       } catch (error) {
-        // Before its turn, and after a refused value, it is certain that nothing was taken; after a lost connection it
-        // is not.
+        // If the request was not begun, or its values were refused, nothing is reserved. After a lost connection, that is
+        // unknown.
         if (!(error instanceof NotBegunError) && !isItemFault(error)) abandon(request);
         throw error;
       }

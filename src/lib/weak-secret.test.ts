@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { weaknessOf } from './weak-secret.ts';
 
-describe('a secret that can be guessed', () => {
+describe('weaknessOf', () => {
   const PLACEHOLDERS = [
     'replace-me-by-openssl-rand',
     'change-me-change-me-now',
@@ -31,21 +31,21 @@ describe('a secret that can be guessed', () => {
     'example-token-83hd7a',
   ];
   for (const secret of PLACEHOLDERS) {
-    it(`is a placeholder such as ${secret}`, () => assert.equal(weaknessOf(secret, 16), 'is a placeholder'));
+    it(`finds the placeholder ${secret}`, () => assert.equal(weaknessOf(secret, 16), 'is a placeholder'));
   }
 
-  it('repeats itself', () => {
+  it('finds repetition', () => {
     for (const secret of ['k8Zqk8Zqk8Zqk8Zq', 'k8Zq27Lmk8Zq27Lmk8', 'a1b1a1b1b1a1a1b1a1', '9w4-9w4-9w4-9w4-9w']) {
       assert.equal(weaknessOf(secret, 16), 'repeats itself', secret);
     }
   });
 
-  it('is short', () => {
+  it('finds short secrets', () => {
     assert.equal(weaknessOf('k8Zq27Lm0aPw4x1', 16), 'has 15 characters');
     assert.equal(weaknessOf('k8Zq27Lm0aPw4x1b', 16), null);
   });
 
-  it('is not one that a random source has made, nor one of words of its owner', () => {
+  it('finds no weakness in random secrets and in passphrases', () => {
     for (let made = 0; made < 2_000; made++) {
       for (const encoding of ['hex', 'base64', 'base64url'] as const) {
         const secret = randomBytes(24).toString(encoding);

@@ -1,6 +1,6 @@
 /**
- * Why anybody could guess a secret, as the predicate of a sentence; null if nothing shows it. The sentence has no part of the secret.
- * It finds placeholders, keyboard sequences and repetition, but no words of a dictionary.
+ * Why a secret is easy to guess, as the predicate of a sentence that reveals nothing of the secret; `null` if no reason was found. Detects
+ * placeholders, keyboard sequences and repetition, but no dictionary words.
  */
 export function weaknessOf(secret: string, lengthMin: number): string | null {
   if (secret.length < lengthMin) return `has ${secret.length} characters`;
@@ -9,19 +9,19 @@ export function weaknessOf(secret: string, lengthMin: number): string | null {
   return null;
 }
 
-/** Whether a text stands where a secret should: `change-me`, `<your-token>`, `${TOKEN}`, `my-secret-password-123456`. */
+/** Whether a text is a placeholder: `change-me`, `<your-token>`, `${TOKEN}`, `my-secret-password-123456`. */
 export function isPlaceholder(secret: string): boolean {
   if (BRACKETED.test(secret) || PHRASE.test(secret)) return true;
   const words = withoutSequences(secret.toLowerCase().replace(WORD, ' ')).split(/[^\p{L}\p{N}]+/u);
   return words.filter((word) => !SHORT_WORDS.has(word)).join('').length < MEANING_MIN;
 }
 
-/** Characters that have to be left of a secret without the words and sequences that placeholders consist of. */
+/** Characters that must remain of a secret without the words and sequences that are typical of placeholders. */
 const MEANING_MIN = 4;
-/** 16 random digits of base 10 have fewer once in ten thousand times, and those of a larger base more rarely. */
+/** 16 random decimal digits have fewer distinct ones once in ten thousand times, and digits of a larger base more rarely. */
 const DISTINCT_MIN = 5;
 
-/** As documents mark a gap, and shells a variable or a command that was not filled in. */
+/** Marks of gaps in documents, and unexpanded variables and commands of shells. */
 const BRACKETED = /^(?:<.*>|\[.*\]|\{.*\}|\$\{?\w+\}?|\$\(.*\)|`.*`|%\w+%)$/s;
 const PHRASE = new RegExp(
   [
@@ -34,7 +34,7 @@ const PHRASE = new RegExp(
   ].join('|'),
   'i',
 );
-/** Removed wherever they stand: a random text has hardly any of them. */
+/** Removed anywhere in the text, because a random text hardly contains any of them. */
 const WORD =
   /administrator|operator|password|passwort|passwd|passphrase|faregate|gateway|postgres|placeholder|changeme|production|default|example|openssl|welcome|letmein|base64|private|fixme|todo|replace|change|access|bearer|strong|random|secret|string|please|secure|insert|admin|token|super|value|dummy|login|guest|rand|root|user|your|pass|this|with|long|here|very|some/g;
 const SHORT_WORDS = new Set([
@@ -98,7 +98,7 @@ function sequenceAt(text: string, at: number): number {
   return Math.max(same, ...along);
 }
 
-/** Whether a text is a shorter one at least twice, the last time perhaps in part. */
+/** Whether a text repeats a shorter text; the last repetition may be incomplete. */
 function isPeriodic(text: string): boolean {
   for (let period = 1; period * 2 <= text.length; period++) {
     if (text.startsWith(text.slice(period))) return true;

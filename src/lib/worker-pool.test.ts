@@ -28,13 +28,13 @@ writeFileSync(
       case 'wait': Atomics.wait(new Int32Array(lock), 0, 0); return value;
       case 'throw': throw new TypeError(value);
       case 'exit': process.exit(3);
-      // Now and then it waits: that a processor is busy all the time is not what ends it.
+      // It pauses at times, because constant CPU use is not what should end it.
       case 'spin': {
         const pause = new Int32Array(new SharedArrayBuffer(4));
         for (let turn = 1; ; turn++) if (turn % 100_000 === 0) Atomics.wait(pause, 0, 0, 5);
       }
       case 'hang': Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-      // In small pieces, with pauses: one large allocation beyond the limit ends the whole process, and so may many at once.
+      // In small steps with pauses: one large allocation beyond the limit ends the process, and so may many at once.
       case 'fill': {
         const pause = new Int32Array(new SharedArrayBuffer(4));
         let filled = null;
@@ -53,7 +53,7 @@ interface Task {
   readonly lock?: SharedArrayBuffer;
 }
 
-const holder = (accountId: string): ShareHolder => ({ accountId, isOnlyAccount: false });
+const tenant = (accountId: string): ShareHolder => ({ accountId, isOnlyAccount: false });
 const pools: WorkerPool[] = [];
 after(() => Promise.all(pools.map((pool) => pool.close())));
 
@@ -72,7 +72,7 @@ function poolWith(options: Partial<WorkerPoolOptions> = {}): WorkerPool {
 }
 
 function run(pool: WorkerPool, task: Task, accountId = 'a'): Promise<unknown> {
-  return pool.run(holder(accountId), () => ({ task, moved: [] }));
+  return pool.run(tenant(accountId), () => ({ task, moved: [] }));
 }
 
 /** A task that occupies its thread until the test releases it. */
@@ -88,12 +88,12 @@ function hold(pool: WorkerPool, accountId = 'a') {
   };
 }
 
-describe('a pool of workers', () => {
-  it('runs tasks in another thread, moves bytes to it, and passes on what a task throws', async () => {
+describe('createWorkerPool', () => {
+  it('runs tasks in another thread, transfers bytes to it, and passes on errors of tasks', async () => {
     const pool = poolWith();
     assert.notEqual(await run(pool, { does: 'thread' }), 0);
     const body = new ArrayBuffer(100_000);
-    const echoed = await pool.run<Task, ArrayBuffer>(holder('a'), () => ({
+    const echoed = await pool.run<Task, ArrayBuffer>(tenant('a'), () => ({
       task: { does: 'echo', value: body },
       moved: [body],
     }));
@@ -102,7 +102,7 @@ describe('a pool of workers', () => {
     assert.equal(await run(pool, { does: 'echo', value: 1 }), 1);
   });
 
-  it('serves accounts by turns, however many tasks one of them has queued', async () => {
+  it('serves accounts in turn, however many tasks one of them has queued', async () => {
     const pool = poolWith();
     const held = hold(pool);
     const order: string[] = [];
@@ -118,11 +118,11 @@ describe('a pool of workers', () => {
     assert.deepEqual(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
-  it('prepares a task when its turn has come, and not before', async () => {
+  it('prepares a task only when it may run', async () => {
     const pool = poolWith();
     const held = hold(pool);
     let isPrepared = false;
-    const task = pool.run(holder('a'), () => {
+    const task = pool.run(tenant('a'), () => {
       isPrepared = true;
       return { task: { does: 'echo' }, moved: [] };
     });
@@ -132,14 +132,14 @@ describe('a pool of workers', () => {
     await task;
   });
 
-  it('refuses an account that has its share waiting, and still takes tasks of others', async () => {
+  it('refuses tasks of an account beyond its share, and still accepts tasks of others', async () => {
     const pool = poolWith({ placesMax: 16 });
     const held = hold(pool);
     const tasks: Promise<unknown>[] = [];
     const refused: unknown[] = [];
     for (let i = 0; i < 20; i++) tasks.push(run(pool, { does: 'echo' }).catch((error) => refused.push(error)));
     await new Promise((resolve) => setImmediate(resolve));
-    // Of 16 places the last two are kept, and one is the task that runs.
+    // Of 16 places, the last two are reserved, and the running task takes one.
     assert.equal(refused.length, 7);
     assert.ok(refused.every((error) => error instanceof WorkerPoolBusyError));
     tasks.push(run(pool, { does: 'echo' }, 'b'));
@@ -148,7 +148,7 @@ describe('a pool of workers', () => {
     assert.equal(await run(pool, { does: 'echo', value: 2 }), 2);
   });
 
-  it('ends the thread of a task that takes too long, and no other', async () => {
+  it('ends only the thread of a task that exceeds its time limit', async () => {
     const pool = poolWith({ threadsMax: 2, taskMsMax: 3_000 });
     const other = await run(pool, { does: 'thread' });
     const [first, second] = await Promise.allSettled([run(pool, { does: 'spin' }), run(pool, { does: 'hang' }, 'b')]);
@@ -160,12 +160,12 @@ describe('a pool of workers', () => {
     assert.notEqual(await run(pool, { does: 'thread' }), other);
   });
 
-  // The process must survive: it runs the tests.
+  // The process must survive, because it runs the tests.
   for (const [does, cause] of [
     ['fill', 'ERR_WORKER_OUT_OF_MEMORY'],
     ['exit', undefined],
   ] as const) {
-    it(`fails the one task whose thread ended (${does}), and runs those that waited behind it in another`, async () => {
+    it(`fails only the task whose thread ended (${does}), and runs the waiting tasks in another thread`, async () => {
       const pool = poolWith();
       const tasks = ['echo', does, 'echo', does, 'echo'].map((each, value) => run(pool, { does: each, value }));
       const outcomes = await Promise.allSettled(tasks);
@@ -178,14 +178,14 @@ describe('a pool of workers', () => {
     });
   }
 
-  it('goes on after a task that could not be prepared', async () => {
+  it('continues after a task that could not be prepared', async () => {
     const pool = poolWith();
-    const unprepared = pool.run(holder('a'), () => Promise.reject(new Error('no memory')));
+    const unprepared = pool.run(tenant('a'), () => Promise.reject(new Error('no memory')));
     await assert.rejects(unprepared, { message: 'no memory' });
     assert.equal(await run(pool, { does: 'echo', value: 3 }), 3);
   });
 
-  it('finishes what is under way when it is closed, and refuses what comes later', async () => {
+  it('finishes pending tasks when it is closed, and refuses later ones', async () => {
     const pool = poolWith();
     const tasks = [1, 2, 3].map((value) => run(pool, { does: 'echo', value }));
     await Promise.all([pool.close(), pool.close()]);
@@ -203,10 +203,10 @@ describe('a pool of workers', () => {
   });
 });
 
-describe('bytes that are moved', () => {
+describe('copyToMove and takeToMove', () => {
   const bytes = Buffer.from(Array.from({ length: 9 * 2 ** 20 + 5 }, (_, i) => i % 251));
 
-  it('are copied whole, with other work between, if they stay', async () => {
+  it('copy large memory in steps, with other work in between', async () => {
     let turns = 0;
     const counting = setImmediate(function count() {
       turns++;
@@ -218,7 +218,7 @@ describe('bytes that are moved', () => {
     assert.ok(turns >= 2, `${turns}`);
   });
 
-  it('are taken as they are if nothing else is in their memory, else copied', async () => {
+  it('transfer memory without a copy if no other bytes share it', async () => {
     const own = Buffer.allocUnsafeSlow(100);
     assert.equal(await takeToMove(own), own.buffer);
     const part = bytes.subarray(10, 20);

@@ -1,25 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
-import { FairTurns } from './fair/fair-turns.ts';
+import { FairSlots } from './fair/fair-slots.ts';
 import { type ShareHolder, Shares } from './fair/shares.ts';
 import { NamedError } from './named-error.ts';
 
 export interface WorkerPoolOptions {
-  /** The file whose function `run` the threads run. */
+  /** A module that exports the function `run`. */
   readonly file: string;
   readonly name: string;
   readonly threadsMax: number;
-  /** Tasks that may be under way at once, waiting or running, of all accounts. */
+  /** Tasks of all accounts that may wait or run. */
   readonly placesMax: number;
-  /** How long a task may run, the start of its thread included. */
+  /** The time limit of a task, including the start of its thread. */
   readonly taskMsMax: number;
-  /** The heap of a thread. What a task keeps in buffers does not count. */
+  /** The heap limit of a thread. Buffers do not count. */
   readonly heapMiBMax: number;
-  /** How long a thread stays without work. */
+  /** The time after which an idle thread exits. */
   readonly idleMs: number;
 }
 
-/** A message to a thread. The sender can no longer use the memory in `moved`. */
+/** A message to a thread. `moved` is transferred, so that the sender can no longer use it. */
 interface WorkerMessage<Task> {
   readonly task: Task;
   readonly moved: readonly ArrayBuffer[];
@@ -29,50 +29,50 @@ interface WorkerMessage<Task> {
  * Threads for work that would block the thread that serves calls. Accounts take turns, and share the places for waiting
  * tasks.
  *
- * A task that takes longer than it may, or more memory, ends its thread and nothing else: its caller gets an error, the next
- * task a new thread. A heap that overflows inside of a single call of the engine, such as `JSON.parse` of 64 MiB of `{},`, or
- * by more than 16 MiB before the thread has ended, would end the process: so a task must know that its input is harmless
- * before it makes values of it.
+ * A task that exceeds its time or memory limit ends its thread and nothing else: its caller gets an error, and the next
+ * task a new thread. But the process ends if a heap overflows inside a single call of the engine, such as `JSON.parse` of
+ * 64 MiB of `{},`, or by more than 16 MiB before the thread has ended. So a task must check its input before it creates
+ * values from it.
  */
 export interface WorkerPool {
   /**
    * Runs a task.
    *
-   * @param prepare Called when the task has its turn, so that waiting tasks need no memory.
-   * @throws WorkerPoolBusyError if there is no place for this account now, WorkerFailedError where the thread has ended,
+   * @param prepare Called when the task may run, so that waiting tasks need no memory.
+   * @throws WorkerPoolBusyError if there is no place for this account now, WorkerFailedError if the thread has ended,
    * and whatever the task throws.
    */
   run<Task, Result>(
-    holder: ShareHolder,
+    tenant: ShareHolder,
     prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>,
   ): Promise<Result>;
-  /** Waits for the tasks under way and ends the threads. Later tasks are refused. */
+  /** Waits for pending tasks and ends the threads. Later tasks are refused. */
   close(): Promise<void>;
   readonly running: number;
   readonly waiting: number;
 }
 
-/** Too many tasks wait. The task itself is not at fault: it may be run again. */
+/** Too many tasks are waiting. The task itself is not at fault, and may be retried. */
 export class WorkerPoolBusyError extends NamedError {
   constructor(name: string) {
-    super(`too many tasks wait for the threads of the pool "${name}"`);
+    super(`too many tasks are waiting for a thread of the pool "${name}"`);
   }
 }
 
-/** The thread of the task has ended: by the limit of time, by that of its heap, or because it failed. */
+/** The thread of the task has ended: by the time limit, by the heap limit, or because it failed. */
 export class WorkerFailedError extends NamedError {}
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { file, name, threadsMax, placesMax, taskMsMax, heapMiBMax, idleMs } = options;
-  /** Made with the first task: many a gateway has none. */
+  /** Created with the first task, because many gateways have none. */
   let threads: Promise<Piscina> | null = null;
   const places = new Shares(placesMax);
-  const underWay = new Set<Promise<unknown>>();
+  const pending = new Set<Promise<unknown>>();
   /**
-   * Tasks wait here and not in the queue of the threads: a thread is started only when there is a task for it, so a
-   * thread that died would leave waiting tasks without a result.
+   * Tasks wait here and not in the queue of the threads, which starts a thread only for a new task: after a thread has
+   * died, tasks in that queue might never run.
    */
-  const turns = new FairTurns(threadsMax);
+  const slots = new FairSlots({ slotsMax: threadsMax });
   let closing: Promise<void> | null = null;
 
   async function makeThreads(): Promise<Piscina> {
@@ -86,12 +86,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
     });
-    // A thread that died without a task fails no caller; without a listener, the event would end the process.
+    // If a thread dies without a task, no caller is affected; without a listener, the event would end the process.
     made.on('error', () => {});
     return made;
   }
 
-  /** A failure is that of the tasks that wait for it; the next one tries again. */
+  /** If it fails, the waiting tasks fail, and the next task tries again. */
   function startThreads(): Promise<Piscina> {
     threads ??= makeThreads().catch((error: unknown) => {
       threads = null;
@@ -104,12 +104,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     accountId: string,
     prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>,
   ): Promise<Result> {
-    const turn = turns.enter(accountId);
-    if (turn !== null) await turn;
+    const queued = slots.enter(accountId);
+    if (queued !== null) await queued;
     try {
       return await runNow(await prepare());
     } finally {
-      turns.leave();
+      slots.leave(accountId);
     }
   }
 
@@ -132,23 +132,23 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     }
   }
 
-  /** Not the threads' own `close`, which ends a thread that is still starting and fails what waits for it. */
+  /** Does not use Piscina's `close`, which ends starting threads and fails their tasks. */
   async function closePool(): Promise<void> {
-    await Promise.allSettled(underWay);
+    await Promise.allSettled(pending);
     await (await threads)?.destroy();
   }
 
   return {
-    async run(holder, prepare) {
+    async run(tenant, prepare) {
       if (closing !== null) throw new Error(`the pool "${name}" is closed`);
-      const place = places.take(holder, 1);
+      const place = places.take(tenant, 1);
       if (place === null) throw new WorkerPoolBusyError(name);
-      const task = runInTurn(holder.accountId, prepare);
-      underWay.add(task);
+      const task = runInTurn(tenant.accountId, prepare);
+      pending.add(task);
       try {
         return (await task) as never;
       } finally {
-        underWay.delete(task);
+        pending.delete(task);
         place.release();
       }
     },
@@ -157,24 +157,24 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       return closing;
     },
     get running() {
-      return turns.running;
+      return slots.running;
     },
     get waiting() {
-      return turns.waiting;
+      return slots.waiting;
     },
   };
 }
 
-/** Node names what has ended a thread by codes of its own; the library has no code for a thread that ended itself. */
+/** Node has error codes for threads that it ended; Piscina has none for a thread that ended itself. */
 function isEndOfThread(error: unknown): boolean {
   const { code, message } = error as Partial<NodeJS.ErrnoException>;
   return code?.startsWith('ERR_WORKER_') === true || message?.includes('worker exited') === true;
 }
 
-/** The bytes that are copied at a time, which takes about 2 ms with the pages that are touched for the first time. */
+/** The bytes that are copied at a time; this takes about 2 ms, including page faults of new memory. */
 const COPY_BYTES = 4 * 2 ** 20;
 
-/** A copy that can be moved to another thread. Large ones are copied in steps, with other work between. */
+/** Copies bytes into memory that can be transferred to a thread. Long copies let the event loop run in between. */
 export async function copyToMove(bytes: Buffer): Promise<ArrayBuffer> {
   const copy = new ArrayBuffer(bytes.length);
   const target = new Uint8Array(copy);
@@ -185,7 +185,7 @@ export async function copyToMove(bytes: Buffer): Promise<ArrayBuffer> {
   return copy;
 }
 
-/** The memory of the bytes, to be moved to another thread; a copy if it is shared with other bytes. */
+/** Returns the memory of the bytes, for transfer to a thread; a copy if other bytes share the memory. */
 export async function takeToMove(bytes: Buffer): Promise<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length ? buffer : copyToMove(bytes);

@@ -5,7 +5,7 @@ import { createYoungGarbageCollector } from './young-garbage.ts';
 const MEBIBYTE = 2 ** 20;
 const BUFFER_BYTES = 65_536;
 
-/** The most that buffers take while 64 MiB of them are made, each garbage at once. */
+/** The peak memory of buffers while 64 MiB of them are created, each of which is garbage at once. */
 function peakOf(collect: (sizeBytes: number) => void): number {
   const startBytes = process.memoryUsage().arrayBuffers;
   let peakBytes = 0;
@@ -17,14 +17,14 @@ function peakOf(collect: (sizeBytes: number) => void): number {
   return peakBytes;
 }
 
-describe('the collector of young garbage', () => {
-  // Without it the engine lets tens of megabytes gather for every transfer.
-  it('frees buffers as soon as this many bytes of them have gathered', () => {
+describe('createYoungGarbageCollector', () => {
+  // Without it, the engine accumulates tens of megabytes per transfer.
+  it('frees buffers after this number of bytes', () => {
     const peakBytes = peakOf(createYoungGarbageCollector(MEBIBYTE));
     assert.ok(peakBytes < 4 * MEBIBYTE, `${peakBytes} bytes`);
   });
 
-  it('collects nothing before that', () => {
+  it('does not collect before that', () => {
     const peakBytes = peakOf(createYoungGarbageCollector(8 * MEBIBYTE));
     assert.ok(peakBytes >= 8 * MEBIBYTE - BUFFER_BYTES, `${peakBytes} bytes`);
   });

@@ -2,11 +2,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Collects buffers that a long transfer leaves behind. Every read of a socket or a file makes a buffer of 64 KiB that is
- * garbage a moment later; the engine sees only its small handle and waits until 64 MiB of such memory have gathered. A
- * collection of the young generation, of about a millisecond, gives it back at once.
+ * Collects garbage buffers of a long transfer. Every read of a socket or a file creates a buffer of 64 KiB that is soon
+ * garbage, but the engine sees only its small handle and waits until 64 MiB of that memory have accumulated. A collection
+ * of the young generation, which takes about a millisecond, frees it at once.
  *
- * Returns a function to call with the size of each piece of the transfer.
+ * Returns a function to call with the size of each chunk of the transfer.
  */
 export function createYoungGarbageCollector(everyBytes = COLLECT_EVERY_BYTES): (sizeBytes: number) => void {
   let sinceBytes = 0;

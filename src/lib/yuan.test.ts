@@ -52,7 +52,7 @@ describe('parseYuan', () => {
     });
   }
 
-  it('reads every decimal as the exact fraction that its digits state', () => {
+  it('reads every decimal exactly', () => {
     fc.assert(
       fc.property(fc.boolean(), digits(1, 15), digits(0, 9), (isNegative, whole, fraction) => {
         const nano = parseYuan(`${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`);
@@ -80,7 +80,7 @@ describe('formatYuan', () => {
     });
   }
 
-  it('writes what parseYuan reads back, in the shortest spelling', () => {
+  it('writes the shortest text that parseYuan reads as the same amount', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -AMOUNT_MAX, max: AMOUNT_MAX }), fc.nat({ max: 9 }), (amount, zeros) => {
         const nano = amount - (amount % 10n ** BigInt(zeros));

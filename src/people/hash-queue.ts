@@ -1,95 +1,97 @@
+import { FairQueue, type QueuedItem } from '../lib/fair/fair-queue.ts';
 import { widerNetworks } from '../lib/ip-address.ts';
 
 /** Who waits for a password to be hashed. */
 export interface HashAsker {
-  /** Where the request comes from: an IPv4 address, or an IPv6 network of 64 bits. */
+  /** The client's network: an IPv4 address, or an IPv6 network of 64 bits. */
   readonly network: string;
-  /** Whether the person has signed in from there lately, or is signed in. */
+  /** Whether the person has recently signed in from there, or is signed in. */
   readonly isKnown: boolean;
 }
 
-interface Waiting {
-  readonly line: string;
+/** The waiting strangers of an IPv6 network of 48 bits, or of an IPv4 address. */
+interface Site {
+  /** Home lines (56 bits) take turns. */
+  readonly lines: FairQueue<Stranger>;
+  /** The places of the site in the queue of sites: one per stranger, the oldest first. */
+  readonly places: QueuedItem[];
+}
+
+interface Stranger {
   readonly site: string;
-  readonly isKnown: boolean;
   readonly begin: () => void;
   readonly giveUp: () => void;
 }
 
 /**
- * Passwords that wait to be hashed. Known persons go first, in the order in which they came. The others go by turns of sites
- * (an IPv6 network of 48 bits), and within a site by turns of lines (56 bits, one home): each IPv4 address is both. If no more
- * may wait, the last one of the site with the most makes room for one of a site with fewer, so that nobody fills the queue alone.
+ * Passwords that wait to be hashed. Known persons go first, in the order of arrival. Sites take turns for the others, and within a site its
+ * lines do. If the queue is full, the newest entry of the site with the most entries gives way to a known person or to a site with fewer, so
+ * that no site fills the queue alone.
  */
 export class HashQueue {
   readonly #waitingMax: number;
-  /** In the order in which they came; it is short, so that it is looked through. */
-  readonly #waiting: Waiting[] = [];
-  /** When sites and lines that have something waiting were served last. */
-  readonly #servedAt = new Map<string, number>();
-  #served = 0;
+  readonly #known: (() => void)[] = [];
+  readonly #turns = new FairQueue<Site>();
+  readonly #sites = new Map<string, Site>();
+  /** In the order of arrival. */
+  readonly #strangers = new Map<Stranger, QueuedItem>();
 
   constructor(waitingMax: number) {
     this.#waitingMax = waitingMax;
   }
 
   get size(): number {
-    return this.#waiting.length;
+    return this.#known.length + this.#strangers.size;
   }
 
-  /** Calls `begin` at the asker's turn, or `giveUp` if it has to make room. Returns false if there is none for it. */
+  /** Calls `begin` when it is the asker's turn, or `giveUp` if another asker takes its place. Returns false if the queue has no place for it. */
   push({ network, isKnown }: HashAsker, begin: () => void, giveUp: () => void): boolean {
     const { line, site } = widerNetworks(network);
-    const asker = { line, site, isKnown, begin, giveUp };
-    if (this.#waiting.length >= this.#waitingMax) {
-      const victim = this.#victimFor(asker);
-      if (victim === null) return false;
-      this.#remove(victim);
-      victim.giveUp();
-    }
-    this.#waiting.push(asker);
+    if (this.size >= this.#waitingMax && !this.#makeRoom(isKnown ? null : site)) return false;
+    if (isKnown) this.#known.push(begin);
+    else this.#pushStranger({ site, begin, giveUp }, line);
     return true;
   }
 
-  /** Begins the next one. Returns false if none waits. */
+  /** Begins the next one. Returns false if the queue is empty. */
   beginNext(): boolean {
-    const next = this.#waiting.find(({ isKnown }) => isKnown) ?? this.#nextByTurns();
-    if (next === undefined) return false;
-    this.#served++;
-    this.#servedAt.set(next.site, this.#served).set(next.line, this.#served);
-    this.#remove(next);
-    next.begin();
+    const begin = this.#known.shift() ?? this.#nextStranger()?.begin;
+    begin?.();
+    return begin !== undefined;
+  }
+
+  #pushStranger(stranger: Stranger, line: string): void {
+    const site = this.#sites.get(stranger.site) ?? { lines: new FairQueue<Stranger>(), places: [] };
+    this.#sites.set(stranger.site, site);
+    this.#strangers.set(stranger, site.lines.push(line, stranger));
+    site.places.push(this.#turns.push(stranger.site, site));
+  }
+
+  #nextStranger(): Stranger | undefined {
+    const site = this.#turns.shift();
+    if (site === undefined) return undefined;
+    site.places.shift();
+    const stranger = site.lines.shift()!;
+    this.#forget(stranger, site);
+    return stranger;
+  }
+
+  /** Frees a place for a stranger of a site, or for a known person (`null`). Returns false if nobody has to give way. */
+  #makeRoom(forSite: string | null): boolean {
+    const sizeOf = (name: string): number => this.#sites.get(name)?.lines.size ?? 0;
+    const most = Math.max(...Array.from(this.#sites.keys(), sizeOf));
+    const victim = [...this.#strangers.keys()].findLast(({ site }) => sizeOf(site) === most);
+    if (victim === undefined || (forSite !== null && sizeOf(forSite) + 1 >= most)) return false;
+    const site = this.#sites.get(victim.site)!;
+    site.places.pop()!.remove();
+    this.#strangers.get(victim)!.remove();
+    this.#forget(victim, site);
+    victim.giveUp();
     return true;
   }
 
-  #nextByTurns(): Waiting | undefined {
-    const lastServed = (name: string): number => this.#servedAt.get(name) ?? 0;
-    let best: Waiting | undefined;
-    for (const each of this.#waiting) {
-      if (best === undefined) {
-        best = each;
-        continue;
-      }
-      const bySite = lastServed(each.site) - lastServed(best.site);
-      if (bySite < 0 || (bySite === 0 && lastServed(each.line) < lastServed(best.line))) best = each;
-    }
-    return best;
-  }
-
-  /** Who gives way to somebody else; `null`: nobody. */
-  #victimFor(asker: Waiting): Waiting | null {
-    const strangers = this.#waiting.filter(({ isKnown }) => !isKnown);
-    const ofSite = Map.groupBy(strangers, ({ site }) => site);
-    const most = Math.max(...Array.from(ofSite.values(), ({ length }) => length));
-    const victim = strangers.findLast(({ site }) => ofSite.get(site)!.length === most);
-    if (victim === undefined) return null;
-    return asker.isKnown || (ofSite.get(asker.site)?.length ?? 0) + 1 < most ? victim : null;
-  }
-
-  #remove(asker: Waiting): void {
-    this.#waiting.splice(this.#waiting.indexOf(asker), 1);
-    for (const name of [asker.line, asker.site]) {
-      if (!this.#waiting.some(({ line, site }) => line === name || site === name)) this.#servedAt.delete(name);
-    }
+  #forget(stranger: Stranger, { lines }: Site): void {
+    this.#strangers.delete(stranger);
+    if (lines.size === 0) this.#sites.delete(stranger.site);
   }
 }

@@ -95,7 +95,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
       assert.deepEqual(await response.json(), {
         error: {
           code: 'method_not_allowed',
-          message: `This address takes ${allow.replace(', ', ' and ')} only.`,
+          message: `This address accepts only ${allow.replace(', ', ' and ')}.`,
           param: null,
         },
       });

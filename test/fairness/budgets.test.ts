@@ -8,7 +8,7 @@ import { chatResponse } from '../support/provider.ts';
 import { openConnection, type RawConnection, type RawResponse, requestBytes, sendRaw } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 
-/** Bodies under way take from a budget, each account within its share. */
+/** Pending bodies take from a budget, each account within its share. */
 
 const MEBIBYTE = 2 ** 20;
 const CHAT = '/v1/chat/completions';
@@ -20,7 +20,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
   let other: TestAccount;
   const open: RawConnection[] = [];
   before(async () => {
-    // Of the memory, large bodies have 12 MiB, and an account of several 10.5 MiB; of the disk 7 MiB.
+    // Large bodies have 12 MiB of the memory, and one of several accounts 10.5 MiB of memory and 7 MiB of disk.
     gateway = await startGateway({
       server: 'bodyLimit: 4MiB, bodyMemory: 16MiB, editBodyLimit: 4MiB, uploadDisk: 8MiB',
     });
@@ -36,7 +36,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
 
   const small = (account: TestAccount) => call(gateway.url + CHAT, account.key, requestOf(false));
 
-  /** Announces a body, of which not a byte is sent, and returns the status of the response: 100 if it wants it. */
+  /** Announces a body without sending it, and returns the status of the response: 100 if the gateway wants the body. */
   async function announce(account: TestAccount, path: string, sizeBytes: number): Promise<RawResponse> {
     const connection = await openConnection(gateway.url);
     open.push(connection);
@@ -57,12 +57,12 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
     assert.ok(Number(response.headers['retry-after']) >= 1);
   }
 
-  /** Waits until a body of this size is wanted again. */
+  /** Waits until the gateway accepts a body of this size again. */
   async function wanted(account: TestAccount, path: string, sizeBytes: number): Promise<void> {
     await until(async () => (await announce(account, path, sizeBytes)).status === 100);
   }
 
-  it('refuses what has no room, before a byte is read, and leaves room for others and for small bodies', async () => {
+  it('refuses bodies without memory before a byte is read, and reserves memory for others and for small bodies', async () => {
     for (let i = 0; i < 2; i++) assert.equal((await announce(greedy, CHAT, 4 * MEBIBYTE)).status, 100);
     assertOverloaded(await announce(greedy, CHAT, 4 * MEBIBYTE));
     const inMessages = await announce(greedy, '/v1/messages', 4 * MEBIBYTE);
@@ -74,7 +74,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
     await wanted(greedy, CHAT, 4 * MEBIBYTE);
   });
 
-  it('keeps room on the disk for others too', async () => {
+  it('reserves disk space for others too', async () => {
     assert.equal((await announce(greedy, EDITS, 4 * MEBIBYTE)).status, 100);
     assert.equal((await announce(greedy, EDITS, 3 * MEBIBYTE)).status, 100);
     assertOverloaded(await announce(greedy, EDITS, 2 * MEBIBYTE));
@@ -83,14 +83,14 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
     await wanted(greedy, EDITS, 4 * MEBIBYTE);
   });
 
-  it('counts what is decoded, and gives it back when the call has ended', async () => {
+  it('counts decoded bytes, and frees them when the call has ended', async () => {
     const body = gzipSync(JSON.stringify({ ...requestOf(false), user: 'u'.repeat(3 * MEBIBYTE) }));
     const headers = [
       ['authorization', `Bearer ${greedy.key}`],
       ['content-type', 'application/json'],
       ['content-encoding', 'gzip'],
     ] as const;
-    // Twelve MiB in all: more than there would be room for at a time.
+    // Twelve MiB in total, more than the budget has at a time.
     for (let i = 0; i < 4; i++) {
       assert.equal((await sendRaw(gateway.url, { path: CHAT, headers, body })).status, 200);
     }
@@ -98,7 +98,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
     assertOverloaded(await sendRaw(gateway.url, { path: CHAT, headers, body }));
   });
 
-  it('counts a body in tiny chunks by what it takes, and takes it', async () => {
+  it('counts a body in tiny chunks by its actual memory, and accepts it', async () => {
     const body = JSON.stringify({ ...requestOf(false), user: 'u'.repeat(100_000) });
     const response = await sendRaw(gateway.url, {
       path: CHAT,

@@ -9,20 +9,20 @@ import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway
 import { chatCompletion, chatResponse, liveResponse } from '../support/provider.ts';
 import { openConnection, type RawResponse, requestBytes, sendRaw } from '../support/raw.ts';
 
-/** Large bodies are not read from accounts that could not pay for any call. */
+/** The gateway does not read large bodies of accounts that could not pay for any call. */
 
 const CHAT = '/v1/chat/completions';
 const CODING = '/v1/coding/chat/completions';
 const MEBIBYTE = 2 ** 20;
 
-/** Heads of which not a byte of the body is sent. */
+/** Heads of requests whose body is not sent. */
 const LARGE = [['content-length', String(2 * MEBIBYTE)]] as const;
 const COMPRESSED = [
   ['content-length', '100'],
   ['content-encoding', 'gzip'],
 ] as const;
 
-describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
+describe(`the precheck before a large body is read`, { timeout: 300_000 }, () => {
   const clock = createTestClock('2026-11-20T04:00:00Z');
   let gateway: TestGateway;
   before(async () => {
@@ -40,7 +40,7 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
   });
   after(() => gateway.stop());
 
-  /** The gateway's response to a head, of whose body nothing comes. */
+  /** The gateway's response to a head whose body is not sent. */
   async function responseToHead(
     path: string,
     key: string,
@@ -63,7 +63,7 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
   const small = (account: TestAccount, path = CHAT) =>
     call(gateway.url + path, account.key, { ...requestOf(false), model: 'test-chat' });
 
-  /** That a head is refused as a whole small call is, which changes nothing. */
+  /** Checks that a head gets the same refusal as a complete small call, and that this changes nothing. */
   async function assertRefusedAlike(account: TestAccount, path: string, status: number, code: string) {
     const asked = gateway.provider.requests.length;
     const admission = await small(account, path);
@@ -93,20 +93,20 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('refuses a body in chunks as soon as more than 1 MiB of it has come', async () => {
+  it('refuses a chunked body as soon as more than 1 MiB of it has arrived', async () => {
     const poor = await gateway.createAccount({ balanceYuan: '0' });
     const begin = `100001\r\n${' '.repeat(MEBIBYTE + 1)}\r\n`;
     const response = await responseToHead(CHAT, poor.key, [['transfer-encoding', 'chunked']], begin);
     assert.deepEqual([response.status, response.headers['x-error-code']], [402, 'insufficient_balance']);
   });
 
-  it('refuses an account whose day is spent', async () => {
+  it('refuses an account that has reached its daily limit', async () => {
     const capped = await gateway.createAccount({ dailySpendCapYuan: '0.00001' });
     assert.equal((await small(capped)).status, 200);
     await assertRefusedAlike(capped, CHAT, 429, 'balance_daily_limit_exceeded');
   });
 
-  it('refuses a key whose day is spent or whose calls are made, and not for coding what only money limits', async () => {
+  it('refuses a key that has reached its daily spend limit or its daily calls', async () => {
     for (const [limits, code] of [
       [{ dailySpendCapYuan: '0.00001' }, 'key_daily_spend_limit_exceeded'],
       [{ dailyCalls: 1 }, 'key_daily_calls_limit_exceeded'],
@@ -119,7 +119,7 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('refuses an account without a plan, with one that is over, and with windows or tokens that are used up', async () => {
+  it('refuses an account without a plan, with an expired plan, and with exhausted windows or tokens', async () => {
     const without = await gateway.createAccount();
     await assertRefusedAlike(without, CODING, 402, 'insufficient_package');
     const past = await gateway.createAccount();
@@ -141,7 +141,7 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('lets through accounts that can pay, and changes nothing by looking', async () => {
+  it('admits accounts that can pay, and reserves nothing', async () => {
     const account = await gateway.createAccount();
     const body = JSON.stringify({ ...requestOf(false), user: 'u'.repeat(2 * MEBIBYTE) });
     assert.equal((await call(gateway.url + CHAT, account.key, JSON.parse(body))).status, 200);
@@ -158,7 +158,7 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
     await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
   });
 
-  it('refuses a fresh Idempotency-Key with each upload as it refuses none', async () => {
+  it('refuses a new Idempotency-Key with each upload as it refuses none', async () => {
     const poor = await gateway.createAccount({ balanceYuan: '0' });
     let keys = 0;
     const fresh = () => ['idempotency-key', `fresh-${++keys}`] as const;
@@ -175,11 +175,11 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
     const begin = `100001\r\n${' '.repeat(MEBIBYTE + 1)}\r\n`;
     const chunked = await responseToHead(CHAT, poor.key, [['transfer-encoding', 'chunked'], fresh()], begin);
     assert.equal(chunked.status, 402);
-    // One that nobody can use belongs to no call.
+    // An invalid key belongs to no call.
     assert.equal((await responseToHead(CHAT, poor.key, [...LARGE, ['idempotency-key', 'a b']])).status, 402);
   });
 
-  it('asks for the body of a repeat, which gets its response whatever the account has left', async () => {
+  it('reads the body of a repeat, which gets its response even without balance', async () => {
     const account = await gateway.createAccount({ dailySpendCapYuan: '0.00001' });
     const body = JSON.stringify({ ...requestOf(false), user: 'u'.repeat(2 * MEBIBYTE) });
     const send = (key: string) => call(gateway.url + CHAT, account.key, body, { headers: { 'idempotency-key': key } });
@@ -197,12 +197,12 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
     const repeat = await send('known');
     assert.deepEqual([repeat.status, repeat.headers['x-faregate-repeated']], [200, 'true']);
     assert.equal(repeat.text, first.text);
-    // The key of another account says nothing of this one.
+    // The same key of another account is unrelated.
     const poor = await gateway.createAccount({ balanceYuan: '0' });
     assert.equal((await responseToHead(CHAT, poor.key, [...LARGE, ['idempotency-key', 'known']])).status, 402);
   });
 
-  it('asks for the body of a repeat while the first call runs', async () => {
+  it('reads the body of a repeat while the first call runs', async () => {
     const account = await gateway.createAccount();
     assert.equal((await small(account)).status, 200);
     const live = liveResponse({ 'content-type': 'application/json' });
@@ -225,7 +225,7 @@ describe(`a look before a large body is read`, { timeout: 300_000 }, () => {
     assert.equal((await started.response).status, 200);
   });
 
-  it('counts the tokens of any account, however large the body', async () => {
+  it('does not apply to token counting, whatever the size of the body', async () => {
     const poor = await gateway.createAccount({ balanceYuan: '0' });
     const response = await responseToHead('/v1/messages/count_tokens', poor.key, [
       ...LARGE,

@@ -4,12 +4,12 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
 
-/** As on a PostgreSQL: so many requests of an account at a time, and so many that wait. */
+/** The limits of an account: requests that run, and requests that wait. */
 const AT_ONCE = 2;
 const WAITING = 50;
 const TOO_MANY = 6;
 
-describe('requests of account holders', { timeout: 120_000 }, () => {
+describe('requests of one account', { timeout: 120_000 }, () => {
   let g: TestGateway;
   let account: TestAccount;
   let key: string;
@@ -30,7 +30,7 @@ describe('requests of account holders', { timeout: 120_000 }, () => {
   const get = (path: string, by: string) =>
     fetch(`${g.url}/account/v1${path}`, { headers: { authorization: `Bearer ${by}` } });
 
-  it('beyond those that may wait are 429, those of others are served, and none of what waits is lost', async () => {
+  it('are 429 beyond the queue, without affecting other accounts or waiting requests', async () => {
     let responded: Response[] = [];
     const asked = await g.database.transaction(async (transaction) => {
       await sql(transaction, 'lock table calls in access exclusive mode');
@@ -53,7 +53,7 @@ describe('requests of account holders', { timeout: 120_000 }, () => {
     responded = [];
   });
 
-  it('of operators are not counted', async () => {
+  it('do not include requests of operators', async () => {
     const responses = await Promise.all(
       Array.from({ length: 60 }, () => g.admin('GET', `/calls?accountId=${account.id}`)),
     );

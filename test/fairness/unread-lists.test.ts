@@ -4,10 +4,10 @@ import { after, before, describe, it } from 'node:test';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 
-/** Lists that are made for one client count in the budget of bodies until it has read them. */
+/** A list counts in the budget of bodies until its client has read it. */
 
 const MODELS = 3_000;
-/** As many as one connection may send ahead; together far more than the network takes between the gateway and a client. */
+/** The number of requests that a connection may pipeline. The responses are far larger than the buffers of the network. */
 const AHEAD = 60;
 
 const models = Array.from(
@@ -32,7 +32,7 @@ describe('a list that nobody reads', { timeout: 240_000 }, () => {
     return Number(/^faregate_body_memory_used_bytes (\d+)$/m.exec(await response.text())![1]);
   }
 
-  /** Asks for a list again and again on one connection, and reads nothing. */
+  /** Requests a list repeatedly on one connection, and reads nothing. */
   function leaveUnread(path: string, credential: string): Socket {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
@@ -49,7 +49,7 @@ describe('a list that nobody reads', { timeout: 240_000 }, () => {
   } as const;
 
   for (const [name, [path, credentialOf]] of Object.entries(paths)) {
-    it(`${name}: counts until the client has left`, async () => {
+    it(`${name}: counts until the client has disconnected`, async () => {
       const account = await gateway.createAccount();
       const socket = leaveUnread(path, credentialOf(account.key));
       await until(async () => (await usedBytes()) > 100 * 1024, 'the list does not count');
@@ -58,7 +58,7 @@ describe('a list that nobody reads', { timeout: 240_000 }, () => {
     });
   }
 
-  it('is refused beyond the share of the account, and others get theirs', async () => {
+  it('is refused beyond the share of the account, which leaves memory for others', async () => {
     const greedy = await gateway.createAccount();
     const other = await gateway.createAccount();
     const sockets = Array.from({ length: 40 }, () =>

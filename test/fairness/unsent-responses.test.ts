@@ -18,24 +18,24 @@ import { type Flood, flood } from '../support/transport.ts';
 import { until } from '../support/until.ts';
 import { type Http2Server, startHttp2Server } from '../support/upstream.ts';
 
-/** What is kept of responses takes from the budget of bodies, each account within its share. */
+/** Buffered bytes of responses take from the budget of bodies, each account within its share. */
 
 const MIB = 2 ** 20;
 const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
 const USAGE = { prompt_tokens: 11, completion_tokens: 7 };
 const COST = costNano({ input: 11, output: 7 });
-/** Far more than the network takes between the gateway and a client that does not read. */
+/** Far more than the network buffers between the gateway and a client that does not read. */
 const RESPONSE_BYTES = 24 * MIB;
 const CALLS = 3;
-/** A client that is cut off because the test takes long would be another test. */
+/** Longer than the test, so that no client is disconnected for reading slowly. */
 const SERVER = 'bodyLimit: 1MiB, bodyMemory: 4MiB, clientStallTimeout: 1h';
-/** Of 4 MiB responses have three quarters, of which an account of several leaves an eighth to others. */
+/** Responses have three quarters of 4 MiB, of which one of several accounts leaves an eighth to others. */
 const SHARE_BYTES = 3 * MIB * (7 / 8);
-/** What a response may have beyond the budget. */
+/** The bytes that a response may have beyond the budget. */
 const BESIDE_BYTES = 256 * 1024;
 
-/** Whole responses and streams that grow large, in the pieces in which a provider writes them. */
+/** Large streaming and non-streaming responses, in the chunks that the provider writes. */
 const forms = {
   chat: {
     path: CHAT,
@@ -48,7 +48,7 @@ const forms = {
       yield ']}';
     },
   },
-  /** Its output is read, and kept until then. */
+  /** Its output is parsed, and buffered until then. */
   responses: {
     path: RESPONSES,
     type: 'application/json',
@@ -85,7 +85,7 @@ async function usedBytes(gateway: TestGateway): Promise<number> {
   return Number(/^faregate_body_memory_used_bytes (\d+)$/m.exec(await response.text())![1]);
 }
 
-/** Until no provider can send more: many looks at the gateway go by meanwhile. Returns the most memory that was used. */
+/** Waits until no provider can send more, and returns the peak of the used memory. */
 async function comeToRest(gateway: TestGateway, writtenBytes: () => number): Promise<number> {
   let mostBytes = 0;
   for (let quiet = 0, before = -1; quiet < 25; quiet++) {
@@ -121,7 +121,7 @@ describe('the budget of responses', { timeout: 240_000 }, () => {
   const ask = (account: TestAccount, { path, body }: Form, isPaused = true, headers = {}): StartedCall =>
     startCall(gateway.url + path, account.key, body, { isPaused, headers });
 
-  /** Calls that get large responses and are not read. */
+  /** Calls with large responses that are not read. */
   async function begin(
     account: TestAccount,
     form: Form,
@@ -140,7 +140,7 @@ describe('the budget of responses', { timeout: 240_000 }, () => {
   const isEmpty = (): Promise<void> => until(async () => (await usedBytes(gateway)) === 0, 'memory is not given back');
 
   for (const [name, form] of Object.entries(forms)) {
-    it(`${name}: bounds what clients leave unread, keeps a share for others, and loses nothing for those that read on`, async () => {
+    it(`${name}: limits unread bytes, reserves a share for others, and delivers every byte when the clients read again`, async () => {
       const greedy = await gateway.createAccount();
       const { floods, calls } = await begin(greedy, form, CALLS);
       const mostBytes = await comeToRest(gateway, writtenBy(floods));
@@ -161,7 +161,7 @@ describe('the budget of responses', { timeout: 240_000 }, () => {
       await isEmpty();
     });
 
-    it(`${name}: reads on without the clients that leave, charges them, and gives the memory back`, async () => {
+    it(`${name}: reads the rest when clients disconnect, charges them, and frees the memory`, async () => {
       const greedy = await gateway.createAccount();
       const { floods, calls } = await begin(greedy, form, CALLS);
       await comeToRest(gateway, writtenBy(floods));
@@ -177,7 +177,7 @@ describe('the budget of responses', { timeout: 240_000 }, () => {
     });
   }
 
-  it('relays an idempotent call beyond the budget, and keeps its repeats from running again', async () => {
+  it('relays an idempotent call beyond the budget, and does not run its repeats again', async () => {
     const greedy = await gateway.createAccount();
     const { floods, calls } = await begin(greedy, forms.chat, CALLS);
     await comeToRest(gateway, writtenBy(floods));
@@ -212,7 +212,7 @@ describe('the budget of responses', { timeout: 240_000 }, () => {
     ['a response that breaks off', broken('application/json', `{"a":"${long}`), false],
     ['a stream that breaks off in an event', broken('text/event-stream', `data: {"a":"${long}`), true],
   ] as const) {
-    it(`gives the memory back behind ${end}`, async () => {
+    it(`frees the memory after ${end}`, async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = respond;
       await startCall(gateway.url + CHAT, account.key, requestOf(isStream)).response.then(
@@ -247,7 +247,7 @@ describe('the budget of responses over HTTP/2', { timeout: 120_000 }, () => {
     }
   });
 
-  it('stops the streams of a connection one by one, and loses nothing', async () => {
+  it('pauses the streams of a connection one by one, and loses nothing', async () => {
     const account = await gateway.createAccount();
     const hash = createHash('sha256');
     for (const piece of forms.chat.pieces()) hash.update(piece);
@@ -279,7 +279,7 @@ describe('the budget of responses over HTTP/2', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a client that does not read what was kept for it', { timeout: 120_000 }, () => {
+describe('a client that does not read its buffered response', { timeout: 120_000 }, () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway({ server: 'bodyLimit: 1MiB, bodyMemory: 4MiB, clientStallTimeout: 300ms' });
@@ -287,7 +287,7 @@ describe('a client that does not read what was kept for it', { timeout: 120_000 
   after(() => gateway.stop());
 
   for (const [name, form] of Object.entries(forms)) {
-    it(`${name}: is cut off, its call is charged, and the memory is given back`, async () => {
+    it(`${name}: is disconnected, its call is charged, and the memory is freed`, async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = flood(form.pieces(), form.type).respond;
       const received = await startCall(gateway.url + form.path, account.key, form.body, { isPaused: true }).response;

@@ -7,12 +7,12 @@ import { type Behaviour, chunks, responseBytes, responses } from '../support/hos
 import { RESPONSES_COST, responseObject } from '../support/responses.ts';
 import { assertFailed, assertServed, callOf, type HostileScene, INVALID, setScene } from './scene.ts';
 
-/** Whole responses that are not what they should be: unreadable, of another shape, or with usage that cannot be true. */
+/** Invalid non-streaming responses: unreadable, of another shape, or with implausible usage. */
 
 const [chat] = families as readonly [Family, Family];
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
-describe('whole responses', () => {
+describe('non-streaming responses', () => {
   let scene: HostileScene;
   before(async () => {
     scene = await setScene();
@@ -33,7 +33,7 @@ describe('whole responses', () => {
   for (const family of families) {
     const whole = JSON.stringify(family.whole());
     const { input, output } = fieldsOf(family);
-    /** The response with this text in place of the usage object. */
+    /** The response with this text instead of the usage object. */
     const withUsage = (usage: string): string => `${JSON.stringify(family.whole(null)).slice(0, -1)},"usage":${usage}}`;
     const usage = (inputTokens: string, outputTokens: string): string =>
       `{"${input}":${inputTokens},"${output}":${outputTokens}}`;
@@ -106,7 +106,7 @@ describe('whole responses', () => {
         });
       }
 
-      test('a response of one byte at a time is put together again', async () => {
+      test('a response in single bytes is delivered unchanged', async () => {
         const bytes = responseBytes({
           headers: ['content-type: application/json', 'transfer-encoding: chunked'],
           body: chunks([whole]),
@@ -154,7 +154,7 @@ describe('whole responses', () => {
           '/v1/images/generations',
           { prompt: 'A boat' },
           `${images},"usage":{"total_tokens":9,"input_tokens":4,"output_tokens":5,"input_tokens_details":{"text_tokens":4,"image_tokens":0}}}`,
-          // Images come out at 19 yuan per million tokens.
+          // Output images cost 19 yuan per million tokens.
           costNano({ input: 4 }) + 5n * 19_000n,
           {
             'without usage': `${images}}`,
@@ -164,7 +164,7 @@ describe('whole responses', () => {
         ],
       };
     for (const [name, [path, body, good, cost, bad]] of Object.entries(cases)) {
-      test(`${name}: a response in order is charged`, async () => {
+      test(`${name}: a valid response is charged`, async () => {
         await assertServed(await sent(path, body, good), { body: good, costNano: cost });
       });
       for (const [what, text] of Object.entries(bad)) {

@@ -6,12 +6,12 @@ import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatResponse } from '../support/provider.ts';
 
-/** Bodies that are made to stop the gateway. It runs in this process: where it ended, the tests would. */
+/** Bodies that attack the gateway. It runs in this process, so that the tests fail if it ends. */
 
 const MIB = 2 ** 20;
-/** What a body may have of values, and some more. */
+/** Slightly more values than a body may have. */
 const VALUES = 1.1 * MIB;
-/** The limit of bodies allows little more. One attack of this size shows what the others would. */
+/** Slightly less than the limit of bodies. One attack of this size stands for the others. */
 const LARGEST_BYTES = 63 * MIB;
 
 interface Attack {
@@ -19,13 +19,13 @@ interface Attack {
   readonly body: Buffer;
 }
 
-/** As many of an item, which has `values` values, as a body may not have; `sizeBytes`: as fit into so many bytes. */
+/** Repeats an item, which has `values` values, beyond the limit of values; `sizeBytes`: up to this size. */
 function gzipped(before: string, item: string, after: string, values: number, sizeBytes?: number): Buffer {
   const items = item.repeat(sizeBytes === undefined ? VALUES / values : sizeBytes / item.length - 100);
   return gzipSync(Buffer.from(`${before}${items}${after}`), { level: 1 });
 }
 
-/** `{"9":0},` is a few bytes of a body and a hundred of a heap; `[],` is the most values that a body can hold. */
+/** `{"9":0},` takes few bytes of a body and a hundred of the heap; `[],` makes the most values per byte. */
 const attacks: Readonly<Record<string, () => Attack>> = {
   'objects as messages to be counted': () => ({
     path: '/v1/messages/count_tokens',
@@ -57,7 +57,7 @@ const attacks: Readonly<Record<string, () => Attack>> = {
   }),
 };
 
-describe('a body that no honest client sends', () => {
+describe('a hostile body', () => {
   let gateway: TestGateway;
   let attacker: TestAccount;
   let other: TestAccount;
@@ -72,7 +72,7 @@ describe('a body that no honest client sends', () => {
   const chat = () => call(`${gateway.url}/v1/chat/completions`, other.key, { model: 'test-chat', messages: [] });
 
   for (const [name, make] of Object.entries(attacks)) {
-    it(`is 400 for the account that sends it, and others are served meanwhile: ${name}`, {
+    it(`is 400, and other accounts are served meanwhile: ${name}`, {
       timeout: 600_000,
     }, async () => {
       const { path, body } = make();
@@ -97,7 +97,7 @@ describe('a body that no honest client sends', () => {
     });
   }
 
-  it('does not keep away a list of a million token ids', async () => {
+  it('can be told from a list of a million token ids, which is accepted', async () => {
     gateway.provider.respond = (request, response) => {
       assert.ok(request.body.length > MIB);
       chatResponse()(request, response);
@@ -109,10 +109,10 @@ describe('a body that no honest client sends', () => {
   });
 });
 
-/** Few values are read in the thread that serves calls, however large they are. */
+/** Bodies with few values are parsed in the thread that serves calls, whatever their size. */
 const MANY_VALUES = Array.from({ length: 150_000 }, () => 7);
 
-describe('a thread that reads a body', () => {
+describe('a thread that parses a body', () => {
   let gateway: TestGateway;
   let attacker: TestAccount;
   let other: TestAccount;
@@ -134,7 +134,7 @@ describe('a thread that reads a body', () => {
     call(`${gateway.url}/v1/messages/count_tokens`, account.key, { ...rest, messages: [] });
 
   for (const harm of ['memory', 'time']) {
-    it(`and runs out of ${harm} is one caller's 500, and another thread does what waits`, async () => {
+    it(`fails one call with 500 if it runs out of ${harm}, and another thread runs the waiting tasks`, async () => {
       assert.equal((await send(other)).status, 200);
       const [harmed, harmedToo, ...served] = await Promise.all([
         send(attacker, { harm }),
@@ -153,14 +153,14 @@ describe('a thread that reads a body', () => {
     });
   }
 
-  it('is not needed by a small body', async () => {
+  it('is not needed for a small body', async () => {
     const stuck = startCall(`${gateway.url}/v1/chat/completions`, attacker.key, large({ harm: 'time' }));
     const body = { model: 'test-chat', messages: [] };
     assert.equal((await call(`${gateway.url}/v1/chat/completions`, other.key, body)).status, 200);
     assert.equal((await stuck.response).status, 500);
   });
 
-  it('is not kept from an account by another that has many bodies waiting', async () => {
+  it('is available to an account while another one has many bodies waiting', async () => {
     const stuck = startCall(`${gateway.url}/v1/chat/completions`, attacker.key, large({ harm: 'time' }));
     const waiting = Array.from({ length: 12 }, () => send(attacker));
     const first = await Promise.race(waiting);
@@ -170,7 +170,7 @@ describe('a thread that reads a body', () => {
     assert.equal((await send(other)).status, 200);
     assert.equal((await stuck.response).status, 500);
     const statuses = (await Promise.all(waiting)).map(({ status }) => status);
-    // Of eight places one is for others, and one has the body that is stuck.
+    // Of eight places, one is reserved for others, and one is taken by the body that is stuck.
     assert.deepEqual(statuses.toSorted(), [...Array(6).fill(200), ...Array(6).fill(503)]);
   });
 });

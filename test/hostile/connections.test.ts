@@ -20,11 +20,11 @@ import {
   tooLate,
 } from './scene.ts';
 
-/** A provider whose connection breaks, ends or falls silent, at each stage of a call. */
+/** A provider that resets, closes or stops using its connection, at each stage of a call. */
 
-describe('connections that come to nothing', () => {
+describe('failing connections to a provider', () => {
   let scene: HostileScene;
-  /** Those that fall silent are waited for side by side, so each stage has a provider of its own. */
+  /** The tests wait for silent providers concurrently, so each stage has a provider of its own. */
   let silent: HostileProvider[];
   before(async () => {
     silent = await Promise.all(STAGES.map(() => startHostileProvider()));
@@ -73,9 +73,9 @@ describe('connections that come to nothing', () => {
           ['resets', 'reset'],
           ['closes', 'fin'],
         ] as const) {
-          test(`a provider that ${what} the connection as soon as it is there: a 502 that costs nothing`, async () => {
+          test(`a provider that ${what} the connection as soon as it is open: a 502 that costs nothing`, async () => {
             const { response, ...rest } = await scene.send(callOf(family, isStream, recordAt(0, record)));
-            // Whether the call was on its way already is a matter of chance; what is said of a retry follows from it.
+            // The advice about a retry depends on whether the call had been sent, which is random here.
             const retry = response.headers['x-should-retry'] === 'true' ? 'true' : 'false';
             await assertFailed({ response, ...rest }, family, { ...BROKEN, retry });
           });
@@ -91,7 +91,7 @@ describe('connections that come to nothing', () => {
 
       describe(`${family.name}, ${kind}, silence`, { concurrency: true }, () => {
         for (const [stage, { name }] of STAGES.entries()) {
-          test(`a provider that falls silent ${name}: ${outcome(stage, 504)}`, async () => {
+          test(`a provider that stops responding ${name}: ${outcome(stage, 504)}`, async () => {
             const call = callOf(family, isStream, recordAt(stage, 'stall'), `silent-${stage}`);
             await assertEnd(stage, await scene.send({ ...call, at: silent[stage]! }), tooLate(family));
           });

@@ -31,7 +31,7 @@ import {
   tooLate,
 } from './scene.ts';
 
-/** What a provider can do with the framing of HTTP, and what comes of it (RFC 9112). */
+/** Valid and invalid HTTP framing of a provider's responses, and the results (RFC 9112). */
 
 const JSON_TYPE = 'content-type: application/json';
 const CHUNKED = 'transfer-encoding: chunked';
@@ -49,7 +49,7 @@ describe('framing', () => {
     const response = (parts: RawResponseParts): Buffer =>
       responseBytes({ ...parts, headers: [JSON_TYPE, ...(parts.headers ?? [])], body: parts.body ?? whole });
 
-    describe(`${family.name}, whole`, () => {
+    describe(`${family.name}, non-streaming`, () => {
       const fails = (what: string, behaviour: Behaviour, expected: ExpectedFailure): void => {
         test(`${what}: a ${expected.status}, and nothing is charged`, async () => {
           await assertFailed(await scene.send(callOf(family, false, behaviour)), family, expected);
@@ -61,7 +61,7 @@ describe('framing', () => {
         });
       };
 
-      describe('a response whose length is as it says', () => {
+      describe('a response with a correct length', () => {
         served('a length', responses(response({ headers: [length(Buffer.byteLength(whole))] })));
         served('chunks of one byte', responses(response({ headers: [CHUNKED], body: chunks([...whole]) })));
         served(
@@ -83,7 +83,7 @@ describe('framing', () => {
         );
       });
 
-      describe('a response whose length is not', () => {
+      describe('a response with a wrong length', () => {
         const bytes = Buffer.byteLength(whole);
         fails('a length that is one too long', responsesAndCloses(response({ headers: [length(bytes + 1)] })), BROKEN);
         fails('a length that is one too short', responses(response({ headers: [length(bytes - 1)] })), INVALID);
@@ -109,7 +109,7 @@ describe('framing', () => {
         fails('a length of nothing', responses(response({ headers: [length(0)], body: '' })), INVALID);
       });
 
-      describe('chunks that are none', () => {
+      describe('invalid chunks', () => {
         const half = [whole.slice(0, 20), whole.slice(20)];
         fails(
           'without the last one',
@@ -145,7 +145,7 @@ describe('framing', () => {
         );
       });
 
-      describe('no HTTP', () => {
+      describe('bytes that are not HTTP', () => {
         fails(
           'another version',
           responses(
@@ -168,7 +168,7 @@ describe('framing', () => {
         fails('nothing but line ends', responsesAndCloses('\r\n'.repeat(1000)), BROKEN);
       });
 
-      describe('responses before the response', () => {
+      describe('interim responses', () => {
         const final = response({ headers: [length(Buffer.byteLength(whole))] });
         const hints = (count: number): string => 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(count);
         served('a thousand early hints', responses(Buffer.concat([Buffer.from(hints(1000)), final])));
@@ -182,15 +182,15 @@ describe('framing', () => {
           BROKEN,
         );
 
-        // RFC 9110, 15.2: a client passes over interim responses that it did not expect. The HTTP client does so with all but
-        // this one, which it takes for a broken response; the call has failed then, and costs its account nothing.
+        // RFC 9110, 15.2: a client ignores unexpected interim responses. The HTTP client ignores all but this one, which it
+        // treats as a broken response; the call then fails, and costs nothing.
         fails(
           'an unasked 100 Continue, which is not passed over',
           responses(Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'), final])),
           BROKEN,
         );
 
-        test('early hints without end do not put the limit off: a 504, and nothing is charged', async () => {
+        test('endless early hints do not extend the time limit: a 504, and nothing is charged', async () => {
           const behaviour: Behaviour = async (connection) => {
             await connection.request();
             while (!connection.isClosed) {
@@ -210,7 +210,7 @@ describe('framing', () => {
         const costNano = family.cost;
 
         for (const status of [201, 202, 203, 204, 205, 206, 226, 300, 301, 302, 303, 304, 307, 308, 399]) {
-          test(`a ${status} is no response, and leads nowhere: a 502, and nothing is charged`, async () => {
+          test(`a ${status} is not followed: a 502, and nothing is charged`, async () => {
             const { requests } = scene.hostile;
             const asked = requests.length;
             const headers = [
@@ -220,26 +220,26 @@ describe('framing', () => {
             const body = [204, 304].includes(status) ? '' : '{}';
             const ended = await scene.send(callOf(family, isStream, responses(response({ status, headers, body }))));
             await assertFailed(ended, family, INVALID);
-            // A redirect that was followed would be one more.
+            // A redirect that was followed would be another request.
             assert.ok(requests.slice(asked).every(({ head }) => !head.includes('/elsewhere')));
           });
         }
 
         for (const status of [600, 999]) {
-          test(`a ${status} is no status at all: a 502, and nothing is charged`, async () => {
+          test(`a ${status} is not a valid status: a 502, and nothing is charged`, async () => {
             const behaviour = responses(response({ status, headers: [length(2)], body: '{}' }));
             await assertFailed(await scene.send(callOf(family, isStream, behaviour)), family, INVALID);
           });
         }
 
-        test('a connection that the provider closes right after its response serves no other call', async () => {
+        test('a connection that the provider closes directly after its response serves no other call', async () => {
           const behaviour = responsesAndCloses(bytes);
           for (let i = 0; i < 2; i++) {
             await assertServed(await scene.send(callOf(family, isStream, behaviour)), { body: relayed, costNano });
           }
         });
 
-        test('a connection that the provider resets right after its response serves no other call', async () => {
+        test('a connection that the provider resets directly after its response serves no other call', async () => {
           const behaviour: Behaviour = async (connection) => {
             await connection.request();
             await connection.send(bytes);
@@ -262,10 +262,10 @@ describe('framing', () => {
   }
 });
 
-describe('a response with another one behind it', () => {
+describe('a response that is followed by another one', () => {
   let scene: HostileScene;
   before(async () => {
-    // One connection for all calls: what is left on it would meet the next one.
+    // One connection for all calls, so that bytes left on it would reach the next call.
     scene = await setScene((url) => ({
       providers: providerPair('narrow', url, 'connections: 1'),
       models: modelOf('narrow'),
@@ -312,7 +312,7 @@ describe('a response with another one behind it', () => {
           await assertServed(next, { body: bodyOf('Next'), costNano });
         });
 
-        test('while another call waits for the connection: that one gets its own response', async () => {
+        test('while another call waits for the connection: the other call gets its own response', async () => {
           const { gateway, hostile } = scene;
           const admissions = gateway.observed.statement('reservations.admit');
           const account = await gateway.createAccount();
@@ -322,7 +322,7 @@ describe('a response with another one behind it', () => {
           hostile.behave = async (connection) => {
             await connection.request();
             begun.resolve();
-            // The second call is admitted, and stands behind the first.
+            // The second call is admitted, and waits for the first.
             await admissions.completed(before + 2);
             await connection.send(hostile.requests.length === asked + 1 ? doubled : bytesOf('Next'));
           };

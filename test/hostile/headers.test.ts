@@ -14,7 +14,7 @@ import {
   setScene,
 } from './scene.ts';
 
-/** What a provider can say in its headers, and what of it reaches a client. */
+/** Hostile headers of a provider, and which of them reach a client. */
 
 describe('headers of a provider', () => {
   let scene: HostileScene;
@@ -65,7 +65,7 @@ describe('headers of a provider', () => {
           });
         }
 
-        test('request ids that are none are replaced', async () => {
+        test('invalid request ids are replaced', async () => {
           for (const [id, other] of [
             ['a b', '日本'],
             ['', 'é'],
@@ -85,7 +85,7 @@ describe('headers of a provider', () => {
           assert.notEqual(ended.response.headers['x-faregate-charge-yuan'], '0');
         });
 
-        test('headers that are not ASCII are left out', async () => {
+        test('headers that are not ASCII are dropped', async () => {
           for (const behaviour of [
             success('x-ratelimit-a: 日本'),
             refusal(503, 'x-ratelimit-a: 日本', 'retry-after: é'),
@@ -98,7 +98,7 @@ describe('headers of a provider', () => {
           }
         });
 
-        test('whatever the status, nothing names the provider or gives its key away', async () => {
+        test('no response, whatever its status, reveals the provider or its key', async () => {
           const { host } = new URL(scene.hostile.url);
           const key = `hostile-secret-key-${family.name === 'chat' ? 1 : 2}`;
           const telling = [host, key, `http://${host}/v1`].map((secret) => [
@@ -140,7 +140,7 @@ describe('headers of a provider', () => {
     }
   }
 
-  test('a content type that gives the key away is replaced, and makes no stream', async () => {
+  test('a content type that reveals the key is replaced, and does not make the response a stream', async () => {
     const [chat] = families as readonly [Family];
     const body = JSON.stringify(chat.whole());
     const type = 'application/json; boundary=hostile-secret-key-1';

@@ -5,19 +5,19 @@ import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.
 import { createPerson, type TestPerson } from '../support/people.ts';
 import { openConnection, type RawConnection, type RawResponse, requestBytes, sendRaw } from '../support/raw.ts';
 
-/** Bodies of the admin API and the account API that no honest client sends. */
+/** Hostile bodies for the admin API and the account API. */
 
 const SIGN_IN = '/account/v1/sessions';
 const KIBIBYTE = 1024;
 
-describe('a body that is sent to the APIs of people and operators', () => {
+describe('a body for the admin API or the account API', () => {
   let g: TestGateway;
   let owner: TestPerson;
   let ownHeaders: [string, string][];
   const operatorHeaders: [string, string][] = [['authorization', `Bearer ${ADMIN_TOKEN}`]];
 
   before(async () => {
-    // An account of several may take 3.5 MiB of the memory.
+    // One of several accounts may take 3.5 MiB of the memory.
     g = await startGateway({ server: 'bodyLimit: 1MiB, bodyMemory: 4MiB' });
     const { id: accountId } = await g.createAccount();
     owner = await createPerson(g, { memberships: [{ accountId, role: 'owner' }] });
@@ -31,7 +31,7 @@ describe('a body that is sent to the APIs of people and operators', () => {
   const messageOf = ({ body }: RawResponse): string => JSON.parse(body.toString()).error.message;
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
-  it('is small and not encoded if its sender has not signed in', async () => {
+  it('must be small and not encoded if its sender has not signed in', async () => {
     const large = await send(SIGN_IN, JSON.stringify({ user: 'x'.repeat(16 * KIBIBYTE), password: 'x' }));
     assert.equal(large.status, 413);
     const encoded = await send(SIGN_IN, gzipSync('{"user":"x","password":"x"}'), [['content-encoding', 'gzip']]);
@@ -43,7 +43,7 @@ describe('a body that is sent to the APIs of people and operators', () => {
     }
   });
 
-  it('has its values and its depth counted before they are made, whoever sends it', async () => {
+  it('is checked for its number of values and its depth before it is parsed', async () => {
     const tooMany = `{"name":[${'{},'.repeat(20_000)}{}]}`;
     for (const [path, headers] of [
       ['/account/v1/keys', ownHeaders],
@@ -58,7 +58,7 @@ describe('a body that is sent to the APIs of people and operators', () => {
     }
   });
 
-  it('is quoted with 200 characters at most, however long the name of its unknown member is', async () => {
+  it('is quoted in errors with at most 200 characters of an unknown member', async () => {
     const name = 'n'.repeat(400 * KIBIBYTE);
     for (const body of [{ [name]: 1 }, { name: 'x', modelLimits: { [name]: { requestsPerMinute: 'x' } } }]) {
       const refused = await send('/account/v1/keys', JSON.stringify(body), ownHeaders);
@@ -72,7 +72,7 @@ describe('a body that is sent to the APIs of people and operators', () => {
     assert.ok(call.body.length < 2 * KIBIBYTE, `${call.body.length} bytes`);
   });
 
-  it('takes its memory from the share of its account, so that unfinished ones leave room for others', async () => {
+  it('takes memory from the share of its account, so that unfinished ones leave memory for others', async () => {
     const open: RawConnection[] = [];
     const announce = async (path: string, headers: [string, string][]): Promise<number> => {
       const connection = await openConnection(g.url);

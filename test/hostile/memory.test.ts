@@ -15,13 +15,13 @@ import {
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { modelOf, providerPair } from './scene.ts';
 
-/** Responses of a hundred megabytes: what they take of the gateway's memory, which shows only in a process of its own. */
+/** The gateway's memory for responses of a hundred megabytes, which can be measured only in a separate process. */
 
 const MEBIBYTE = 2 ** 20;
 const GIANT_BYTES = 100 * MEBIBYTE;
-/** Small beside what the limits leave out: a gateway that kept the giants would still be found. */
+/** Much smaller than the responses, so that the tests detect a gateway that buffers them. */
 const WARM_UP_BYTES = 32 * MEBIBYTE;
-/** What the network between can buffer. */
+/** The bytes that the network can buffer. */
 const NETWORK_BYTES = 32 * MEBIBYTE;
 
 const skip = process.platform === 'linux' ? false : 'memory is read from /proc';
@@ -71,7 +71,7 @@ models: ${modelOf('hostile')}
     ({ id: accountId } = await admin('POST', '/accounts', { name: 'memory', verified: true }));
     await admin('POST', `/accounts/${accountId}/top-ups`, { amountYuan: '1000000' });
     ({ key } = await admin('POST', `/accounts/${accountId}/keys`, { name: 'memory' }));
-    // One call of each kind, so that what is loaded once is loaded.
+    // One call of each kind, so that lazily loaded code is loaded.
     for (const family of families) {
       for (const isStream of [false, true]) {
         const body = isStream ? family.stream(['Hi']).join('') : JSON.stringify(family.whole());
@@ -85,7 +85,7 @@ models: ${modelOf('hostile')}
         assert.equal((await receive(family.path, requestOf(isStream, 'hostile'))).status, 200);
       }
     }
-    // What the first giant takes for good does not count either: the room for young objects grows to its full size.
+    // The first large response grows the young generation to its full size, which does not count either.
     hostile.behave = async (connection) => {
       await connection.request();
       await connection.send(`${head(200, 'text/event-stream')}: `);
@@ -117,7 +117,7 @@ models: ${modelOf('hostile')}
     readonly tail: string;
   }
 
-  /** Sends a call and counts what comes back. */
+  /** Sends a call and counts the bytes of its response. */
   function receive(path: string, body: object): Promise<Received> {
     return new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -138,7 +138,7 @@ models: ${modelOf('hostile')}
     });
   }
 
-  /** Sends filling, as much of it as is taken; returns how much that was. */
+  /** Sends filler until the other side stops accepting it, and returns the number of bytes. */
   async function sendGiant(connection: HostileConnection, giantBytes: number): Promise<number> {
     const filling = Buffer.alloc(MEBIBYTE, 'x');
     let sentBytes = 0;
@@ -154,14 +154,14 @@ models: ${modelOf('hostile')}
     readonly isStream: boolean;
     readonly path?: string;
     readonly body?: object;
-    /** What comes before the filling, head included, and behind it. */
+    /** The bytes before the filler, including the head, and after it. */
     readonly before: string;
     readonly behind?: string;
-    /** Of the filling; by default a hundred megabytes. */
+    /** The size of the filler; by default a hundred megabytes. */
     readonly giantBytes?: number;
   }
 
-  /** Has the provider respond with a giant, and watches the gateway's memory meanwhile. */
+  /** Makes the provider send a large response, and measures the gateway's memory meanwhile. */
   async function relay(context: TestContext, giant: Giant) {
     const { family, isStream, before, behind = '', giantBytes = GIANT_BYTES } = giant;
     const balanceNano = async () => parseYuan((await admin('GET', `/accounts/${accountId}`)).balanceYuan)!;
@@ -197,8 +197,8 @@ models: ${modelOf('hostile')}
   const head = (status: number, type: string, ...headers: readonly string[]): string =>
     responseBytes({ status, headers: [`content-type: ${type}`, 'connection: close', ...headers] }).toString();
 
-  // Both protocols share all that matters here.
-  test('an error body is cut off, and not read to its end', async (context) => {
+  // Both protocols share the relevant code.
+  test('an error body is truncated, and not read to its end', async (context) => {
     const before = `${head(503, 'application/json')}{"error":{"message":"`;
     const ended = await relay(context, { family: chat, isStream: false, before });
     assert.equal(ended.status, 503);
@@ -207,7 +207,7 @@ models: ${modelOf('hostile')}
     assert.equal(ended.spentNano, 0n);
   });
 
-  test('a whole response to a stream call is cut off, and not read to its end', async (context) => {
+  test('a non-streaming response to a stream call is a 502, and not read to its end', async (context) => {
     const before = `${head(200, 'application/json')}{"x":"`;
     const ended = await relay(context, { family: messages, isStream: true, before });
     assert.equal(ended.status, 502);
@@ -216,7 +216,7 @@ models: ${modelOf('hostile')}
     assert.equal(ended.spentNano, 0n);
   });
 
-  test('a header that does not end is cut off', async (context) => {
+  test('an endless header is a 502', async (context) => {
     const ended = await relay(context, { family: chat, isStream: false, before: 'HTTP/1.1 200 OK\r\nx-long: ' });
     assert.equal(ended.status, 502);
     assert.ok(ended.sentBytes < NETWORK_BYTES, `${ended.sentBytes} bytes were sent`);
@@ -235,7 +235,7 @@ models: ${modelOf('hostile')}
     assert.equal(ended.spentNano, chat.cost);
   });
 
-  test('a line that never ends is no event: an error event ends the stream', async (context) => {
+  test('an endless line is not an event: an error event ends the stream', async (context) => {
     const before = `${head(200, 'text/event-stream')}${messages.stream(['Hello'])[0]}data: `;
     const giantBytes = 256 * MEBIBYTE;
     const ended = await relay(context, { family: messages, isStream: true, before, giantBytes });
@@ -245,8 +245,8 @@ models: ${modelOf('hostile')}
     assert.ok(ended.grown < 192, `${ended.grown} MiB`);
   });
 
-  // From here on what is kept in memory counts too; the giants are so large that the limits still exclude keeping all of it.
-  test('a whole response is passed on, and only its beginning is kept in memory', async (context) => {
+  // In the following tests, buffered bytes count too. The responses are so large that the limits still exclude buffering them.
+  test('a non-streaming response is passed on, and only its beginning is buffered', async (context) => {
     const before = `${head(200, 'application/json')}{"x":"`;
     const behind = `",${JSON.stringify(chat.whole()).slice(1)}`;
     const giantBytes = 256 * MEBIBYTE;
@@ -257,8 +257,8 @@ models: ${modelOf('hostile')}
     assert.equal(ended.spentNano, chat.cost);
   });
 
-  // What an event may take, and what is made of one that is too large, is tested of the tap as well.
-  test('responses: a terminal event that is too large to be read is passed on in parts, and estimated', async (context) => {
+  // Unit tests of the tap also cover the limit of events and the handling of larger ones.
+  test('responses: a terminal event that is too large to be parsed is passed on in parts, and its usage estimated', async (context) => {
     const before = `${head(200, 'text/event-stream')}event: response.completed\ndata: {"type":"response.completed","response":{"x":"`;
     const behind = '"}}\n\n';
     const body = { model: 'hostile', input: 'Hello', stream: true, max_output_tokens: 50 };

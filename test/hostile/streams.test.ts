@@ -16,7 +16,7 @@ import {
   setScene,
 } from './scene.ts';
 
-/** Streams that are not what they should be. */
+/** Invalid streams. */
 
 describe('streams', () => {
   let scene: HostileScene;
@@ -37,7 +37,7 @@ describe('streams', () => {
     describe(family.name, () => {
       const send = (behaviour: Behaviour) => scene.send(callOf(family, true, behaviour));
 
-      test('one byte at a time: the stream is what it was', async () => {
+      test('single bytes: the stream is delivered unchanged', async () => {
         const bytes = responseBytes({ headers: SSE, body: chunks([events.join('')]) });
         const behaviour: Behaviour = async (connection) => {
           await connection.request();
@@ -46,7 +46,7 @@ describe('streams', () => {
         await assertServed(await send(behaviour), { body: relayed, costNano: family.cost });
       });
 
-      // Of what follows the end only comments and a further `[DONE]` go on, which are no output.
+      // After the end, only comments and a further `[DONE]` are passed on, which are not output.
       const passedOn = family.name === 'chat' ? terminal : '';
 
       test('the terminal event twice: charged once', async () => {
@@ -54,19 +54,19 @@ describe('streams', () => {
         await assertServed(ended, { body: relayed + passedOn, costNano: family.cost });
       });
 
-      test('a second stream behind the terminal event: nothing of it is delivered, and nothing charged', async () => {
+      test('a second stream after the terminal event: none of it is delivered or charged', async () => {
         const ended = await send(stream([...events, ...events]));
         await assertServed(ended, { body: relayed + passedOn, costNano: family.cost });
       });
 
-      test('an error behind the terminal event: the stream was a success', async () => {
+      test('an error after the terminal event: the stream was a success', async () => {
         const ended = await send(stream([...events, errorEvent]));
         await assertServed(ended, { costNano: family.cost });
       });
 
-      test('an error behind the terminal event names neither host nor key', async () => {
+      test('an error after the terminal event reveals neither host nor key', async () => {
         const said = `See ${scene.hostile.url}/docs: hostile-secret-key-${family.name === 'chat' ? 1 : 2}`;
-        // The assertion that every response passes is what is tested here.
+        // Tests the assertion that is applied to every response.
         await send(stream([...events, errorEvent.replace('Overloaded.', said)]));
       });
 
@@ -77,7 +77,7 @@ describe('streams', () => {
         assert.equal(told, 'failed: upstream_error');
       });
 
-      test('an error behind the usage: passed on, and what was reported is charged', async () => {
+      test('an error after the usage: passed on, and the reported usage is charged', async () => {
         const { response, account, record, told } = await send(stream([...beforeTerminal, errorEvent]));
         assert.equal(response.text, relayed.slice(0, -terminal.length) + errorEvent);
         assert.deepEqual(
@@ -88,7 +88,7 @@ describe('streams', () => {
         await assertSpent(account, family.cost);
       });
 
-      test('usage with a count as text: charged as the count that it is', async () => {
+      test('usage with a count as text: charged as a number', async () => {
         const usage = usageEvent(family, 11, '7');
         const texts = events.slice(0, family.name === 'chat' ? 3 : 5);
         await assertServed(await send(stream([...texts, usage, terminal])), { costNano: family.cost });
@@ -99,13 +99,13 @@ describe('streams', () => {
         await assertServed(await send(stream([...beforeTerminal, usage, terminal])), { costNano: family.cost });
       });
 
-      test('two different usages: the greatest figure of each field counts', async () => {
+      test('two different usages: the largest value of each field counts', async () => {
         const usage = usageEvent(family, 5, 9);
         const cost = costNano({ input: 11, output: 9 });
         await assertServed(await send(stream([...beforeTerminal, usage, terminal])), { costNano: cost });
       });
 
-      test('a usage of nothing behind the real one: the real one counts', async () => {
+      test('a usage of zero after the real one: the real one counts', async () => {
         const usage = usageEvent(family, 0, 0);
         await assertServed(await send(stream([...beforeTerminal, usage, terminal])), { costNano: family.cost });
       });
@@ -150,7 +150,7 @@ describe('streams', () => {
         });
       }
 
-      test('events that are no JSON are passed on as they are', async () => {
+      test('events that are not JSON are passed on unchanged', async () => {
         const strange = [
           'data: {\n\n',
           'data: null\n\n',
@@ -163,7 +163,7 @@ describe('streams', () => {
         await assertServed(ended, { body: strange.join('') + relayed, costNano: family.cost });
       });
 
-      test('bytes that are no text are passed on as they are', async () => {
+      test('bytes that are not text are passed on unchanged', async () => {
         const strange = Buffer.from([...Buffer.from('data: '), 0xff, 0xfe, 0x00, 0xc3, 0x0a, 0x0a]);
         const ended = await send(stream([strange, ...events]));
         await assertServed(ended, { costNano: family.cost });
@@ -173,7 +173,7 @@ describe('streams', () => {
   }
 });
 
-/** An event in which the provider reports what was used. */
+/** An event with the provider's usage. */
 function usageEvent(family: Family, input: unknown, output: unknown): string {
   return family.name === 'chat'
     ? `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: input, completion_tokens: output } })}\n\n`

@@ -17,9 +17,9 @@ import {
   tooLate,
 } from './scene.ts';
 
-/** A provider that responds, hangs up or falls silent while a large request is still on its way to it. */
+/** A provider that responds, disconnects or stops reading while a large request is being sent to it. */
 
-/** More than the network between keeps. */
+/** More than the network buffers. */
 const LARGE_BYTES = 16 * 2 ** 20;
 
 describe('large requests', () => {
@@ -49,7 +49,7 @@ describe('large requests', () => {
       body: '{"error":{"message":"No.","code":1}}',
     });
 
-  // The other two are sent by the same code, and what it makes of their ends is tested with small requests.
+  // The same code sends the other two, and tests with small requests cover how it handles their ends.
   for (const [family, isStream] of [
     [families[0]!, false],
     [families[1]!, true],
@@ -69,7 +69,7 @@ describe('large requests', () => {
         body: large(provider),
         provider,
       });
-      test('a response before the request has been read is a response, and its connection serves no other call', async () => {
+      test('a response before the request has been read is accepted, and its connection serves no other call', async () => {
         const behaviour = afterHead((connection) =>
           connection.send(success(family, isStream)).then(() => connection.closed),
         );
@@ -100,7 +100,7 @@ describe('large requests', () => {
         await assertFailed(ended, family, BROKEN);
       });
 
-      test('a provider that takes no more of it: a 504, and nothing is charged', async () => {
+      test('a provider that stops reading it: a 504, and nothing is charged', async () => {
         const ended = await scene.send(
           call(
             afterHead(({ closed }) => closed),
@@ -126,7 +126,7 @@ describe('large requests', () => {
       headers: [['content-type', formType()]],
     });
 
-    test('a response before the upload has been read is a response', async () => {
+    test('a response before the upload has been read is accepted', async () => {
       const body = JSON.stringify(imagesBody());
       const bytes = jsonBytes(200, body);
       const behaviour = afterHead((connection) => connection.send(bytes).then(() => connection.closed));

@@ -9,7 +9,7 @@ import { chatResponse, chatStream, json, liveResponse, messagesResponse, type Re
 import { openConnection, type RawConnection, type RawResponse, requestBytes } from '../support/raw.ts';
 import { callBytes, exchange } from '../support/transport.ts';
 
-/** One connection and many requests: sent one after the other, ahead of their responses, or behind a closed sending side. */
+/** One connection and many requests: sequential, pipelined, or followed by a closed sending side. */
 
 const CHAT = '/v1/chat/completions';
 const MESSAGES = '/v1/messages';
@@ -32,7 +32,7 @@ before(async () => {
 after(async () => {
   await gateway.stop();
   process.off('warning', onWarning);
-  // Such as of listeners that pile up on a connection.
+  // For example of listeners that accumulate on a connection.
   assert.deepEqual(warnings, []);
 });
 
@@ -51,7 +51,7 @@ const upgrade = requestBytes({
   ],
 });
 
-/** The gateway's end of the next connection. */
+/** The gateway's socket of the next connection. */
 function nextSocket(): Promise<Socket> {
   return new Promise((resolve) => gateway.gateway.app.server.once('connection', resolve));
 }
@@ -63,8 +63,8 @@ async function opened(): Promise<{ connection: RawConnection; gone: Promise<void
   return { connection, gone: new Promise((resolve) => socket.once('close', () => resolve())) };
 }
 
-describe('a connection that serves on and on', { timeout: 120_000 }, () => {
-  test('carries hundreds of calls of all kinds, each with its own response, and every success is paid once', async () => {
+describe('a keep-alive connection', { timeout: 120_000 }, () => {
+  test('serves hundreds of calls of all kinds, each with its own response, and charges every success once', async () => {
     const account = await gateway.createAccount();
     const call = (body: object | string, more = {}) => callBytes(account.key, CHAT, body, more);
     const failing =
@@ -153,7 +153,7 @@ describe('a connection that serves on and on', { timeout: 120_000 }, () => {
     ['a WebSocket', 426, () => upgrade],
     ['headers that are too large', 431, () => requestBytes({ path: CHAT, headers: [['x', 'y'.repeat(70_000)]] })],
   ] as const) {
-    test(`says so if it ends, behind ${what}`, async () => {
+    test(`is closed, with connection: close in the response, after ${what}`, async () => {
       const account = await gateway.createAccount();
       const { connection } = await opened();
       connection.write(bytes(account.key));
@@ -166,8 +166,8 @@ describe('a connection that serves on and on', { timeout: 120_000 }, () => {
   }
 });
 
-describe('requests that are sent ahead', { timeout: 120_000 }, () => {
-  test('wait for their turn: ten calls behind a long stream begin when it has ended, in order, each paid once', async () => {
+describe('pipelined requests', { timeout: 120_000 }, () => {
+  test('wait for the previous response: ten calls after a long stream begin when it has ended, in order, each charged once', async () => {
     const account = await gateway.createAccount();
     const live = liveResponse();
     gateway.provider.respond = live.respond;
@@ -197,7 +197,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
     await assertSpent(account, 11n * CHAT_COST);
   });
 
-  test('are judged one by one: a bad one between good ones costs nothing and delays no other', async () => {
+  test('are handled independently: an invalid one between valid ones costs nothing and delays none', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = asAsked;
     const { connection } = await opened();
@@ -234,12 +234,12 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
       (account: TestAccount) => callBytes(account.key, CHAT, ' '.repeat(64 * 1024 + 1)),
     ],
     [
-      'a call that says itself that it is the last',
+      'a call with connection: close',
       401,
       () => callBytes('wrong', CHAT, requestOf(false), { headers: [['connection', 'close']] }),
     ],
   ] as const) {
-    test(`do not run behind ${what}, because the connection ends there`, async () => {
+    test(`do not run after ${what}, which closes the connection`, async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = asAsked;
       const asked = gateway.provider.requests.length;
@@ -255,7 +255,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
     });
   }
 
-  test('do not run when their client has left during the one before them, which is cancelled', async () => {
+  test('do not run if their client disconnects during the previous one, which is cancelled', async () => {
     const account = await gateway.createAccount();
     const live = liveResponse();
     gateway.provider.respond = live.respond;
@@ -290,7 +290,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
       () => requestBytes({ method: 'GET', path: '/', headers: [['x', 'y'.repeat(70_000)]] }),
     ],
   ] as const) {
-    test(`and end in ${what}: the calls before that are responded to and paid, and then the connection ends`, async () => {
+    test(`that end with ${what}: the calls before it get their responses and are charged, then the connection is closed`, async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = asAsked;
       const asked = gateway.provider.requests.length;
@@ -307,7 +307,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
     });
   }
 
-  test('may be many: five hundred are responded to in order', async () => {
+  test('may be many: five hundred get their responses in order', async () => {
     const { connection } = await opened();
     const count = 500;
     connection.write(
@@ -323,7 +323,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
     connection.destroy();
   });
 
-  test('may not be endless: with thousands behind a call that takes its time the connection ends, as if the client had left', async () => {
+  test('are limited: with thousands after a slow call, the connection is closed as if the client had disconnected', async () => {
     const account = await gateway.createAccount();
     const live = liveResponse();
     gateway.provider.respond = live.respond;
@@ -338,8 +338,8 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a client that closes its sending side behind its request', { timeout: 60_000 }, () => {
-  test('gets the responses of requests that only read, and then the end', async () => {
+describe('a client that closes its sending side after its request', { timeout: 60_000 }, () => {
+  test('gets the responses to safe requests before the connection is closed', async () => {
     const account = await gateway.createAccount();
     const { connection } = await opened();
     const get = (path: string) =>
@@ -351,7 +351,7 @@ describe('a client that closes its sending side behind its request', { timeout: 
     assert.equal((await connection.closed()).length, 0);
   });
 
-  test('counts as gone behind a call: it is not sent to the provider, and costs nothing', async () => {
+  test('counts as disconnected after a call: the call is not sent to the provider, and costs nothing', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = asAsked;
     const asked = gateway.provider.requests.length;
@@ -372,7 +372,7 @@ describe('a client that closes its sending side behind its request', { timeout: 
     await assertSpent(account, 0n);
   });
 
-  test('counts as gone with all that it sent ahead', async () => {
+  test('counts as disconnected for all its pipelined requests', async () => {
     const account = await gateway.createAccount();
     const live = liveResponse();
     gateway.provider.respond = live.respond;
@@ -389,7 +389,7 @@ describe('a client that closes its sending side behind its request', { timeout: 
     assert.equal(gateway.provider.requests.length, asked + 1);
   });
 
-  test('does not run a call behind a request that only reads', async () => {
+  test('does not run a call after a safe request', async () => {
     const account = await gateway.createAccount();
     const asked = gateway.provider.requests.length;
     const ended = new Promise<void>((resolve) => {
@@ -412,8 +412,8 @@ describe('a client that closes its sending side behind its request', { timeout: 
   });
 });
 
-describe('the end of a version', { timeout: 60_000 }, () => {
-  test('a stream for a client of HTTP/1.0 is not chunked, and the end of the connection is its end', async () => {
+describe('versions of HTTP and keep-alive', { timeout: 60_000 }, () => {
+  test('a stream for a client of HTTP/1.0 is not chunked, and ends when the connection is closed', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = asAsked;
     for (const keepAlive of ['', 'Connection: keep-alive\r\n']) {
@@ -426,7 +426,7 @@ describe('the end of a version', { timeout: 60_000 }, () => {
     await assertSpent(account, 2n * CHAT_COST);
   });
 
-  test('a client of HTTP/1.0 that asks for it keeps its connection behind a whole response', async () => {
+  test('a client of HTTP/1.0 that requests keep-alive keeps its connection after a non-streaming response', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = asAsked;
     const { connection } = await opened();
@@ -438,7 +438,7 @@ describe('the end of a version', { timeout: 60_000 }, () => {
     await assertSpent(account, 3n * CHAT_COST);
   });
 
-  test('a request that is responded to before its body is in leaves a connection that serves on', async () => {
+  test('a connection stays usable after a response that was sent before the body had arrived', async () => {
     const { connection } = await opened();
     const bytes = callBytes('wrong', CHAT, requestOf(false));
     connection.write(bytes.subarray(0, -10));
@@ -448,7 +448,7 @@ describe('the end of a version', { timeout: 60_000 }, () => {
     connection.destroy();
   });
 
-  test('a connection is asked by the system whether its client is still there', async (context) => {
+  test('the system sends TCP keep-alive probes on connections', async (context) => {
     const requests: IncomingMessage[] = [];
     gateway.gateway.app.server.once('request', (request: IncomingMessage) => requests.push(request));
     const { connection } = await opened();
@@ -457,7 +457,7 @@ describe('the end of a version', { timeout: 60_000 }, () => {
     const lines = await readTcpTable();
     if (lines === null) return context.skip('only Linux shows the timers of its connections');
     const { localPort, remotePort } = requests[0]!.socket;
-    // `tr` of proc_net_tcp.txt: 02 is a timer that is neither for retransmission nor for a closed window.
+    // `tr` in proc_net_tcp.txt: 02 is the timer for keep-alive, not for retransmission or a closed window.
     const line = lines.find(({ local, remote }) => local === localPort && remote === remotePort);
     assert.equal(line?.timer, '02');
     connection.destroy();

@@ -6,11 +6,11 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 
-/** Requests that have their response before their body was sent: how long the gateway reads on. */
+/** Requests that get their response before their body was sent: how much the gateway still reads. */
 
 const MEBIBYTE = 2 ** 20;
 const CHAT = '/v1/chat/completions';
-/** What is read behind a response, and what the network between buffers. */
+/** The bytes that are read after a response, and those that the network buffers. */
 const READ_BYTES_MAX = 64 * MEBIBYTE + 32 * MEBIBYTE;
 const ENDLESS = [['content-length', String(2 * 1024 * MEBIBYTE)]] as const;
 
@@ -21,7 +21,7 @@ describe('a request that has its response', { timeout: 300_000 }, () => {
   });
   after(() => gateway.stop());
 
-  /** Sends without end and without looking at the response; resolves with how much went out until the connection ended. */
+  /** Sends without end and ignores the response; resolves with the bytes that were sent until the connection was closed. */
   async function flood(head: Buffer): Promise<{ readonly sentBytes: number; readonly response: string }> {
     const { hostname, port } = new URL(gateway.url);
     const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -49,11 +49,11 @@ describe('a request that has its response', { timeout: 300_000 }, () => {
   for (const [what, method, path, status] of [
     ['a GET that is served', 'GET', '/healthz', 200],
     ['a call without a key', 'POST', '/v1/chat/completions', 401],
-    ['an address that is not there', 'POST', '/v1/nothing', 404],
-    ['a method that is not taken', 'PUT', '/v1/chat/completions', 405],
+    ['an unknown address', 'POST', '/v1/nothing', 404],
+    ['a method that is not allowed', 'PUT', '/v1/chat/completions', 405],
   ] as const) {
     const skip = status !== 401 && path !== '/healthz' && inFullRunsOnly;
-    test(`is not read without end: ${what}, with 2 GB`, { skip }, async () => {
+    test(`is read only up to a limit: ${what}, with 2 GB`, { skip }, async () => {
       const { sentBytes, response } = await flood(requestBytes({ method, path, headers: ENDLESS }));
       assert.match(response, new RegExp(`^HTTP/1\\.1 ${status} `));
       assert.match(response, /\r\nconnection: close\r\n/i);
@@ -61,13 +61,13 @@ describe('a request that has its response', { timeout: 300_000 }, () => {
     });
   }
 
-  test('is not read without end in chunks either', async () => {
+  test('is read only up to a limit in chunks too', async () => {
     const head = requestBytes({ method: 'GET', path: '/healthz', headers: [['transfer-encoding', 'chunked']] });
     const { sentBytes } = await flood(Buffer.concat([head, Buffer.from('7fffffff\r\n')]));
     assert.ok(sentBytes < READ_BYTES_MAX, `${sentBytes} bytes were taken`);
   });
 
-  test('gets that response although it sends all of a large body before it reads', async () => {
+  test('delivers the response to a client that sends all of a large body before it reads', async () => {
     const sizeBytes = 40 * MEBIBYTE;
     const connection = await openConnection(gateway.url);
     connection.write(
@@ -82,7 +82,7 @@ describe('a request that has its response', { timeout: 300_000 }, () => {
     assert.equal((await connection.closed()).length, 0);
   });
 
-  test('keeps its connection if the rest is short and comes', async () => {
+  test('keeps its connection if the rest is short and arrives', async () => {
     const connection = await openConnection(gateway.url);
     connection.write(requestBytes({ method: 'GET', path: '/healthz', headers: [['content-length', '60000']] }));
     assert.equal((await connection.response('GET')).status, 200);
@@ -93,7 +93,7 @@ describe('a request that has its response', { timeout: 300_000 }, () => {
   });
 });
 
-/** Clients that read only when they have sent everything: a write that fails hides the response from them. */
+/** Clients that read only after they have sent everything: a failed write hides the response from them. */
 describe('a refusal reaches a client that sends all of its body first', { timeout: 60_000 }, () => {
   const sizeBytes = 4 * MEBIBYTE;
   let gateway: TestGateway;
@@ -111,7 +111,7 @@ describe('a refusal reaches a client that sends all of its body first', { timeou
   const headOf = (key: string, type: string, more: readonly (readonly [string, string])[] = []) =>
     [['authorization', `Bearer ${key}`], ['content-type', type], ...more] as const;
 
-  /** Occupies the memory that one account may have for bodies. */
+  /** Takes the memory that one account may have for bodies. */
   async function occupyMemory(): Promise<() => void> {
     const more = [
       ['content-length', String(sizeBytes)],

@@ -7,8 +7,8 @@ import { openConnection, type RawResponse, requestBytes } from '../support/raw.t
 import { callBytes, startServer } from '../support/transport.ts';
 
 /**
- * Requests that two readers could understand differently, and requests hidden in others. Each is responded to in the envelope
- * or its connection is closed; no request that is hidden in it ever runs.
+ * Requests that two readers could understand differently, and requests hidden in others (request smuggling). Each gets an error in the
+ * envelope, or its connection is closed; a hidden request never runs.
  */
 
 const CHAT = '/v1/chat/completions';
@@ -32,7 +32,7 @@ describe('framing', () => {
   });
   after(() => gateway.stop());
 
-  /** Everything that comes back until the gateway closes the connection. */
+  /** All bytes that arrive until the gateway closes the connection. */
   async function allThatComes(bytes: Buffer): Promise<string> {
     const connection = await openConnection(gateway.url);
     connection.write(bytes);
@@ -65,7 +65,7 @@ describe('framing', () => {
     assert.equal(body.type, isMessages ? 'error' : undefined, shown);
   }
 
-  /** One response, which refuses and says `close`, then the end, and no call. */
+  /** Expects one refusal with `close`, a closed connection, and no call. */
   async function refuses(bytes: Buffer, { status = 400, isMessages = false } = {}): Promise<void> {
     const before = await state();
     const connection = await openConnection(gateway.url);
@@ -83,7 +83,7 @@ describe('framing', () => {
     const isMessages = path === MESSAGES;
     const body = JSON.stringify(bodies[path]);
     const hidden = (): Buffer => callBytes(account.key, path, body);
-    /** A call with these lines in its head, whatever its framing would be without them, and these bytes behind it. */
+    /** A call with these header lines instead of its usual framing, followed by these bytes. */
     const withLines = (lines: readonly string[], rest: Buffer | string, version = '1.1'): Buffer =>
       Buffer.concat([
         Buffer.from(
@@ -216,7 +216,7 @@ describe('framing', () => {
         test(`${what} is 400, and neither runs`, () => refuses(bytes(), { isMessages }));
       }
 
-      test('in its own body runs the first one and not the second', async () => {
+      test('in its own body: the first one runs and not the second', async () => {
         const before = await state();
         const text = JSON.stringify({ ...bodies[path], user: `\r\n\r\n${hidden()}` });
         const connection = await openConnection(gateway.url);
@@ -228,7 +228,7 @@ describe('framing', () => {
         await assertCarriedOut(1, before, COSTS[path]);
       });
 
-      test('in the body of a request that has none by its nature does not run it', async () => {
+      test('in the body of a request with a method that has none: it does not run', async () => {
         const before = await state();
         for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) {
           const connection = await openConnection(gateway.url);
@@ -242,7 +242,7 @@ describe('framing', () => {
         await assertCarriedOut(0, before);
       });
 
-      test('behind a refused body of which the rest is not read does not run it', async () => {
+      test('after a refused body whose rest is not read: it does not run', async () => {
         const before = await state();
         for (const [line, begin] of [
           ['Content-Length: 1073741824', ''],
@@ -272,7 +272,7 @@ describe('framing', () => {
         ],
       ];
       for (const [what, bytes] of accepted) {
-        test(`${what} is none: it is served, once`, async () => {
+        test(`${what} hides nothing: it is served once`, async () => {
           const before = await state();
           const connection = await openConnection(gateway.url);
           connection.write(bytes());
@@ -284,7 +284,7 @@ describe('framing', () => {
         });
       }
 
-      test('trailers are no headers: neither a credential nor a version among them counts', async () => {
+      test('trailers are not headers: a credential or a version in them is ignored', async () => {
         const before = await state();
         const trailed = (trailers: string): string => chunked.replace(/\r\n\r\n$/, `\r\n${trailers}\r\n\r\n`);
         const connection = await openConnection(gateway.url);
@@ -310,7 +310,7 @@ describe('framing', () => {
         await assertCarriedOut(2, before, COSTS[path]);
       });
 
-      test("the provider's trailers stay here, and harm neither the response nor the charge", async () => {
+      test("the provider's trailers are not passed on, and do not affect the response or the charge", async () => {
         const before = await state();
         const received = gateway.provider.respond;
         gateway.provider.respond = (request, response) => {
@@ -337,11 +337,11 @@ describe('framing', () => {
     });
   }
 
-  describe('a request that is not addressed as usual', { timeout: 60_000 }, () => {
+  describe('a request with an unusual target', { timeout: 60_000 }, () => {
     const get = (target: string, more = ''): Buffer =>
       Buffer.from(`GET ${target} HTTP/1.1\r\nHost: gateway.test\r\n${more}\r\n`, 'latin1');
 
-    test('in absolute form reaches the address that it names', async () => {
+    test('in absolute form reaches its address', async () => {
       const connection = await openConnection(gateway.url);
       for (const origin of ['http://gateway.test', 'https://other.test:8443', 'HTTP://GATEWAY.TEST']) {
         connection.write(get(`${origin}/healthz`));
@@ -353,7 +353,7 @@ describe('framing', () => {
       connection.destroy();
     });
 
-    test('in absolute form to nowhere is 404 in the envelope of its path', async () => {
+    test('in absolute form with an unknown address is 404 in the envelope of its path', async () => {
       const connection = await openConnection(gateway.url);
       for (const [target, isMessages] of [
         ['http://gateway.test/v1/nothing', false],
@@ -371,7 +371,7 @@ describe('framing', () => {
       connection.destroy();
     });
 
-    test('of the form * is responded to, and the connection goes on', async () => {
+    test('in the form * gets a response, and the connection stays open', async () => {
       const connection = await openConnection(gateway.url);
       connection.write(requestBytes({ method: 'OPTIONS', path: '*' }));
       assert.equal((await connection.response('OPTIONS')).status, 404);
@@ -388,10 +388,10 @@ describe('framing', () => {
       ['with a tab', 'GET\t/healthz HTTP/1.1\r\nHost: gateway.test\r\n\r\n'],
       ['with a line feed alone behind the first line', 'GET /healthz HTTP/1.1\nHost: gateway.test\r\n\r\n'],
     ] as const) {
-      test(`${what} is 400 and the end of the connection`, () => refuses(Buffer.from(bytes, 'latin1')));
+      test(`${what} is 400 and closes the connection`, () => refuses(Buffer.from(bytes, 'latin1')));
     }
 
-    test('as a tunnel is closed', async () => {
+    test('for a tunnel is closed', async () => {
       assert.equal(
         await allThatComes(Buffer.from('CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n')),
         '',
@@ -423,7 +423,7 @@ describe('framing', () => {
         await refuses(callBytes(account.key, CHAT, body, { headers: lines(count) }), { status: 431 });
     });
 
-    test('with bytes beyond ASCII reach the provider as they were sent, if they are sent on', async () => {
+    test('with bytes beyond ASCII reach the provider unchanged, if they are passed on', async () => {
       const before = await state();
       const beta = Buffer.from('gr\u00fc\u00dfe-\u4f60\u597d', 'utf8').toString('latin1');
       const connection = await openConnection(gateway.url);
@@ -448,7 +448,7 @@ describe('framing', () => {
       }
     });
 
-    test('with the credential twice count if both agree, in whatever case their names are', async () => {
+    test('with the credential twice are accepted if both are equal, in any case of their names', async () => {
       const before = await state();
       const twice = (other: string) =>
         callBytes(account.key, CHAT, body, { headers: [['AUTHORIZATION', `bearer ${other}`]] });
@@ -463,7 +463,7 @@ describe('framing', () => {
   });
 
   describe('a server with several addresses', { timeout: 60_000 }, () => {
-    test('responses what is broken at each of them', async () => {
+    test('sends errors for broken requests at each of them', async () => {
       const server = await startServer({}, undefined, 'localhost');
       try {
         const addresses = server.app.addresses() as AddressInfo[];
@@ -484,8 +484,8 @@ describe('framing', () => {
     });
   });
 
-  describe('a connection that is none of HTTP', { timeout: 60_000 }, () => {
-    test('costs nothing if it is reset in the middle of a head', async () => {
+  describe('a connection without a complete request', { timeout: 60_000 }, () => {
+    test('does no harm if it is reset in the middle of a head', async () => {
       const before = await state();
       const { hostname, port } = new URL(gateway.url);
       const seen = new Promise<void>((resolve) => {

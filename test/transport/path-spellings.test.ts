@@ -5,7 +5,7 @@ import { chatResponse } from '../support/provider.ts';
 import { openConnection, type RawConnection, type RawResponse, requestBytes } from '../support/raw.ts';
 import { callBytes } from '../support/transport.ts';
 
-/** Exact paths of calls are served before the framework, other spellings of them by it: no client sees a difference. */
+/** Exact paths of calls are served without the framework, other spellings with it. Clients see no difference. */
 
 const CHAT = '/v1/chat/completions';
 const COUNT = '/v1/responses/input_tokens';
@@ -13,7 +13,7 @@ const ORIGIN = 'https://app.example';
 const HELLO = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 const JSON_TYPE = ['content-type', 'application/json'] as const;
 
-/** The same path as it is served exactly, and in other spellings. */
+/** The exact path, and other spellings of it. */
 const SPELLINGS: readonly ((path: string) => string)[] = [
   (path) => path,
   (path) => `${path}?api-version=1`,
@@ -23,7 +23,7 @@ const SPELLINGS: readonly ((path: string) => string)[] = [
   (path) => `http://gateway.test${path}`,
 ];
 
-/** What is asked at a path; the responses that it returns are compared. */
+/** Sends a request to a path. Its responses are compared. */
 type Ask = (connection: RawConnection, path: string, account: TestAccount) => Promise<readonly RawResponse[]>;
 
 const once =
@@ -97,7 +97,7 @@ const ASKED: Readonly<Record<string, readonly [status: number, ask: Ask]>> = {
     200,
     async (connection, path, { key }) => {
       const bytes = callBytes(key, path, HELLO, { headers: [['idempotency-key', 'once']] });
-      // The first of all spellings is the call itself.
+      // With the first spelling, this is the call itself; the others repeat it.
       connection.write(bytes);
       await connection.response();
       connection.write(bytes);
@@ -118,7 +118,7 @@ function split(bytes: Buffer): [head: Buffer, body: Buffer] {
   return [bytes.subarray(0, end), bytes.subarray(end)];
 }
 
-/** A response without what differs from one to the next. */
+/** A response without the parts that always differ. */
 function comparable({ status, headers, body }: RawResponse): object {
   const ids = /\b(?:req|call)_[0-9a-z]{26}\b/g;
   const { date, 'x-faregate-available-yuan': available, ...rest } = headers;
@@ -126,7 +126,7 @@ function comparable({ status, headers, body }: RawResponse): object {
   return { status, headers: Object.fromEntries(kept.sort()), body: body.toString().replace(ids, 'ID') };
 }
 
-describe('a path of a call that is written in another way', { timeout: 120_000 }, () => {
+describe('another spelling of the path of a call', { timeout: 120_000 }, () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -165,7 +165,7 @@ describe('a path of a call that is written in another way', { timeout: 120_000 }
       once((path, { key }) => callBytes(key, path, { model: 'test-responses', input: 'Hello' })),
     ));
 
-  test('has the same response: a method that it does not take', () =>
+  test('has the same response: a method that is not allowed', () =>
     assertSame(
       CHAT,
       405,

@@ -9,14 +9,14 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
 import { until } from '../support/until.ts';
 
-/** Requests that were sent ahead take memory while they wait, and all connections share a budget for it. */
+/** Pipelined requests take memory while they wait, from a budget of all connections. */
 
 const AHEAD = 900;
 const CONNECTIONS = 60;
 const LIMITS = { connections: 1_000, clientStallTimeout: 3_600_000 };
 const HEAD = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
 
-describe('requests that are sent ahead on many connections', () => {
+describe('pipelined requests on many connections', () => {
   const unanswered: ServerResponse[] = [];
   const server = createServer();
   const sockets: Socket[] = [];
@@ -47,9 +47,9 @@ describe('requests that are sent ahead on many connections', () => {
     return socket;
   }
 
-  it('those of one address are closed beyond its share, and another address has its own', async () => {
+  it('of one address are closed beyond its share, which leaves memory for another address', async () => {
     for (let i = 0; i < CONNECTIONS; i++) open('127.0.0.1').write(HEAD.repeat(AHEAD));
-    // Each request takes 3 KiB and more of 64 MiB.
+    // Each request takes at least 3 KiB of 64 MiB.
     await until(() => sockets.filter(({ closed }) => closed).length >= CONNECTIONS / 2);
     const kept = sockets.filter(({ closed }) => !closed).length;
     assert.ok(kept >= 10, `${kept} connections were kept`);
@@ -63,10 +63,10 @@ describe('requests that are sent ahead on many connections', () => {
     await until(() => text.split('200 OK').length === 11);
   });
 
-  it('give their memory back when their connections close', async () => {
+  it('free their memory when their connections are closed', async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
     const count = promisify(server.getConnections.bind(server));
-    // A connection that is not read ends when something is written to it.
+    // A connection that is not read is closed when something is written to it.
     await until(async () => {
       for (const response of unanswered.splice(0)) response.end();
       return (await count()) === 0;

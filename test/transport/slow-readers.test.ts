@@ -4,21 +4,20 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { Connection } from '../../src/http/connections.ts';
-import { LingerTurns } from '../../src/http/linger-turns.ts';
 import { startCall } from '../support/client.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatStream } from '../support/provider.ts';
 import { flood } from '../support/transport.ts';
 
-/** Clients that read slowly or not at all: what that does to the provider, to the gateway's memory, and to the account. */
+/** Clients that read slowly or not at all: the effect on the provider, on the gateway's memory, and on the account. */
 
 const MIB = 1024 * 1024;
 const ANSWER_BYTES = 32 * MIB;
-/** Far more than the buffers between provider and client take, far less than the response. */
+/** Far more than the buffers between provider and client hold, far less than the response. */
 const HELD_BYTES_MAX = 20 * MIB;
 const COST = costNano({ input: 11, output: 7 });
-/** Streams of both protocols are relayed by the same code. */
+/** One protocol is enough, because the same code relays streams of both. */
 const forms = [
   {
     name: 'a chat stream',
@@ -33,7 +32,7 @@ const forms = [
       for (let sent = 0, i = 0; sent < ANSWER_BYTES; sent += filler.length, i++) {
         yield `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: `${i} ${filler}` } }], usage: null })}\n\n`;
       }
-      // The client asks for usage, so that what arrives is all that was sent.
+      // The client requests usage, so that it receives all bytes that were sent.
       yield end.join('');
     },
   },
@@ -42,7 +41,7 @@ const forms = [
     path: '/v1/chat/completions',
     isStream: false,
     type: 'application/json',
-    // All but the last chunk leaves as soon as 32 MiB are in; what the network does not take of that waits in memory.
+    // All but the last chunk is sent when 32 MiB have arrived; the bytes that the network does not accept wait in memory.
     heldBytesMax: 32 * MIB + HELD_BYTES_MAX,
     *pieces() {
       yield '{"id":"chatcmpl-1","usage":{"prompt_tokens":11,"completion_tokens":7},"parts":[0';
@@ -57,7 +56,7 @@ function bodyOf(isStream: boolean): object {
   return { ...requestOf(isStream), ...(isStream ? { stream_options: { include_usage: true } } : {}) };
 }
 
-/** The limits are wired in `src/app/gateway.ts`. */
+/** `src/app/gateway.ts` passes these limits on. */
 function assertLimited({ gateway }: TestGateway): void {
   assert.equal(gateway.app.server.maxConnections, 321, 'the limits of the configuration do not reach the server');
 }
@@ -71,7 +70,7 @@ describe('a client that stops reading', { timeout: 120_000 }, () => {
   after(() => gateway.stop());
 
   for (const { name, path, isStream, type, heldBytesMax, pieces } of forms) {
-    test(`${name}: the provider is paused, and when the client reads on it gets every byte and pays once`, async () => {
+    test(`${name}: pauses the provider, and when it reads again it gets every byte and is charged once`, async () => {
       const account = await gateway.createAccount();
       const response = flood(pieces(), type);
       gateway.provider.respond = response.respond;
@@ -111,9 +110,9 @@ for (const onClientAbort of ['cancel', 'drain'] as const) {
       const outcome = isCancelled
         ? 'the provider is cancelled, and what came is charged'
         : 'the response is awaited to its end, and paid in full';
-      // A response that is whole is awaited in both cases.
+      // A non-streaming response is awaited in both cases.
       if (!isStream && onClientAbort === 'drain') continue;
-      test(`${name}: the client counts as gone, ${outcome}`, async () => {
+      test(`${name}: the client counts as disconnected, ${outcome}`, async () => {
         assertLimited(gateway);
         const account = await gateway.createAccount();
         const response = flood(pieces(), type);
@@ -131,14 +130,14 @@ for (const onClientAbort of ['cancel', 'drain'] as const) {
           assert.deepEqual([status, usage.source], ['succeeded', 'observed']);
           await assertSpent(account, COST);
         }
-        // What had left for it by then is all that there is.
+        // It gets only the bytes that had been sent by then.
         received.resume();
         assert.equal(await received.ended(), false);
       });
     }
 
     if (onClientAbort === 'drain') return;
-    test('a whole response that has been paid for does not wait in memory for ever', async () => {
+    test('a non-streaming response that was charged does not stay in memory', async () => {
       assertLimited(gateway);
       const account = await gateway.createAccount();
       const text = `{"usage":{"prompt_tokens":11,"completion_tokens":7},"text":"${'x'.repeat(30 * MIB)}"}`;
@@ -157,7 +156,7 @@ for (const onClientAbort of ['cancel', 'drain'] as const) {
   });
 }
 
-/** Two ends of one connection, the second of which does not read. */
+/** The two ends of a connection; the second does not read. */
 async function socketPair(context: TestContext): Promise<{ near: Socket; far: Socket }> {
   const server = createServer({ allowHalfOpen: true });
   server.listen(0, '127.0.0.1');
@@ -176,7 +175,7 @@ async function socketPair(context: TestContext): Promise<{ near: Socket; far: So
   return { near, far };
 }
 
-/** Takes this much from the other end. */
+/** Reads this number of bytes. */
 async function take(far: Socket, sizeBytes: number): Promise<void> {
   for (let taken = 0; taken < sizeBytes; ) {
     const chunk = far.read(Math.min(far.readableLength, sizeBytes - taken)) as Buffer | null;
@@ -185,49 +184,49 @@ async function take(far: Socket, sizeBytes: number): Promise<void> {
   }
 }
 
-describe('a connection that is looked at', { timeout: 60_000 }, () => {
+describe('the check of a connection', { timeout: 60_000 }, () => {
   const served = (): never => assert.fail('there is no request');
   const LIMIT_MS = 240_000;
-  /** Of the limit, what a client has for so much. */
+  /** The part of the limit that a client has with that many unread bytes. */
   const TIME_MS = 8_000;
 
-  test('is dropped when its client takes nothing for the time that it has, and a byte that it sends puts nothing off', async (context) => {
+  test('closes it if the client reads nothing within its time, even if the client sends bytes', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
+    const connection = new Connection(near, served, served, LIMIT_MS, () => null);
     near.write(Buffer.alloc(32 * MIB));
     near.resume();
     for (let nowMs = 0; nowMs < TIME_MS; nowMs += 2_000) {
       far.write('x');
       await once(near, 'data');
-      connection.look(nowMs, 32 * MIB);
+      connection.check(nowMs, 32 * MIB);
       assert.equal(near.destroyed, false, `after ${nowMs} ms`);
     }
-    connection.look(TIME_MS, 32 * MIB);
+    connection.check(TIME_MS, 32 * MIB);
     assert.equal(near.destroyed, true);
   });
 
-  test('stays as long as the client takes enough in the time that it has, though it is all one write', async (context) => {
+  test('keeps it while the client reads enough within its time, even if it is all one write', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
+    const connection = new Connection(near, served, served, LIMIT_MS, () => null);
     let isDone = false;
     let nowMs = 0;
     near.write(Buffer.alloc(128 * MIB), () => {
       isDone = true;
     });
-    // More at a time than the system buffers between the two ends, so that it has to take more of the write.
+    // More at a time than the system buffers between the two ends, so that it must accept more of the write.
     const step = 16 * MIB;
     for (let taken = 0; taken < 64 * MIB; taken += step) {
-      for (let looks = 0; looks < 4; looks++, nowMs += 2_000) connection.look(nowMs, 128 * MIB);
+      for (let checks = 0; checks < 4; checks++, nowMs += 2_000) connection.check(nowMs, 128 * MIB);
       await take(far, step);
       assert.equal(near.destroyed, false, `${taken} bytes were taken`);
     }
     assert.equal(isDone, false);
   });
 
-  test('stays for any time if nothing waits for the client', async (context) => {
+  test('keeps it for any time if the client has read everything', async (context) => {
     const { near } = await socketPair(context);
-    const connection = new Connection(near, served, new LingerTurns(), LIMIT_MS, () => null);
-    for (let looks = 0; looks < 100; looks++) connection.look(looks * LIMIT_MS, 128 * MIB);
+    const connection = new Connection(near, served, served, LIMIT_MS, () => null);
+    for (let checks = 0; checks < 100; checks++) connection.check(checks * LIMIT_MS, 128 * MIB);
     assert.equal(near.destroyed, false);
   });
 });

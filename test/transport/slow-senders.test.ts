@@ -7,12 +7,12 @@ import { assertSpent, startGateway, type TestGateway } from '../support/gateway.
 import { openConnection, type RawConnection, type RawResponse, requestBytes } from '../support/raw.ts';
 import { callBytes, exchange, startServer, type TestServer } from '../support/transport.ts';
 
-/** Clients that send slowly, in order to hold connections or because they cannot do better, and more of them than may be. */
+/** Clients that send slowly, as an attack or because of a slow network, and clients beyond the connection limits. */
 
 const LIVE = requestBytes({ method: 'GET', path: '/live' });
 const HEALTHZ = requestBytes({ method: 'GET', path: '/healthz' });
 
-/** Sends one byte for each exchange that others have with the same server, until a response comes. */
+/** Sends one byte per exchange of other clients with the same server, until a response arrives. */
 async function trickle(url: string, connection: RawConnection, bytes: Iterable<number>): Promise<RawResponse> {
   let received: RawResponse | null = null;
   const responded = connection.response().then((given) => {
@@ -23,7 +23,7 @@ async function trickle(url: string, connection: RawConnection, bytes: Iterable<n
     if (received !== null) break;
     connection.write(Buffer.from([byte]));
     await exchange(url);
-    // A response that has come by now is read first: writing to a closed connection would throw it away.
+    // A response that has arrived is read first, because writing to a closed connection would discard it.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return responded;
@@ -51,13 +51,13 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
   });
   after(() => server.close());
 
-  test('are 408 if not a byte of them comes', async () => {
+  test('are 408 if no byte of them arrives', async () => {
     const connection = await openConnection(server.url);
     assertTooSlow(await connection.response(), LATE);
     assert.equal((await connection.closed()).length, 0);
   });
 
-  test('are 408 if they come byte by byte, from the first one on or on a connection that has served before', async () => {
+  test('are 408 if they arrive byte by byte, on a new connection or on one that has served before', async () => {
     const head = 'GET /healthz HTTP/1.1\r\nHost: gateway.test\r\nX-Slow: ';
     for (const before of ['', HEALTHZ]) {
       const connection = await openConnection(server.url);
@@ -72,7 +72,7 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
     ['the beginning of another request', 'GET /he'],
     ['an empty line', '\r\n'],
   ] as const) {
-    test(`do not cut off the response before them: ${what} sent ahead`, async () => {
+    test(`do not truncate the previous response: pipelined ${what}`, async () => {
       live = Promise.withResolvers();
       const connection = await openConnection(server.url);
       connection.write(Buffer.concat([LIVE, Buffer.from(ahead)]));
@@ -80,7 +80,7 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
       response.writeHead(200);
       response.write('begin ');
       await connection.received('begin ');
-      // A connection on which nothing is said is given up after the same time, so that time has passed then.
+      // A silent connection is closed after the same time, so that time has passed when it is.
       for (let i = 0; i < 2; i++) {
         const silent = await openConnection(server.url);
         await silent.response();
@@ -99,7 +99,7 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
   }
 });
 
-describe('a body that comes more slowly than 8 KiB in server.uploadIdleTimeout', { timeout: 60_000 }, () => {
+describe('a body that arrives more slowly than 8 KiB in server.uploadIdleTimeout', { timeout: 60_000 }, () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway({ server: 'uploadIdleTimeout: 250ms' });
@@ -122,7 +122,7 @@ describe('a body that comes more slowly than 8 KiB in server.uploadIdleTimeout',
       '--b\r\nContent-Disposition: form-data; name="prompt"\r\n\r\n',
     ],
   ] as const) {
-    test(`${path}: is 408 although it never stands still, and costs nothing`, async () => {
+    test(`${path}: is 408 although it never stalls, and costs nothing`, async () => {
       const account = await gateway.createAccount();
       const isMessages = path.startsWith('/v1/messages');
       const head = requestBytes({
@@ -168,7 +168,7 @@ describe('a body that comes more slowly than 8 KiB in server.uploadIdleTimeout',
 });
 
 describe('the rest of a request that has its response', { timeout: 60_000 }, () => {
-  test('does not hold the connection beyond server.clientStallTimeout, however it trickles in', async () => {
+  test('does not hold the connection beyond server.clientStallTimeout, even if bytes trickle in', async () => {
     const server = await startServer({ clientStallTimeout: 200 });
     try {
       for (const [method, path, status] of [
@@ -197,7 +197,7 @@ describe('the rest of a request that has its response', { timeout: 60_000 }, () 
 });
 
 describe('more connections than server.connections', { timeout: 60_000 }, () => {
-  test('are closed as they come, which is logged once, and when one ends another is served', async () => {
+  test('are closed when they are opened, which is logged once, and a new one is accepted after another has closed', async () => {
     const server = await startServer({ connections: 3, connectionsPerAddress: 3 });
     try {
       const serves = async (connection: RawConnection): Promise<void> => {
@@ -241,8 +241,9 @@ describe('more connections of one address than server.connectionsPerAddress', { 
     assert.equal((await connection.closed()).length, 0);
   }
 
-  test('are closed as they come, which is logged once: silent sockets do not shut others out', async () => {
-    const server = await startServer({ connections: 300 });
+  test('are closed when they are opened, which is logged once, so that silent sockets do not block others', async () => {
+    // With a long stall timeout, the interval between two warnings exceeds the test.
+    const server = await startServer({ connections: 300, clientStallTimeout: 3_600_000 });
     try {
       const silent: RawConnection[] = [];
       for (let i = 0; i < 300; i++) silent.push(await openConnection(server.url, { localAddress: '127.0.0.2' }));
@@ -254,7 +255,7 @@ describe('more connections of one address than server.connectionsPerAddress', { 
       }
       await assertServes(silent[0]!);
       assert.deepEqual(server.warnings, [
-        'one address has as many connections as server.connectionsPerAddress allows: more of it are closed',
+        'an address reached server.connectionsPerAddress; closing its further connections',
       ]);
       for (const connection of silent) connection.destroy();
     } finally {
@@ -262,7 +263,7 @@ describe('more connections of one address than server.connectionsPerAddress', { 
     }
   });
 
-  test('are taken again when one has ended', async () => {
+  test('are accepted again when one has closed', async () => {
     const server = await startServer({ connections: 10, connectionsPerAddress: 1 });
     try {
       const first = await openConnection(server.url);
@@ -282,7 +283,7 @@ describe('more connections of one address than server.connectionsPerAddress', { 
     }
   });
 
-  test('are no concern if they come from a trusted proxy', async () => {
+  test('are accepted from a trusted proxy', async () => {
     const trustedProxies = [parseAddressRange('127.0.0.2')!];
     const server = await startServer({ connections: 10, connectionsPerAddress: 1, trustedProxies });
     try {
@@ -305,7 +306,7 @@ describe('more connections of one address than server.connectionsPerAddress', { 
 describe('more requests of one client behind a trusted proxy than server.connectionsPerAddress', {
   timeout: 60_000,
 }, () => {
-  test('are refused while the others are under way, and other clients of the proxy are served', async () => {
+  test('are refused while the others are in flight, and other clients of the proxy are served', async () => {
     const live: ServerResponse[] = [];
     const arrived = Promise.withResolvers<void>();
     const trustedProxies = [parseAddressRange('127.0.0.0/8')!];
@@ -356,7 +357,7 @@ describe('the limits of the section server', { timeout: 60_000 }, () => {
       const refused = await openConnection(gateway.url, { localAddress: '127.0.0.2' });
       assert.equal((await refused.closed()).length, 0);
       silent.destroy();
-      // From a trusted proxy, with the connection that the test itself has.
+      // From a trusted proxy, including the test's own connection.
       await exchange(gateway.url, 2);
     } finally {
       await gateway.stop();

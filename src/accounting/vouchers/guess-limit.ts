@@ -26,10 +26,7 @@ export class GuessLimit implements VoucherGuesses {
   }
 
   take(accountId: string): number {
-    const nowMs = this.#nowMs();
-    const waitMs = this.#debts.waitMs(accountId, GUESSES, nowMs);
-    if (waitMs === 0) this.#debts.count(accountId, GUESSES, nowMs);
-    return waitMs;
+    return this.#debts.take(accountId, GUESSES, this.#nowMs());
   }
 
   giveBack(accountId: string): void {

@@ -1,4 +1,4 @@
-/** So many things of one name at a time, such as bodies that an account is sending. */
+/** A concurrency limit per name, such as for the bodies that each account is sending. */
 export class AtATime {
   readonly #max: number;
   readonly #taken = new Map<string, number>();
@@ -7,7 +7,12 @@ export class AtATime {
     this.#max = max;
   }
 
-  /** Takes a place, and returns what gives it back, which may be called again; `null` if all are taken. */
+  /** Whether a name has no free slot. */
+  isFull(name: string): boolean {
+    return (this.#taken.get(name) ?? 0) >= this.#max;
+  }
+
+  /** Takes a slot. Returns a function that frees it and may be called again; `null` if no slot is free. */
   take(name: string): (() => void) | null {
     const taken = this.#taken.get(name) ?? 0;
     if (taken >= this.#max) return null;

@@ -4,40 +4,40 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { FairQueue, type QueuedItem } from './fair-queue.ts';
 
-/** A queue with these items, each named after its account: `a1` is the first of `a`. */
+/** A queue with these items, each named after its account: `a1` is the first item of `a`. */
 function queueOf(names: string): { readonly queue: FairQueue<string>; readonly queued: Map<string, QueuedItem> } {
   const queue = new FairQueue<string>();
   const queued = new Map(names.split(' ').map((name) => [name, queue.push(name.charAt(0), name)]));
   return { queue, queued };
 }
 
-describe('a queue in which accounts take turns', () => {
+describe('FairQueue', () => {
   it('serves one account in the order of arrival', () => {
     const { queue } = queueOf('a1 a2 a3');
     assert.deepEqual(queue.clear(), ['a1', 'a2', 'a3']);
     assert.equal(queue.shift(), undefined);
   });
 
-  it('serves one item of each account in turn, however many an account has', () => {
+  it('serves one item of each account in turn, however many items an account has', () => {
     const { queue } = queueOf('a1 a2 a3 a4 b1 b2 c1');
     assert.deepEqual(queue.clear(), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
-  it('gives an account that comes later the turn behind all others', () => {
+  it('serves a new account after all others', () => {
     const { queue } = queueOf('a1 a2 b1 b2');
     assert.equal(queue.shift(), 'a1');
     queue.push('c', 'c1');
     assert.deepEqual(queue.clear(), ['b1', 'a2', 'c1', 'b2']);
   });
 
-  it('gives an account whose items were all served no earlier turn', () => {
+  it('serves an account that returns after all others', () => {
     const { queue } = queueOf('a1 b1 b2');
     assert.equal(queue.shift(), 'a1');
     queue.push('a', 'a2');
     assert.deepEqual(queue.clear(), ['b1', 'a2', 'b2']);
   });
 
-  it('forgets items that leave, wherever they stand, also if they leave twice', () => {
+  it('removes items at any position, even if they are removed twice', () => {
     const { queue, queued } = queueOf('a1 a2 a3 b1 c1');
     for (const name of ['a2', 'b1', 'b1', 'a2']) queued.get(name)!.remove();
     assert.equal(queue.size, 3);
@@ -46,7 +46,7 @@ describe('a queue in which accounts take turns', () => {
     assert.equal(queue.size, 0);
   });
 
-  it('passes over accounts that may not be served, which keep their turn', () => {
+  it('skips accounts that may not be served, and keeps their position', () => {
     const { queue } = queueOf('a1 a2 b1 b2 c1');
     const notA = (name: string): boolean => !name.startsWith('a');
     assert.equal(queue.shift(notA), 'b1');
@@ -58,7 +58,7 @@ describe('a queue in which accounts take turns', () => {
     assert.deepEqual(queue.clear(), ['a1', 'c1', 'b2', 'a2']);
   });
 
-  it('lets no account wait for more than one item of each other account, whatever comes and leaves', () => {
+  it('lets no account wait for more than one item of each other account', () => {
     const step = fc.oneof(
       { arbitrary: fc.record({ do: fc.constant('push' as const), account: fc.nat({ max: 4 }) }), weight: 5 },
       { arbitrary: fc.record({ do: fc.constant('shift' as const) }), weight: 4 },
@@ -72,7 +72,7 @@ describe('a queue in which accounts take turns', () => {
         }
         const queue = new FairQueue<Item>();
         const waiting: { readonly item: Item; readonly queued: QueuedItem }[] = [];
-        /** Per waiting account: the accounts that were served since its last turn, or since it came. */
+        /** By waiting account: the accounts that were served since it was last served, or since it arrived. */
         const seen = new Map<number, Set<number>>();
         for (const [at, next] of steps.entries()) {
           if (next.do === 'push') {

@@ -1,16 +1,16 @@
 /** An item that waits in a queue. */
 export interface QueuedItem {
-  /** Takes the item out of the queue. Does nothing if it is no longer in the queue. */
+  /** Removes the item. Does nothing if it is no longer in the queue. */
   remove(): void;
 }
 
 /**
- * Items that wait, each for an account. Accounts take turns: every time, the account that has waited longest since its last
- * turn is served, and of its items the oldest. So an account waits for one item of each other account at most, however many
- * the others have queued. Every operation takes constant time.
+ * A round-robin queue. `shift` serves the account that has waited longest since it was last served, and returns its oldest
+ * item. So an account waits for at most one item of each other account, however many they have queued. Every operation
+ * takes constant time.
  */
 export class FairQueue<Item> {
-  /** The accounts with items, in the order of their turns. */
+  /** The accounts with items, in the order in which they are served. */
   readonly #turns = new LinkedList<AccountItems<Item>>();
   readonly #accounts = new Map<string, Link<AccountItems<Item>>>();
   #size = 0;
@@ -35,8 +35,8 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next item; `undefined` if there is none. Accounts for which `mayServe` returns false keep their items and
-   * their turn; the time grows with their number.
+   * Removes and returns the next item; `undefined` if there is none. Accounts for which `mayServe` returns false are
+   * skipped and keep their position; the time is proportional to their number.
    */
   shift(mayServe: (item: Item) => boolean = always): Item | undefined {
     for (let account = this.#turns.first; account !== null; account = account.next) {
@@ -49,7 +49,7 @@ export class FairQueue<Item> {
     return undefined;
   }
 
-  /** Takes everything out, in the order of turns. */
+  /** Removes and returns all items, in the order in which they would be served. */
   clear(): Item[] {
     const items: Item[] = [];
     for (let item = this.shift(); item !== undefined; item = this.shift()) items.push(item);
@@ -75,13 +75,13 @@ interface AccountItems<Item> {
 
 interface Link<Value> {
   readonly value: Value;
-  /** `null` once it was removed. */
+  /** `null` after removal. */
   list: LinkedList<Value> | null;
   previous: Link<Value> | null;
   next: Link<Value> | null;
 }
 
-/** A `Map` would do as well, but its iterators step over every entry that was deleted before. */
+/** Not a `Map`, whose iterators step over all deleted entries. */
 class LinkedList<Value> {
   first: Link<Value> | null = null;
   #last: Link<Value> | null = null;

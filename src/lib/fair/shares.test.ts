@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Share, type ShareHolder, Shares } from './shares.ts';
 
-const one = holder('one');
-const two = holder('two');
+const one = tenant('one');
+const two = tenant('two');
 const alone: ShareHolder = { accountId: 'alone', isOnlyAccount: true };
 
-function holder(accountId: string): ShareHolder {
+function tenant(accountId: string): ShareHolder {
   return { accountId, isOnlyAccount: false };
 }
 
@@ -31,13 +31,13 @@ describe('Shares', () => {
     assert.equal(shares.used, 80);
   });
 
-  it('gives a single request more than an eighth if there is room', () => {
+  it('grants a single request more than an eighth if the capacity is free', () => {
     const shares = new Shares(80);
     assert.equal(shares.take(one, 71), null);
     assert.ok(shares.take(one, 70));
   });
 
-  it('limits an account as soon as it is not the only one any more', () => {
+  it('limits an account as soon as it is not the only one', () => {
     let isOnlyAccount = true;
     const first = {
       accountId: 'first',
@@ -54,7 +54,7 @@ describe('Shares', () => {
     assert.ok(shares.take(two, 7));
   });
 
-  it('has a piece for another account if there are only a few', () => {
+  it('keeps a unit for another account even if the capacity is small', () => {
     for (const capacity of [1, 2, 3, 9]) {
       const shares = new Shares(capacity);
       let taken = 0;
@@ -64,23 +64,23 @@ describe('Shares', () => {
     }
   });
 
-  it('takes back what is given back, once', () => {
+  it('accounts for returned amounts once', () => {
     const shares = new Shares(80);
     const share = shares.take(one, 30)!;
     const other = shares.take(one, 5)!;
     share.shrink(10);
-    assert.deepEqual([shares.used, shares.heldBy('one'), share.amount], [25, 25, 20]);
+    assert.deepEqual([shares.used, shares.takenBy('one'), share.amount], [25, 25, 20]);
     share.shrink(100);
     assert.deepEqual([shares.used, share.amount], [5, 0]);
     share.release();
     share.release();
     assert.equal(share.grow(1), false);
-    assert.deepEqual([shares.used, shares.heldBy('one')], [5, 5]);
+    assert.deepEqual([shares.used, shares.takenBy('one')], [5, 5]);
     other.release();
-    assert.deepEqual([shares.used, shares.heldBy('one')], [0, 0]);
+    assert.deepEqual([shares.used, shares.takenBy('one')], [0, 0]);
   });
 
-  it('grants nothing while more is taken than a reduced capacity allows', () => {
+  it('grants nothing while more is used than a reduced capacity allows', () => {
     const shares = new Shares(80);
     const share = shares.take(one, 60)!;
     shares.capacity = 40;
@@ -89,21 +89,21 @@ describe('Shares', () => {
     assert.ok(shares.take(two, 5));
   });
 
-  it('never exceeds its capacity, knows what is taken, and always has an eighth for one of two', () => {
+  it('never exceeds its capacity, accounts for all amounts, and always has an eighth for each of two accounts', () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('take' as const), who: fc.nat(1), amount: fc.integer({ min: 1, max: 60 }) }),
       fc.record({ do: fc.constant('grow' as const), which: fc.nat(9), amount: fc.integer({ min: 1, max: 60 }) }),
       fc.record({ do: fc.constant('shrink' as const), which: fc.nat(9), amount: fc.integer({ min: 1, max: 60 }) }),
       fc.record({ do: fc.constant('release' as const), which: fc.nat(9) }),
     );
-    const holders = [one, two];
+    const tenants = [one, two];
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 100 }), fc.array(step, { maxLength: 60 }), (capacity, steps) => {
         const shares = new Shares(capacity);
         const taken: { who: number; share: Share }[] = [];
         for (const action of steps) {
           if (action.do === 'take') {
-            const share = shares.take(holders[action.who]!, action.amount);
+            const share = shares.take(tenants[action.who]!, action.amount);
             if (share !== null) taken.push({ who: action.who, share });
           } else if (taken.length > 0) {
             const { share } = taken[action.which % taken.length]!;
@@ -111,16 +111,16 @@ describe('Shares', () => {
             else if (action.do === 'shrink') share.shrink(action.amount);
             else share.release();
           }
-          const heldBy = (who: number) =>
+          const takenBy = (who: number) =>
             taken.filter((entry) => entry.who === who).reduce((sum, { share }) => sum + share.amount, 0);
-          const held = [heldBy(0), heldBy(1)] as const;
-          assert.deepEqual([shares.heldBy('one'), shares.heldBy('two')], held);
+          const held = [takenBy(0), takenBy(1)] as const;
+          assert.deepEqual([shares.takenBy('one'), shares.takenBy('two')], held);
           assert.equal(shares.used, held[0] + held[1]);
           assert.ok(shares.used <= capacity);
           const eighth = Math.floor(capacity / 8);
           for (const who of [0, 1] as const) {
             if (held[who] >= eighth) continue;
-            const share = shares.take(holders[who]!, eighth - held[who]);
+            const share = shares.take(tenants[who]!, eighth - held[who]);
             assert.ok(share, `${held} of ${capacity}`);
             share.release();
           }

@@ -1,26 +1,25 @@
-/** The account of a share. */
+/** The account that takes a share. */
 export interface ShareHolder {
   readonly accountId: string;
-  /** Whether there is no other account to share with. It is read anew for every amount. */
+  /** Whether the gateway has no other account. It is read for every amount, so that it may change. */
   readonly isOnlyAccount: boolean;
 }
 
-/** The amount that one holder has taken and not given back. */
+/** An allocated amount. */
 export interface Share {
   readonly amount: number;
-  /** Takes more; returns false, and takes nothing, if there is none for this account now. */
+  /** Takes more. Returns false, and takes nothing, if the account may not have this amount now. */
   grow(amount: number): boolean;
-  /** Gives a part back. */
+  /** Returns some of the amount. */
   shrink(amount: number): void;
-  /** Gives everything back. May be called again; nothing can be taken after it. */
+  /** Returns the whole amount. May be called again; the share cannot grow after it. */
   release(): void;
 }
 
 /**
- * A capacity that accounts share: connections, places in a queue, bytes of memory or of a disk. Shares bind only
- * between accounts: the only account of a gateway may use everything; else the last eighth is for accounts that have
- * less than an eighth. So of two accounts each can always reach an eighth, whatever the other does, and nothing is set
- * aside for accounts that ask for nothing.
+ * A capacity that accounts share, such as connections, places in a queue, or bytes. The last eighth is reserved for accounts
+ * that have less than an eighth. So of two accounts, each can always reach an eighth, whatever the other does, and no
+ * account has a reserve of its own that stays unused. If the gateway has only one account, it may use everything.
  */
 export class Shares {
   #capacity: number;
@@ -28,7 +27,7 @@ export class Shares {
   readonly #held = new Map<string, number>();
   readonly #onFreed: (() => void) | null;
 
-  /** `onFreed` runs when something was given back. */
+  /** `onFreed` runs whenever an amount is returned. */
   constructor(capacity: number, onFreed: (() => void) | null = null) {
     this.#capacity = capacity;
     this.#onFreed = onFreed;
@@ -38,46 +37,46 @@ export class Shares {
     return this.#capacity;
   }
 
-  /** A smaller capacity takes nothing back: the excess has to be given back before anything is granted again. */
+  /** If it is reduced below what is used, nothing is granted until enough has been returned. */
   set capacity(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** By all accounts. */
+  /** The amount that all accounts have taken. */
   get used(): number {
     return this.#used;
   }
 
-  heldBy(accountId: string): number {
+  takenBy(accountId: string): number {
     return this.#held.get(accountId) ?? 0;
   }
 
-  /** Takes an amount for an account; `null` if there is none for it now. */
-  take(holder: ShareHolder, amount: number): Share | null {
-    return this.grant(holder, amount) ? new HeldShare(this, holder, amount) : null;
+  /** Takes an amount; `null` if the account may not have it now. */
+  take(tenant: ShareHolder, amount: number): Share | null {
+    return this.grant(tenant, amount) ? new HeldShare(this, tenant, amount) : null;
   }
 
-  /** Whether an account could take an amount now. */
-  hasRoomFor(holder: ShareHolder, amount: number): boolean {
+  /** Whether an account may take an amount now. */
+  mayTake(tenant: ShareHolder, amount: number): boolean {
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
-    // Rounded up, so that the last one of a few pieces can be taken.
+    // Rounded up, so that the last unit of a small capacity can be taken.
     const eighth = Math.ceil(this.#capacity / 8);
-    if (usedAfter <= this.#capacity - eighth || holder.isOnlyAccount) return true;
-    return this.heldBy(holder.accountId) + amount <= eighth;
+    if (usedAfter <= this.#capacity - eighth || tenant.isOnlyAccount) return true;
+    return this.takenBy(tenant.accountId) + amount <= eighth;
   }
 
-  /** Grants an amount to a share; returns false if there is none for its account now. */
-  grant(holder: ShareHolder, amount: number): boolean {
-    if (!this.hasRoomFor(holder, amount)) return false;
+  /** For shares: takes an amount. Returns false if the account may not have it now. */
+  grant(tenant: ShareHolder, amount: number): boolean {
+    if (!this.mayTake(tenant, amount)) return false;
     this.#used += amount;
-    this.#held.set(holder.accountId, this.heldBy(holder.accountId) + amount);
+    this.#held.set(tenant.accountId, this.takenBy(tenant.accountId) + amount);
     return true;
   }
 
-  /** Gives back what was granted to a share. */
+  /** For shares: returns an amount. */
   giveBack({ accountId }: ShareHolder, amount: number): void {
-    const held = this.heldBy(accountId) - amount;
+    const held = this.takenBy(accountId) - amount;
     this.#used -= amount;
     if (held === 0) this.#held.delete(accountId);
     else this.#held.set(accountId, held);
@@ -87,13 +86,13 @@ export class Shares {
 
 class HeldShare implements Share {
   readonly #shares: Shares;
-  readonly #holder: ShareHolder;
+  readonly #tenant: ShareHolder;
   #amount: number;
   #isReleased = false;
 
-  constructor(shares: Shares, holder: ShareHolder, amount: number) {
+  constructor(shares: Shares, tenant: ShareHolder, amount: number) {
     this.#shares = shares;
-    this.#holder = holder;
+    this.#tenant = tenant;
     this.#amount = amount;
   }
 
@@ -102,7 +101,7 @@ class HeldShare implements Share {
   }
 
   grow(amount: number): boolean {
-    if (this.#isReleased || !this.#shares.grant(this.#holder, amount)) return false;
+    if (this.#isReleased || !this.#shares.grant(this.#tenant, amount)) return false;
     this.#amount += amount;
     return true;
   }
@@ -110,7 +109,7 @@ class HeldShare implements Share {
   shrink(amount: number): void {
     const given = Math.min(amount, this.#amount);
     this.#amount -= given;
-    this.#shares.giveBack(this.#holder, given);
+    this.#shares.giveBack(this.#tenant, given);
   }
 
   release(): void {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { until } from '../../../test/support/until.ts';
 import { ShareBusyError, TimeShares } from './time-shares.ts';
 
-/** A test says when work ends and what the clock shows; timers are those of the runtime, and short. */
+/** A test says when work ends and what the clock shows; timers are real, and short. */
 function scene(limits: Partial<ConstructorParameters<typeof TimeShares>[0]> = {}) {
   let nowMs = 0;
   const shares = new TimeShares({ atOnceMax: 2, waitingMax: 3, burstMs: 100, share: 0.5, ...limits }, () => nowMs);
@@ -12,7 +12,6 @@ function scene(limits: Partial<ConstructorParameters<typeof TimeShares>[0]> = {}
   return {
     shares,
     begun,
-    /** Time that passes. */
     pass: (ms: number) => {
       nowMs += ms;
     },
@@ -22,7 +21,7 @@ function scene(limits: Partial<ConstructorParameters<typeof TimeShares>[0]> = {}
         return new Promise<void>((resolve) => ends.push(resolve));
       });
     },
-    /** Ends what was begun first, and waits until all that follows from it has happened. */
+    /** Ends the work that began first, and waits for what follows from that. */
     async end(): Promise<void> {
       ends.shift()!();
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
@@ -30,8 +29,8 @@ function scene(limits: Partial<ConstructorParameters<typeof TimeShares>[0]> = {}
   };
 }
 
-describe('shares of time', () => {
-  it('so much of a holder runs at a time, and the rest in its order', async () => {
+describe('TimeShares', () => {
+  it('limits what one tenant runs at a time, and runs the rest in order', async () => {
     const { begin, begun, end } = scene();
     const all = ['1', '2', '3', '4'].map((name) => begin(name));
     assert.deepEqual(begun, ['1', '2']);
@@ -42,7 +41,7 @@ describe('shares of time', () => {
     assert.deepEqual(begun, ['1', '2', '3', '4']);
   });
 
-  it('others wait for nothing of it', async () => {
+  it('does not delay other tenants', async () => {
     const { begin, begun, end } = scene({ atOnceMax: 1 });
     const all = [begin('1'), begin('2'), begin('other', 'b')];
     assert.deepEqual(begun, ['1', 'other']);
@@ -50,7 +49,7 @@ describe('shares of time', () => {
     await Promise.all(all);
   });
 
-  it('more than may wait is refused, and nothing of what waits is lost', async () => {
+  it('refuses work beyond the queue, and loses none that waits', async () => {
     const { begin, begun, end } = scene({ atOnceMax: 1, waitingMax: 1 });
     const all = [begin('1'), begin('2')];
     await assert.rejects(begin('3'), ShareBusyError);
@@ -60,7 +59,7 @@ describe('shares of time', () => {
     assert.deepEqual(begun, ['1', '2']);
   });
 
-  it('a holder that has used what it may at once rests for what it uses more', async () => {
+  it('pauses a tenant that exceeds its burst until its share covers the work', async () => {
     const { shares, begin, pass, end } = scene({ waitingMax: 0 });
     const first = begin('1');
     pass(150);
@@ -68,7 +67,7 @@ describe('shares of time', () => {
     await first;
     const refused = await begin('2').catch((error: unknown) => error);
     assert.ok(refused instanceof ShareBusyError);
-    // 50 ms more than it may, at half of the time.
+    // 50 ms above the burst, at half of the time.
     assert.equal(refused.pauseMs, 100);
     pass(99);
     await assert.rejects(begin('2'), ShareBusyError);
@@ -79,7 +78,7 @@ describe('shares of time', () => {
     assert.equal(shares.size, 1);
   });
 
-  it('what waits for a rest begins behind it', async () => {
+  it('begins waiting work after the pause', async () => {
     const { begin, begun, pass, end } = scene();
     const first = begin('1');
     pass(105);
@@ -93,7 +92,7 @@ describe('shares of time', () => {
     await second;
   });
 
-  it('a holder does not rest for what its work has waited behind that of others', async () => {
+  it('does not count the time that work spends waiting for the work of others', async () => {
     const { shares, pass } = scene({ waitingMax: 0 });
     await shares.run('a', async (time) => {
       time.ask();
@@ -106,7 +105,7 @@ describe('shares of time', () => {
     assert.equal(await shares.run('a', async () => 'at once'), 'at once');
   });
 
-  it('work that fails counts as other work does, and says why', async () => {
+  it('frees the slot of work that fails, and passes its error on', async () => {
     const { shares } = scene({ atOnceMax: 1 });
     const failure = new Error('it failed');
     await assert.rejects(

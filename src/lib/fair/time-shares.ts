@@ -1,146 +1,138 @@
+import { debtAfter, overMs, type Rate } from '../rate-debts.ts';
 import { WorkTime } from './work-time.ts';
 
-/** Work that may wait for its share of the time. */
 interface TimeShareLimits {
-  /** Pieces of work of one holder at a time. */
+  /** Pieces of work of one tenant that run at a time. */
   readonly atOnceMax: number;
-  /** Pieces of work of one holder that wait, beyond which more are refused. */
+  /** Pieces of work of one tenant that may wait; further ones are refused. */
   readonly waitingMax: number;
-  /** What a holder may use at once after it was idle, in milliseconds of work. */
+  /** Milliseconds of work that an idle tenant may use at once. */
   readonly burstMs: number;
-  /** What it may use from then on: milliseconds of work a millisecond. */
+  /** Milliseconds of work per millisecond after that. */
   readonly share: number;
 }
 
-/** More work of this holder waits than may. */
+/** A tenant already has `waitingMax` pieces of work waiting. */
 export class ShareBusyError extends Error {
-  /** How long the holder rests before more is done; 0: something of it is being done. */
+  /** How long the tenant must wait for its share; 0 if only its running work delays it. */
   readonly pauseMs: number;
 
   constructor(pauseMs: number) {
-    super('too much work of this holder waits');
+    super('too much work of this tenant is waiting');
     this.name = 'ShareBusyError';
     this.pauseMs = pauseMs;
   }
 }
 
-interface Holder {
+interface Tenant {
   running: number;
   readonly waiting: (() => void)[];
-  /** Work done and not yet allowed for, as of `atMs`. */
-  debtMs: number;
-  atMs: number;
+  /** When the tenant's share has covered all its work. */
+  repaidAtMs: number;
   timer: NodeJS.Timeout | null;
 }
 
-/** How many idle holders are remembered before those without a debt are forgotten. */
+/** Beyond this number of tenants, idle tenants whose work is repaid are forgotten. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Gives each holder a share of the time, so that one with any amount of work leaves the rest to others. Each piece of work is told how its
- * time is measured: what it waits for behind the work of others is not counted, or a holder would rest for what they have done. Several at
- * a time count several times.
+ * Gives each tenant a share of the time: a token bucket filled with milliseconds of work, so that a tenant with any amount of work leaves
+ * time to others. Work reports to its `WorkTime` when it waits for the work of other tenants, which does not count. Concurrent pieces of
+ * work each count in full.
  */
 export class TimeShares {
   readonly #limits: TimeShareLimits;
+  readonly #rate: Rate;
   readonly #nowMs: () => number;
-  readonly #holders = new Map<string, Holder>();
+  readonly #tenants = new Map<string, Tenant>();
 
-  /** `nowMs`: any clock that never goes back. */
+  /** `nowMs`: a monotonic clock. */
   constructor(limits: TimeShareLimits, nowMs: () => number = () => performance.now()) {
     this.#limits = limits;
+    this.#rate = { burst: limits.burstMs, everyMs: 1 / limits.share };
     this.#nowMs = nowMs;
   }
 
-  /** Holders that work, wait or owe something, and some that did. */
+  /** Tenants that are remembered: all that are active or in debt, and some idle ones. */
   get size(): number {
-    return this.#holders.size;
+    return this.#tenants.size;
   }
 
   /**
-   * Does a piece of work at its holder's turn.
+   * Runs a piece of work as soon as its tenant's share and concurrency allow it.
    *
    * @throws ShareBusyError
    */
   async run<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
-    return this.#atTurn(this.#holderOf(id), work, this.#limits.waitingMax);
+    return this.#runInOrder(this.#tenantOf(id), work, this.#limits.waitingMax);
   }
 
-  /** Does a further piece of work that has begun, which is not refused: whoever calls it bounds how many there are. */
+  /** As `run`, for a further piece of started work: it is never refused, and the caller must limit the number of these. */
   goOn<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
-    return this.#atTurn(this.#holderOf(id), work, Number.POSITIVE_INFINITY);
+    return this.#runInOrder(this.#tenantOf(id), work, Number.POSITIVE_INFINITY);
   }
 
-  async #atTurn<Result>(
-    holder: Holder,
+  async #runInOrder<Result>(
+    tenant: Tenant,
     work: (time: WorkTime) => Promise<Result>,
     waitingMax: number,
   ): Promise<Result> {
-    if (holder.waiting.length === 0 && this.#mayBegin(holder)) holder.running++;
-    else if (holder.waiting.length >= waitingMax) throw new ShareBusyError(this.#pauseMs(holder));
-    else await this.#turn(holder);
+    if (tenant.waiting.length === 0 && this.#mayBegin(tenant)) tenant.running++;
+    else if (tenant.waiting.length >= waitingMax) throw new ShareBusyError(this.#pauseMs(tenant));
+    else await this.#wait(tenant);
     const time = new WorkTime(this.#nowMs);
     try {
       return await work(time);
     } finally {
-      holder.running--;
-      this.#settle(holder);
-      holder.debtMs += time.workedMs;
-      // Whoever else has something to do comes first.
-      if (holder.waiting.length > 0) setImmediate(() => this.#serve(holder));
+      tenant.running--;
+      tenant.repaidAtMs = debtAfter(tenant.repaidAtMs, this.#rate, this.#nowMs(), time.workedMs);
+      // Pending work of other tenants runs first.
+      if (tenant.waiting.length > 0) setImmediate(() => this.#serve(tenant));
     }
   }
 
-  /** Resolves when the holder may begin it; it counts as running then. */
-  #turn(holder: Holder): Promise<void> {
+  /** Resolves when the work may begin; it is counted as running from then on. */
+  #wait(tenant: Tenant): Promise<void> {
     return new Promise<void>((resolve) => {
-      holder.waiting.push(resolve);
-      this.#serve(holder);
+      tenant.waiting.push(resolve);
+      this.#serve(tenant);
     });
   }
 
-  /** Begins what waits, as far as the holder may now; what may not is looked at again behind a pause, or when something has ended. */
-  #serve(holder: Holder): void {
-    while (holder.waiting.length > 0 && this.#mayBegin(holder)) {
-      holder.running++;
-      holder.waiting.shift()!();
+  /** Begins the waiting work that may run now. The rest is tried again after the pause, or when running work ends. */
+  #serve(tenant: Tenant): void {
+    while (tenant.waiting.length > 0 && this.#mayBegin(tenant)) {
+      tenant.running++;
+      tenant.waiting.shift()!();
     }
-    if (holder.waiting.length === 0 || holder.running > 0 || holder.timer !== null) return;
-    holder.timer = setTimeout(() => {
-      holder.timer = null;
-      this.#serve(holder);
-    }, this.#pauseMs(holder));
+    if (tenant.waiting.length === 0 || tenant.running > 0 || tenant.timer !== null) return;
+    tenant.timer = setTimeout(() => {
+      tenant.timer = null;
+      this.#serve(tenant);
+    }, this.#pauseMs(tenant));
   }
 
-  #mayBegin(holder: Holder): boolean {
-    return holder.running < this.#limits.atOnceMax && this.#pauseMs(holder) === 0;
+  #mayBegin(tenant: Tenant): boolean {
+    return tenant.running < this.#limits.atOnceMax && this.#pauseMs(tenant) === 0;
   }
 
-  /** How long the holder has to rest for what it has done. */
-  #pauseMs(holder: Holder): number {
-    this.#settle(holder);
-    return Math.max(0, Math.ceil((holder.debtMs - this.#limits.burstMs) / this.#limits.share));
+  #pauseMs({ repaidAtMs }: Tenant): number {
+    return Math.max(0, Math.ceil(overMs(repaidAtMs, this.#rate, this.#nowMs())));
   }
 
-  #settle(holder: Holder): void {
-    const nowMs = this.#nowMs();
-    holder.debtMs = Math.max(0, holder.debtMs - (nowMs - holder.atMs) * this.#limits.share);
-    holder.atMs = nowMs;
-  }
-
-  #holderOf(id: string): Holder {
-    const known = this.#holders.get(id);
+  #tenantOf(id: string): Tenant {
+    const known = this.#tenants.get(id);
     if (known !== undefined) return known;
-    if (this.#holders.size >= REMEMBERED_MAX) this.#forget();
-    const holder: Holder = { running: 0, waiting: [], debtMs: 0, atMs: this.#nowMs(), timer: null };
-    this.#holders.set(id, holder);
-    return holder;
+    if (this.#tenants.size >= REMEMBERED_MAX) this.#forgetIdle();
+    const tenant: Tenant = { running: 0, waiting: [], repaidAtMs: 0, timer: null };
+    this.#tenants.set(id, tenant);
+    return tenant;
   }
 
-  #forget(): void {
-    for (const [id, holder] of this.#holders) {
-      this.#settle(holder);
-      if (holder.running === 0 && holder.waiting.length === 0 && holder.debtMs === 0) this.#holders.delete(id);
+  #forgetIdle(): void {
+    const nowMs = this.#nowMs();
+    for (const [id, { running, waiting, repaidAtMs }] of this.#tenants) {
+      if (running === 0 && waiting.length === 0 && repaidAtMs <= nowMs) this.#tenants.delete(id);
     }
   }
 }

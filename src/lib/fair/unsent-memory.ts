@@ -1,21 +1,21 @@
 import type { Share, ShareHolder, Shares } from './shares.ts';
 
-/** A response of up to this size is not counted: the buffer of a socket has as much. */
+/** A response of up to this size is not counted: the buffer of a socket can hold it. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** A response of up to this size never waits: a connection needs as much to relay anything. */
+/** A response of up to this size never waits: each connection needs that much to relay at all. */
 const WITHOUT_WAIT_BYTES = 128 * 1024;
 
 /**
- * The memory of unsent bytes of responses: their clients do not read, or they are kept until they are measured. Bytes that have arrived and
- * exceed the budget take no share, so that other accounts have theirs, but the provider of that response is not read on. To avoid a
- * deadlock of responses that wait for each other, one waiting response at a time may exceed the budget until it releases its memory.
+ * The memory of unsent bytes of responses: their clients do not read, or the bytes are kept until they are metered. Bytes that have arrived
+ * and exceed the budget take no share, so that other accounts keep theirs, but the gateway stops reading that response from its provider. To
+ * avoid a deadlock of responses that wait for each other, one waiting response at a time may exceed the budget until it releases its memory.
  */
 export class UnsentBudget {
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
-  /** The waiting responses, the one that has waited longest first. */
+  /** The waiting responses, in the order of arrival. */
   readonly #waiting = new Map<UnsentMemory, () => void>();
-  /** The one that may exceed the budget. */
+  /** The response that may exceed the budget. */
   #beyond: UnsentMemory | null = null;
   #beyondBytes = 0;
   #isWaking = false;
@@ -25,8 +25,8 @@ export class UnsentBudget {
     this.#largeMemory = largeMemory;
   }
 
-  of(holder: ShareHolder): UnsentMemory {
-    return new UnsentMemory(this, this.#memory, this.#largeMemory, holder);
+  of(tenant: ShareHolder): UnsentMemory {
+    return new UnsentMemory(this, this.#memory, this.#largeMemory, tenant);
   }
 
   /** The bytes that exceed the shares. */
@@ -34,46 +34,45 @@ export class UnsentBudget {
     return this.#beyondBytes;
   }
 
-  counts(beyondBytes: number): void {
+  countBeyond(beyondBytes: number): void {
     this.#beyondBytes += beyondBytes;
   }
 
-  /** Memory was given back. */
+  /** Call this when memory was returned. */
   freed(): void {
     if (this.#waiting.size === 0 || this.#isWaking) return;
     this.#isWaking = true;
-    // After the caller has finished: a response that goes on changes the same shares.
+    // After the caller has finished: a resumed response changes the same shares.
     queueMicrotask(() => {
       this.#isWaking = false;
-      for (const [memory, onRoom] of this.#waiting) {
-        if (!this.#goesOn(memory)) continue;
+      for (const [memory, onFreed] of this.#waiting) {
+        if (!this.#mayContinue(memory)) continue;
         this.#waiting.delete(memory);
-        onRoom();
+        onFreed();
       }
     });
   }
 
-  /** Whether a response may be read on; if not, `onRoom` runs when it may. */
-  mayGoOn(memory: UnsentMemory, onRoom: () => void): boolean {
-    if (this.#goesOn(memory)) return true;
-    this.#waiting.set(memory, onRoom);
+  /** Whether more of a response may be read; if not, `onFreed` runs when it may. */
+  mayGoOn(memory: UnsentMemory, onFreed: () => void): boolean {
+    if (this.#mayContinue(memory)) return true;
+    this.#waiting.set(memory, onFreed);
     return false;
   }
 
-  /** The response no longer needs to exceed the budget. */
-  comesBack(memory: UnsentMemory): void {
+  /** Call this when the response no longer needs to exceed the budget. */
+  stopExceeding(memory: UnsentMemory): void {
     if (this.#beyond !== memory) return;
     this.#beyond = null;
     this.freed();
   }
 
-  /** The response does not wait any more. */
   stopWaiting(memory: UnsentMemory): void {
     this.#waiting.delete(memory);
   }
 
-  #goesOn(memory: UnsentMemory): boolean {
-    if (this.#beyond === memory || memory.findsRoom()) return true;
+  #mayContinue(memory: UnsentMemory): boolean {
+    if (this.#beyond === memory || memory.takeShares()) return true;
     if (this.#beyond !== null) return false;
     this.#beyond = memory;
     return true;
@@ -85,38 +84,38 @@ export class UnsentMemory {
   readonly #budget: UnsentBudget;
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
-  readonly #holder: ShareHolder;
+  readonly #tenant: ShareHolder;
   #shares: readonly [Share, Share] | null = null;
   /** The bytes that exceed the shares. */
   #beyondBytes = 0;
   #isReleased = false;
 
-  constructor(budget: UnsentBudget, memory: Shares, largeMemory: Shares, holder: ShareHolder) {
+  constructor(budget: UnsentBudget, memory: Shares, largeMemory: Shares, tenant: ShareHolder) {
     this.#budget = budget;
     this.#memory = memory;
     this.#largeMemory = largeMemory;
-    this.#holder = holder;
+    this.#tenant = tenant;
   }
 
-  /** Sets the number of unsent bytes. Returns whether they fit into the budget. */
+  /** Sets the number of unsent bytes. Returns whether the budget covers them. */
   hold(sizeBytes: number): boolean {
     const isUncounted = sizeBytes <= UNCOUNTED_BYTES && this.#shares === null && this.#beyondBytes === 0;
     if (isUncounted || this.#isReleased) return true;
-    if (sizeBytes <= WITHOUT_WAIT_BYTES) this.#budget.comesBack(this);
+    if (sizeBytes <= WITHOUT_WAIT_BYTES) this.#budget.stopExceeding(this);
     const more = sizeBytes - (this.#shares?.[0].amount ?? 0);
     if (more < 0) for (const share of this.#shares!) share.shrink(-more);
     this.#setBeyond(Math.max(more, 0));
-    return this.findsRoom();
+    return this.takeShares();
   }
 
-  /** Takes shares for the bytes that exceeded them, if possible now. Returns whether all bytes have shares. */
-  findsRoom(): boolean {
+  /** Tries to take shares for the bytes beyond them. Returns whether all bytes have shares. */
+  takeShares(): boolean {
     const more = this.#beyondBytes;
     if (more === 0) return true;
-    const holder = this.#holder;
-    if (!this.#memory.hasRoomFor(holder, more) || !this.#largeMemory.hasRoomFor(holder, more)) return false;
+    const tenant = this.#tenant;
+    if (!this.#memory.mayTake(tenant, more) || !this.#largeMemory.mayTake(tenant, more)) return false;
     if (this.#shares === null) {
-      this.#shares = [this.#memory.take(holder, more)!, this.#largeMemory.take(holder, more)!];
+      this.#shares = [this.#memory.take(tenant, more)!, this.#largeMemory.take(tenant, more)!];
     } else {
       for (const share of this.#shares) share.grow(more);
     }
@@ -128,18 +127,18 @@ export class UnsentMemory {
     return this.#shares !== null || this.#beyondBytes > 0;
   }
 
-  /** Whether more may be read from the provider; if not, `onRoom` runs when it may. */
-  mayGoOn(onRoom: () => void): boolean {
+  /** Whether more of the response may be read from the provider; if not, `onFreed` runs when it may. */
+  mayGoOn(onFreed: () => void): boolean {
     const sizeBytes = (this.#shares?.[0].amount ?? 0) + this.#beyondBytes;
-    return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onRoom);
+    return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onFreed);
   }
 
-  /** Nothing more is read from the provider. */
+  /** Call this when nothing more is read from the provider. */
   stopWaiting(): void {
     this.#budget.stopWaiting(this);
   }
 
-  /** Gives everything back. May be called again; nothing is counted after it. */
+  /** Returns all memory. May be called again; nothing is counted after it. */
   release(): void {
     this.#isReleased = true;
     if (!this.isCounted) return;
@@ -147,11 +146,11 @@ export class UnsentMemory {
     this.#setBeyond(0);
     for (const share of this.#shares ?? []) share.release();
     this.#shares = null;
-    this.#budget.comesBack(this);
+    this.#budget.stopExceeding(this);
   }
 
   #setBeyond(sizeBytes: number): void {
-    this.#budget.counts(sizeBytes - this.#beyondBytes);
+    this.#budget.countBeyond(sizeBytes - this.#beyondBytes);
     this.#beyondBytes = sizeBytes;
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { WorkTime } from './work-time.ts';
 
-/** A piece of work; each step is what it does, and how long it stays so. */
+/** The measured time of a piece of work; each step is an event and the time until the next one. */
 function workedMs(steps: readonly (readonly ['ask' | 'wait' | 'goOn' | 'end' | 'compute', number])[]): number {
   let nowMs = 1_000;
   const time = new WorkTime(() => nowMs);
@@ -13,8 +13,8 @@ function workedMs(steps: readonly (readonly ['ask' | 'wait' | 'goOn' | 'end' | '
   return time.workedMs;
 }
 
-describe('the time of a piece of work', () => {
-  it('is all of it if nothing waits', () => {
+describe('WorkTime', () => {
+  it('counts all time if no operation is queued', () => {
     const steps = [
       ['compute', 5],
       ['ask', 20],
@@ -23,7 +23,7 @@ describe('the time of a piece of work', () => {
     assert.equal(workedMs(steps), 28);
   });
 
-  it('has none of what it waits behind the work of others, at each place where it does', () => {
+  it('does not count the time of queued operations', () => {
     const steps = [
       ['compute', 5],
       ['ask', 0],
@@ -36,7 +36,7 @@ describe('the time of a piece of work', () => {
     assert.equal(workedMs(steps), 29);
   });
 
-  it('goes on while something that it asked for waits and something else does not', () => {
+  it('counts the time while one operation is queued and another one runs', () => {
     const steps = [
       ['ask', 0],
       ['ask', 0],

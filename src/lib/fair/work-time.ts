@@ -1,16 +1,16 @@
 /**
- * The time that a piece of work takes. What it asks for, such as statements, may wait behind what others have asked for: the time in which
- * all of it waits is not the work's.
+ * Measures the time of a piece of work. Its operations, such as database statements, may be queued behind operations of other tenants; time
+ * during which all its pending operations are queued does not count.
  */
 export class WorkTime {
   readonly #nowMs: () => number;
-  /** What was asked for and has not ended, and how much of that waits. */
-  #asked = 0;
-  #waiting = 0;
+  #pending = 0;
+  /** Pending operations that are queued. */
+  #queued = 0;
   #workedMs = 0;
   #atMs: number;
 
-  /** Begins now. `nowMs`: any clock that never goes back. */
+  /** Starts now. `nowMs`: a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
     this.#atMs = nowMs();
@@ -21,34 +21,34 @@ export class WorkTime {
     return this.#workedMs;
   }
 
-  /** Something is asked for. */
+  /** An operation begins. */
   ask(): void {
     this.#settle();
-    this.#asked++;
+    this.#pending++;
   }
 
-  /** Something that was asked for has ended. */
+  /** An operation has ended. */
   end(): void {
     this.#settle();
-    this.#asked--;
+    this.#pending--;
   }
 
-  /** Something that was asked for waits behind the work of others. */
+  /** A pending operation is queued behind those of other tenants. */
   wait(): void {
     this.#settle();
-    this.#waiting++;
+    this.#queued++;
   }
 
-  /** It waits no longer. */
+  /** A queued operation runs. */
   goOn(): void {
     this.#settle();
-    this.#waiting--;
+    this.#queued--;
   }
 
   #settle(): void {
     const nowMs = this.#nowMs();
-    const onlyWaits = this.#waiting > 0 && this.#waiting >= this.#asked;
-    if (!onlyWaits) this.#workedMs += nowMs - this.#atMs;
+    const isOnlyQueued = this.#queued > 0 && this.#queued >= this.#pending;
+    if (!isOnlyQueued) this.#workedMs += nowMs - this.#atMs;
     this.#atMs = nowMs;
   }
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { recordSyncs, withoutRecordedSyncs } from '../../../test/support/recorded-syncs.ts';
 import { makeDurableDirectory, replaceFile, syncTree } from './durable-files.ts';
 
-describe('what a power cut must not take', { skip: withoutRecordedSyncs }, () => {
+describe('durable files', { skip: withoutRecordedSyncs }, () => {
   let root: string;
   beforeEach(() => {
     root = realpathSync(mkdtempSync(join(tmpdir(), 'faregate-durable-')));
@@ -19,7 +19,7 @@ describe('what a power cut must not take', { skip: withoutRecordedSyncs }, () =>
     return paths;
   }
 
-  test('a file is replaced by one that is whole on the disk, and its directory is synced after the renaming', async () => {
+  test('replaceFile syncs the new file before the rename, and the directory after it', async () => {
     const path = join(root, 'demo.json');
     writeFileSync(path, 'old');
     const seen: [path: string, content: string][] = [];
@@ -34,7 +34,7 @@ describe('what a power cut must not take', { skip: withoutRecordedSyncs }, () =>
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
-  test('a directory is made with its name and those of all above it, also if an earlier process made them', async () => {
+  test('makeDurableDirectory syncs the names of the directory and its parents, even if they exist', async () => {
     const directory = join(root, 'a', 'b', 'c');
     mkdirSync(dirname(directory), { recursive: true });
     const synced = await syncsOf(() => makeDurableDirectory(directory, 0o700));
@@ -43,7 +43,7 @@ describe('what a power cut must not take', { skip: withoutRecordedSyncs }, () =>
     assert.equal(statSync(directory).mode & 0o777, 0o700);
   });
 
-  test('a tree is synced with every file and directory in it', async () => {
+  test('syncTree syncs every file and directory', async () => {
     mkdirSync(join(root, 'a', 'b'), { recursive: true });
     for (const name of ['1', 'a/2', 'a/b/3']) writeFileSync(join(root, name), name);
     const synced = await syncsOf(() => syncTree(root));

@@ -2,11 +2,11 @@ import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 /**
- * Files and names that survive a power cut. A synced file may still lose its name: the name is an entry of the directory,
- * which has to be synced as well.
+ * Files and names that survive a power failure. A synced file may still lose its name, because the name is an entry of the
+ * directory, which must be synced too.
  */
 
-/** When it resolves, the names of files made, renamed and removed before are on the disk. */
+/** Makes earlier creations, renames and removals of files in the directory durable. */
 export async function syncDirectory(directory: string): Promise<void> {
   // Windows makes names durable by itself.
   if (process.platform === 'win32') return;
@@ -14,21 +14,21 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Makes the directory and those above it, if they are missing, and their names durable, also where they are there: an
- * earlier process may have made them and died before it synced.
+ * Creates the directory and its parents if they are missing, and makes their names durable even if they exist: an earlier
+ * process may have created them and died before it synced them.
  */
 export async function makeDurableDirectory(directory: string, mode: number): Promise<void> {
   await mkdir(directory, { recursive: true, mode });
   await syncDirectoriesAbove(directory);
 }
 
-/** Makes the name of a directory, and those of all above it, durable. */
+/** Makes the names of a directory and its parents durable. */
 export async function syncDirectoriesAbove(directory: string): Promise<void> {
   for (let path = resolve(directory); dirname(path) !== path; path = dirname(path)) {
     try {
       await syncDirectory(dirname(path));
     } catch (error) {
-      // A directory that this user may not read, or of a file system without syncs, was not made by this program.
+      // This program did not create a directory that it may not read, or one on a file system without syncs.
       if (!NOT_OURS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
@@ -36,7 +36,7 @@ export async function syncDirectoriesAbove(directory: string): Promise<void> {
 
 const NOT_OURS = new Set(['EACCES', 'EPERM', 'EINVAL', 'ENOTSUP', 'EROFS']);
 
-/** Replaces a file, or makes it: after a power cut it has the old content or the new one. */
+/** Replaces or creates a file atomically: after a power failure it has the old content or the new one. */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   const file = await open(`${path}.new`, 'w', mode);
   try {
@@ -49,10 +49,10 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
   await syncDirectory(dirname(path));
 }
 
-/** Syncs a directory with everything in it. */
+/** Syncs a directory and everything in it. */
 export async function syncTree(directory: string): Promise<void> {
   const entries = await readdir(directory, { withFileTypes: true });
-  // A few at once share the writes of the file system's own journal; the number of open files has a limit.
+  // Concurrent syncs share writes of the file system's journal. The number of open files is limited.
   for (let at = 0; at < entries.length; at += AT_ONCE) {
     await Promise.all(
       entries.slice(at, at + AT_ONCE).map(async (entry) => {

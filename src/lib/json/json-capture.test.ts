@@ -19,7 +19,7 @@ import { MemberNames } from './member-names.ts';
 const NAMES = ['usage', 'id', 'data', '', 'né', '😀', 'a"\\/\n', '\ud800'] as const;
 const everything: JsonCaptureOptions = { keep: NAMES, count: NAMES, keptBytesMax: 1024 * 1024 };
 
-/** How a text is cut: sizes of chunks, taken in turn, and how far from a border of eight bytes each chunk begins. */
+/** How a text is split: sizes of chunks, used in turn, and the offset of each chunk from an 8-byte boundary. */
 interface Cutting {
   readonly sizes: readonly number[];
   readonly shift: number;
@@ -37,7 +37,7 @@ const cutting: fc.Arbitrary<Cutting> = fc.record({
   shift: fc.nat({ max: 7 }),
 });
 
-/** Pushes the text in chunks which are overwritten as soon as they have been read, as a socket's buffer may be. */
+/** Pushes the text in chunks and overwrites each one afterwards, as a socket's buffer may be. */
 function push(reader: JsonCapture, bytes: Buffer, { sizes, shift }: Cutting): void {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const part = bytes.subarray(at, at + sizes[turn % sizes.length]!);
@@ -56,7 +56,7 @@ function read(text: string | Buffer, how: Cutting = whole, options = everything)
   return reader;
 }
 
-/** All that is known of a text: its kind, and of each name the last value and its number of items; or the error. */
+/** The complete result for a text: its kind, and for each name the last value and its number of items; or the error. */
 function captured(bytes: Buffer, how: Cutting): object {
   return outcome(() => {
     const reader = read(bytes, how);
@@ -65,7 +65,7 @@ function captured(bytes: Buffer, how: Cutting): object {
   });
 }
 
-/** The same, as `scanJson` reports it. */
+/** The same result from `scanJson`. */
 function scanned(bytes: Buffer): object {
   return outcome(() => {
     const outline = scanJson(bytes);
@@ -96,7 +96,7 @@ function outcome(work: () => object): object {
   }
 }
 
-/** A name with each of its letters spelt plainly or escaped, up to all of them. */
+/** A name in which any letters are escaped. */
 function spelling(name: string): fc.Arbitrary<SpeltString> {
   const letters = [...name].map((letter) => {
     const units = letter.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -113,7 +113,7 @@ function spelling(name: string): fc.Arbitrary<SpeltString> {
     });
 }
 
-/** Members of the names that are asked for, in any spelling and number, among others. */
+/** Requested members in any spelling and number, among others. */
 const membersOfNames = fc.array(memberOf(fc.oneof(fc.constantFrom(...NAMES).chain(spelling), stringText), valueText), {
   maxLength: 6,
 });
@@ -122,7 +122,7 @@ const text = fc
   .tuple(space, fc.oneof({ weight: 3, arbitrary: membersOfNames.map(objectText) }, valueText), space)
   .map((parts) => parts.join(''));
 
-/** A text of which a byte has been flipped, left out or put in, or the rest cut off. */
+/** A text in which a byte was flipped, removed or inserted, or that was truncated. */
 const damaged = fc
   .tuple(
     text,
@@ -138,7 +138,7 @@ const damaged = fc
     return Buffer.concat([bytes.subarray(0, at), Buffer.from(put), bytes.subarray(rest)]);
   });
 
-/** Each comes out alike wherever it is cut in two. */
+/** Texts whose results must not depend on where they are split. */
 const HAND_WRITTEN = [
   '{"id":"a\\u00e9\\ud83d\\ude00\\"\\\\","usage":{"a":[1,-2.50e-3,0],"b":null},"data":[1,[2,3],{"data":[]}]}',
   ' { "data" : [ 1 , 2.5 , -3e5 ] , "\\u0069d" : true , "usage" : "né😀" } \r\n',
@@ -195,9 +195,9 @@ describe('JsonCapture', () => {
     );
   });
 
-  // What is expected comes from the pieces: JSON.parse is no witness of escaped keys. That of Node 24 reads
-  // {"a":1,"\u0062":2} as {"a":1,"\\":2} once it has seen an object of the latter shape.
-  it('keeps the last member of each name as it was spelt, and counts its items', () => {
+  // JSON.parse cannot be the reference for escaped keys: that of Node 24 reads {"a":1,"\u0062":2} as {"a":1,"\\":2} after
+  // it has seen an object of the latter shape.
+  it('keeps the last member of each name in its original spelling, and counts its items', () => {
     fc.assert(
       fc.property(membersOfNames, cutting, (members, how) => {
         const reader = read(objectText(members), how);
@@ -212,7 +212,7 @@ describe('JsonCapture', () => {
     );
   });
 
-  it('agrees with scanJson about any text in any chunks, byte for byte', () => {
+  it('returns the same results as scanJson for any text in any chunks', () => {
     fc.assert(
       fc.property(text, cutting, (sent, how) => {
         const bytes = Buffer.from(sent);
@@ -222,7 +222,7 @@ describe('JsonCapture', () => {
     );
   });
 
-  it('refuses what scanJson refuses, with the same words and the same offset, in any chunks', () => {
+  it('throws the same errors as scanJson in any chunks', () => {
     fc.assert(
       fc.property(damaged, cutting, (bytes, how) => {
         assert.deepEqual(captured(bytes, how), scanned(bytes));
@@ -232,7 +232,7 @@ describe('JsonCapture', () => {
   });
 
   for (const sent of HAND_WRITTEN) {
-    it(`reads ${JSON.stringify(sent)} alike wherever it is cut in two or in three, and byte by byte`, () => {
+    it(`reads ${JSON.stringify(sent)} alike in any two or three chunks, and byte by byte`, () => {
       const bytes = Buffer.from(sent);
       const expected = scanned(bytes);
       assert.deepEqual(captured(bytes, byteByByte), expected);
@@ -244,7 +244,7 @@ describe('JsonCapture', () => {
     });
   }
 
-  it('reads every truncation of a text as scanJson does', () => {
+  it('treats every truncated text as scanJson does', () => {
     for (const sent of HAND_WRITTEN) {
       const bytes = Buffer.from(sent);
       for (let end = 0; end < bytes.length; end++) {
@@ -255,7 +255,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('sees every byte that matters in a long string, wherever it stands and the chunk begins', () => {
+  it('finds every special byte in a long string, at any position and chunk alignment', () => {
     const specials = [
       '"',
       '\\',
@@ -299,7 +299,7 @@ describe('JsonCapture', () => {
     );
   });
 
-  it('takes a bare number for whole only at the end of the text', () => {
+  it('completes a number as the outermost value only at the end of the text', () => {
     const reader = new JsonCapture(everything);
     assert.equal(reader.rootKind, null);
     reader.push(Buffer.from('1'));
@@ -311,7 +311,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('knows the kind of the outermost value from its first byte on', () => {
+  it('reports the kind of the outermost value after its first byte', () => {
     for (const sent of ['{}', '[]', '""', '-1', '1', 'true', 'false', 'null']) {
       const reader = new JsonCapture(everything);
       reader.push(Buffer.from('\n '));
@@ -321,7 +321,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('refuses a text with the first byte that no JSON can have there, whatever would follow', () => {
+  it('throws at the first byte that cannot be JSON', () => {
     const beginnings: readonly [good: string, bad: string, offset: number][] = [
       ['', 'x', 0],
       ['{', '1', 1],
@@ -346,7 +346,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('counts offsets from the beginning of the text, however long ago that was', () => {
+  it('reports offsets relative to the text, not to the chunk', () => {
     const reader = new JsonCapture(everything);
     reader.push(Buffer.from('["'));
     const part = Buffer.alloc(1024 * 1024, 'x');
@@ -354,7 +354,7 @@ describe('JsonCapture', () => {
     assert.throws(() => reader.push(Buffer.from('"}')), { offset: 8 * part.length + 3 });
   });
 
-  it('throws the same error again once it has thrown one', () => {
+  it('throws the same error in all later calls', () => {
     const reader = new JsonCapture(everything);
     const thrown = (work: () => void): unknown => {
       try {
@@ -376,7 +376,7 @@ describe('JsonCapture', () => {
     );
   });
 
-  it('counts every container towards the depth, the outermost and the empty ones included', () => {
+  it('counts every container towards the depth, including the outermost and empty ones', () => {
     const limits: JsonCaptureOptions = { keep: [], keptBytesMax: 0 };
     const depthMax = 512;
     const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
@@ -393,7 +393,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('keeps no more bytes than it may', () => {
+  it('drops values beyond the limit of kept bytes', () => {
     const members = fc.array(memberOf(fc.constantFrom('id', 'usage', 'other').chain(spelling), valueText), {
       maxLength: 6,
     });
@@ -414,7 +414,7 @@ describe('JsonCapture', () => {
     );
   });
 
-  it('keeps a value of exactly as many bytes as it may', () => {
+  it('keeps a value of exactly the limit', () => {
     const sent = `{"id":"${'x'.repeat(5_000)}"}`;
     for (const how of [whole, byteByByte, { sizes: [1_000], shift: 1 }]) {
       const exact = read(sent, how, { keep: ['id'], keptBytesMax: 5_002 });
@@ -426,7 +426,7 @@ describe('JsonCapture', () => {
 
   const keepMarked = { name: 'data', marks: new MemberNames('mark', 'other_mark') };
 
-  it('keeps a marked member up to its own limit, which takes nothing of the others', () => {
+  it('keeps a marked member up to a separate limit', () => {
     for (const [bytes, isKept] of [
       [MARKED_BYTES_MAX, true],
       [MARKED_BYTES_MAX + 1, false],
@@ -442,8 +442,8 @@ describe('JsonCapture', () => {
     assert.deepEqual([both.value('data'), both.isMarked('data')], [undefined, true]);
   });
 
-  it('finds the marks of a member at any depth, wherever the text is cut', () => {
-    /** Whether an object in a value has a marked member with something in it. */
+  it('finds the marks of a member at any depth, in any chunks', () => {
+    /** Whether an object in a value has a non-empty member with one of these names. */
     const holdsMark = (value: unknown): boolean =>
       typeof value === 'object' &&
       value !== null &&
@@ -468,7 +468,7 @@ describe('JsonCapture', () => {
         const expected = holdsMark(value);
         assert.equal(read(sent, whole, { keep: [], keepMarked, keptBytesMax: 0 }).isMarked('data'), expected);
         const reader = read(sent, how, { keep: [], keepMarked, keptBytesMax: 0 });
-        // A key that is cut may be taken for a mark.
+        // A key in two chunks may count as a mark.
         assert.ok(reader.isMarked('data') || !expected);
         const kept = reader.value('data');
         assert.equal(kept !== undefined, reader.isMarked('data'));
@@ -478,7 +478,7 @@ describe('JsonCapture', () => {
     );
   });
 
-  it('keeps nothing more of a marked member once it is given up', () => {
+  it('keeps nothing of a marked member after giveUpMarked', () => {
     for (const cut of [10, 20, 26]) {
       const bytes = Buffer.from('{"data":{"mark":["x"]},"id":"a"}');
       const capture = new JsonCapture({ keep: ['id'], keepMarked, keptBytesMax: 3 });
@@ -490,7 +490,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('gives up no value because of members that are not asked for, however large', () => {
+  it('does not count members that are not requested towards the limit', () => {
     const sent = `{"${'k'.repeat(10_000)}":1,"data":["${'x'.repeat(100_000)}",2],"id":"a"}`;
     for (const how of [whole, byteByByte, { sizes: [4_096], shift: 3 }]) {
       const reader = read(sent, how, { keep: ['id'], count: ['data'], keptBytesMax: 3 });
@@ -501,7 +501,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('counts the items of a list whatever they are, and not those of the lists inside', () => {
+  it('counts items of any kind, but not the items of nested arrays', () => {
     const item = fc.oneof(fc.constantFrom('1', '-2.5', '0', '1e5'), valueText);
     fc.assert(
       fc.property(fc.array(fc.tuple(space, item, space), { maxLength: 12 }), space, cutting, (items, inside, how) => {
@@ -513,17 +513,17 @@ describe('JsonCapture', () => {
     );
   });
 
-  it('lets the last member of a name count, also if it is no list', () => {
+  it('uses the last member of a name, even if it is not an array', () => {
     assert.equal(read('{"data":[1,2],"data":[1]}').count('data'), 1);
     assert.equal(read('{"data":[1,2],"data":{"data":[3]}}').count('data'), null);
     assert.equal(read('{"data":1,"d\\u0061ta":[1,2,3]}').count('data'), 3);
   });
 
-  it('has no members if the outermost value is no object', () => {
+  it('has no members if the outermost value is not an object', () => {
     for (const sent of ['["id",1]', '[{"id":1}]', '"id"', '1']) assert.equal(read(sent).value('id'), undefined);
   });
 
-  it('returns a value as soon as it is whole', () => {
+  it('returns a value as soon as it is complete', () => {
     const reader = new JsonCapture(everything);
     reader.push(Buffer.from('{"id":12'));
     assert.equal(reader.value('id'), undefined);

@@ -7,31 +7,30 @@ import { isEscapeLetter, isHexDigit, PlainTexts, wholeEscapeEnd } from './json-s
 import type { MemberNames } from './member-names.ts';
 
 /**
- * Reads a JSON text that passes by in chunks, cut anywhere: checks it against RFC 8259 to its last byte and keeps a few
- * small members of its outermost object. For responses of hundreds of megabytes that are relayed as they come;
- * `scanJson` is for texts that are in memory as a whole, and reports the same errors at the same offsets.
+ * Parses a JSON text in chunks, split anywhere: validates it (RFC 8259) and keeps a few small members of its outermost
+ * object. For responses of hundreds of megabytes that are relayed as they arrive; `scanJson` is for texts that are
+ * completely in memory, and reports the same errors at the same offsets.
  *
- * Memory: at most twice what may be kept, and a number for each open container. No chunk is referenced after `push`.
- * Strings are checked for their end, their escapes and bare control characters; their UTF-8 is not checked at all.
- * Takes as long as `scanJson` on 4 KiB of prose, two thirds of its time on vectors of numbers and a quarter on base64:
- * `bench/json-scan.ts`.
+ * Memory: at most twice the kept bytes, and a number per open container. No chunk is referenced after `push`. In strings,
+ * escapes and control characters are checked, but not UTF-8. Takes as long as `scanJson` on 4 KiB of prose, two thirds of
+ * its time on vectors of numbers and a quarter on base64: `bench/json-scan.ts`.
  */
 export interface JsonCaptureOptions {
   /** Members of the outermost object whose value is kept, as bytes. */
   readonly keep: readonly string[];
-  /** A member whose value is kept if it has a mark and is no larger than `MARKED_BYTES_MAX`. */
+  /** A member whose value is kept if it has a mark and at most `MARKED_BYTES_MAX` bytes. */
   readonly keepMarked?: MarkedMember | undefined;
   /** Members of the outermost object whose items are counted if they are arrays. */
   readonly count?: readonly string[];
-  /** What is counted in the outermost object and in the items of its members, however large it is. */
+  /** What to count in the outermost object and in the items of its members; values may have any size. */
   readonly holding?: HoldingRules | undefined;
-  /** All values of `keep` together; a value that would go beyond it is given up. */
+  /** The limit of all values of `keep` together; a value that would exceed it is dropped. */
   readonly keptBytesMax: number;
-  /** Deeper nesting is refused. */
+  /** Deeper nesting is an error. */
   readonly depthMax?: number;
 }
 
-// Not shared among the readers of JSON: comparing each byte with a constant of another file took up to a quarter longer.
+// Each JSON parser has its own constants: comparing each byte with a constant of another file took up to a quarter longer.
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -43,27 +42,27 @@ const CLOSE_BRACE = 0x7d;
 const NONE = -1;
 /** The depth of the items of a member of the outermost object. */
 const ITEM_DEPTH = 2;
-/** Twice what a request may have: a response may wrap what the request contained. */
+/** Twice the limit for requests, because a response may contain a nested copy of the request. */
 const DEPTH_MAX = 512;
-/** No mark can come of the next token; it may be the value of a mark, or be in that. */
+/** States of `#mark`: the next token cannot complete a mark; it is the value of a mark; or it is within that value. */
 const UNMARKED = 0;
 const MARK_VALUE = 1;
 const IN_MARK = 2;
 const NO_BYTES = Buffer.alloc(0);
 
-/** What the next byte, white space aside, has to be. */
+/** States between tokens: what must follow after white space. */
 const EXPECT_VALUE = 0;
 const EXPECT_ITEM_OR_END = 1;
 const EXPECT_KEY = 2;
 const EXPECT_KEY_OR_END = 3;
 const EXPECT_COLON = 4;
 const EXPECT_COMMA_OR_END = 5;
-/** What the next byte belongs to. */
+/** States within tokens. */
 const IN_STRING = 6;
 const IN_NUMBER = 7;
 const IN_LITERAL = 8;
 
-/** How much of an escape is missing: none, the letter behind the backslash, or so many hexadecimal digits (1 to 4). */
+/** The missing rest of an escape: nothing, the letter after the backslash, or a number of hexadecimal digits (1 to 4). */
 const NO_ESCAPE = 0;
 const ESCAPE_LETTER = 5;
 
@@ -71,21 +70,21 @@ export class JsonCapture {
   readonly #depthMax: number;
   readonly #members: CapturedMembers;
   readonly #holdings: JsonHoldings | null;
-  /** The depth down to which keys and the ends of values matter. */
+  /** The greatest depth at which keys and the ends of values matter. */
   readonly #outerDepth: number;
 
   #rootKind: JsonKind | null = null;
   #state = EXPECT_VALUE;
-  /** Bytes of the chunks before this one. */
+  /** The bytes of all previous chunks. */
   #offset = 0;
   #failure: JsonSyntaxError | null = null;
 
-  /** The closing byte of the innermost container, 0 outside of all; those of the containers around it are stacked. */
+  /** The closing byte of the innermost container, or 0 outside of all; the stack has those of its parents. */
   #closing = 0;
   readonly #outerClosings: number[] = [];
   #depth = 0;
 
-  /** What marks the member that is being read. */
+  /** The marks of the current member. */
   #marks: MemberNames | null = null;
   #mark = UNMARKED;
 
@@ -106,52 +105,52 @@ export class JsonCapture {
     this.#depthMax = depthMax;
   }
 
-  /** Kind of the outermost value; `null` before its first byte. */
+  /** The kind of the outermost value; `null` before its first byte. */
   get rootKind(): JsonKind | null {
     return this.#rootKind;
   }
 
-  /** Gives up what is kept because of a mark, and keeps no more of it. */
+  /** Drops the value that is kept because of a mark, and stops keeping it. */
   giveUpMarked(): void {
     this.#members.giveUpMarked();
   }
 
-  /** Whether the last member of this name, that of `keepMarked`, has a mark, up to now. */
+  /** Whether a mark was found so far in the last member of this name, which must be that of `keepMarked`. */
   isMarked(key: string): boolean {
     return this.#members.isMarked(key);
   }
 
-  /** The memory of what is kept, up to now. */
+  /** The memory of the kept values. */
   get memoryBytes(): number {
     return this.#members.memoryBytes;
   }
 
-  /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
+  /** The bytes of the last complete member of this name; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
     return this.#members.value(key);
   }
 
-  /** The same as a value; `undefined` if it is absent or not kept. */
+  /** As `value`, parsed. */
   member(key: string): unknown {
     const value = this.value(key);
     return value === undefined ? undefined : parseJson(value.toString('utf8'));
   }
 
-  /** Items of the last member of this name, up to now; `null` if it is absent, no array, or not counted. */
+  /** The items so far of the last member of this name; `null` if it is absent, not an array, or not counted. */
   count(key: string): number | null {
     return this.#members.count(key);
   }
 
-  /** How many items hold something of a group of `holding`, up to now. */
+  /** The items so far that hold something of a group of `holding`. */
   holding(group: string): number {
     return this.#holdings?.count(group) ?? 0;
   }
 
   /**
-   * Reads on. The chunk belongs to the caller again when this returns.
+   * Parses the next chunk. The caller may reuse its memory afterwards.
    *
-   * @throws JsonSyntaxError at the first byte that cannot be JSON, and the same one ever after. Its offset counts from the
-   * beginning of the text; it is that of the string, literal or escape if one of them is broken.
+   * @throws JsonSyntaxError at the first byte that cannot be JSON, and the same error in all later calls. Its offset in the
+   * text is that of the invalid string, literal or escape, otherwise that of the byte.
    */
   push(chunk: Buffer): void {
     if (this.#failure !== null) throw this.#failure;
@@ -163,9 +162,9 @@ export class JsonCapture {
   }
 
   /**
-   * The text is over: a bare number is whole only now.
+   * Ends the text. Only now is a number as the outermost value complete.
    *
-   * @throws JsonSyntaxError if the text is incomplete, or was no JSON before.
+   * @throws JsonSyntaxError if the text is incomplete, or if `push` has thrown.
    */
   end(): void {
     if (this.#failure !== null) throw this.#failure;
@@ -191,7 +190,7 @@ export class JsonCapture {
     }
   }
 
-  /** One loop and one switch: with a call for each byte between the values, small objects took half as long again. */
+  /** One loop and one switch: with a call for each byte between values, small objects took half as long again. */
   #read(chunk: Buffer): void {
     const end = chunk.length;
     let at = 0;
@@ -308,13 +307,13 @@ export class JsonCapture {
     this.#members.marked();
   }
 
-  /** A key ends in a member that may have a mark; one that is cut by the end of a chunk is taken for one. */
+  /** Handles the end of a key in a member that may have a mark. A key that began in an earlier chunk counts as a mark. */
   #markKey(marks: MemberNames, chunk: Buffer, at: number): void {
     const start = this.#stringStart + 1 - this.#offset;
     if (start < 0 || marks.find(chunk, start, at) !== NONE) this.#mark = MARK_VALUE;
   }
 
-  /** Reads on in a string, to its end or to that of the chunk. */
+  /** Reads a string to its end, or to the end of the chunk. */
   #string(chunk: Buffer, start: number): number {
     const end = chunk.length;
     let at = this.#escape === NO_ESCAPE ? start : this.#restOfEscape(chunk, start);
@@ -326,7 +325,7 @@ export class JsonCapture {
         this.#stringEnds(chunk, at);
         return at + 1;
       }
-      if (byte !== BACKSLASH) throw this.#fail('a control character stands unescaped in a string', at);
+      if (byte !== BACKSLASH) throw this.#fail('a string contains an unescaped control character', at);
       const escapeEnd = wholeEscapeEnd(chunk, at);
       if (escapeEnd === NONE) {
         this.#escape = ESCAPE_LETTER;
@@ -366,7 +365,7 @@ export class JsonCapture {
     if (this.#depth <= this.#outerDepth) this.#outerKeyEnds(chunk, at);
   }
 
-  /** Reads a number, and those behind it in a list of numbers; `NONE` if it may not end in this chunk. */
+  /** Reads a number, and the numbers that follow it in an array. Returns `NONE` if it may not end in this chunk. */
   #wholeNumbers(chunk: Buffer, start: number): number {
     let end = wholeNumberEnd(chunk, start);
     if (end === NONE || this.#closing !== CLOSE_BRACKET) return end;
@@ -379,7 +378,7 @@ export class JsonCapture {
     return end;
   }
 
-  /** Reads on in a number, to the byte behind it or to the end of the chunk. */
+  /** Reads the rest of a number, or to the end of the chunk. */
   #restOfNumber(chunk: Buffer, start: number): number {
     const at = this.#number.read(chunk, start);
     if (at === chunk.length) return at;
@@ -420,7 +419,7 @@ export class JsonCapture {
     this.#holdings?.keyEnds(this.#depth, chunk, start, at);
   }
 
-  /** Notes the outermost value, a member of it, an item of a member, or what is in that. */
+  /** Handles the beginning of the outermost value, a member, an item of a member, or a value within an item. */
   #outerValueBegins(byte: number, at: number): void {
     if (this.#depth === 0) this.#rootKind = KINDS[byte]!;
     else if (this.#depth === 1) {
@@ -443,7 +442,7 @@ export class JsonCapture {
     this.#holdings?.valueEnds(this.#depth, this.#offset + at);
   }
 
-  /** `at` counts from the beginning of this chunk, and is negative if an earlier one is to blame. */
+  /** `at`: relative to this chunk; negative if the error is in an earlier one. */
   #fail(message: string, at: number): JsonSyntaxError {
     this.#plainTexts.letGo();
     this.#members.letGo();

@@ -5,7 +5,7 @@ import type { MemberNames } from './member-names.ts';
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 
-/** What is kept and counted of an object; see `JsonCaptureOptions`. */
+/** See `JsonCaptureOptions`. */
 interface KeptMembers {
   readonly keep: readonly string[];
   readonly keepMarked?: MarkedMember | undefined;
@@ -13,24 +13,26 @@ interface KeptMembers {
   readonly keptBytesMax: number;
 }
 
-/** A member that has a mark if any object in it, at any depth, has one of these members with a text, or with a list or an object that is not empty. */
+/**
+ * A member that has a mark if an object in it, at any depth, has one of the members `marks` with a string, a non-empty array or a non-empty
+ * object.
+ */
 export interface MarkedMember {
   readonly name: string;
-  /** `null`: nothing marks it. */
+  /** `null`: it never has a mark. */
   readonly marks: MemberNames | null;
-  /** Whether it is kept without a mark, too, with the same limit. */
+  /** Whether it is also kept without a mark, with the same limit. */
   readonly isKeptUnmarked?: boolean;
 }
 
-/** The most that is kept of a marked member, apart from the others. */
+/** The limit of a marked member, in addition to the limit of the others. */
 export const MARKED_BYTES_MAX = 1024 * 1024;
 
-/** What is known of a member that was asked for. */
+/** The state of a requested member. */
 interface CapturedMember {
   readonly name: string;
   isKept: boolean;
   readonly isCounted: boolean;
-  /** What marks it. */
   marks: MemberNames | null;
   isMarked: boolean;
   value: Buffer | undefined;
@@ -38,27 +40,26 @@ interface CapturedMember {
 }
 
 /**
- * The members of the outermost object that were asked for, while their text passes by in chunks: it gets the offsets
- * where keys, values and items begin and end, finds those that matter, and keeps or counts them. Offsets are within the
- * chunk at hand. Memory: at most twice `keptBytesMax`, and `MARKED_BYTES_MAX`.
+ * Keeps and counts the requested members of the outermost object, while `JsonCapture` reports the offsets at which keys,
+ * values and items begin and end. Offsets are relative to the current chunk. Memory: at most twice `keptBytesMax`, and
+ * `MARKED_BYTES_MAX`.
  */
 export class CapturedMembers {
   readonly #asked: CapturedMember[] = [];
-  /** No spelling of a name that was asked for is longer: `\uXXXX` is the longest of a UTF-16 unit. */
+  /** The longest spelling of a requested name: `\uXXXX` for each UTF-16 unit. */
   #keyBytesMax = 0;
   readonly #keptBytesMax: number;
   #keptBytes = 0;
-  /** What is kept because of a mark. */
   #markedBytes = 0;
-  /** The member that is kept for its mark, and has a limit of its own. */
+  /** The member that is kept only because of a mark, with a separate limit. */
   #onlyMarked: CapturedMember | null = null;
   #keepsUnmarked = false;
 
-  /** The member that is being read, if it was asked for. */
+  /** The current member, if it was requested. */
   #member: CapturedMember | null = null;
-  /** The same, while it is an array whose items are counted. */
+  /** The current member, if it is an array whose items are counted. */
   #counted: CapturedMember | null = null;
-  /** The key or the value that is being kept: of the outermost object, so never both. */
+  /** The current key or value of the outermost object; never both at a time. */
   readonly #span = new ByteSpan();
 
   constructor({ keep, keepMarked, count = [], keptBytesMax }: KeptMembers) {
@@ -86,42 +87,42 @@ export class CapturedMembers {
     return undefined;
   }
 
-  /** The memory of what is kept. */
+  /** The memory of the kept values. */
   get memoryBytes(): number {
     return this.#keptBytes + this.#markedBytes + this.#span.memoryBytes;
   }
 
-  /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
+  /** See `JsonCapture.value`. */
   value(key: string): Buffer | undefined {
     return this.#askedFor(key)?.value;
   }
 
-  /** Items of the last member of this name, up to now; `null` if it is absent, no array, or not counted. */
+  /** See `JsonCapture.count`. */
   count(key: string): number | null {
     return this.#askedFor(key)?.items ?? null;
   }
 
-  /** Whether the last member of this name has a mark, up to now. */
+  /** See `JsonCapture.isMarked`. */
   isMarked(key: string): boolean {
     return this.#askedFor(key)?.isMarked ?? false;
   }
 
-  /** What marks the member that is being read. */
+  /** The marks of the current member. */
   get marks(): MemberNames | null {
     return this.#member?.marks ?? null;
   }
 
-  /** There is a mark in the member that is being read. */
+  /** The current member has a mark. */
   marked(): void {
     this.#member!.isMarked = true;
   }
 
-  /** A key begins, behind its quote at `at`. */
+  /** A key begins; `at`: its opening quote. */
   keyBegins(at: number): void {
     this.#span.begin(at + 1, this.#keyBytesMax);
   }
 
-  /** The key has ended whose text is `chunk[start, end)`, or began in an earlier chunk where `start` is negative. */
+  /** A key has ended. Its text is `chunk[start, end)`; if `start` is negative, it began in an earlier chunk. */
   keyEnds(chunk: Buffer, start: number, end: number): void {
     this.#member = this.#memberOf(chunk, start, end);
   }
@@ -135,7 +136,7 @@ export class CapturedMembers {
     return key === null ? null : findKey(this.#asked, key, 0, key.length);
   }
 
-  /** The value begins, with `byte`, that the last key is of. It replaces what an earlier member of the same name left. */
+  /** The value of the last key begins, with `byte`. It replaces the value of an earlier member of the same name. */
   valueBegins(byte: number, at: number): void {
     const member = this.#member;
     if (member === null) return;
@@ -166,12 +167,12 @@ export class CapturedMembers {
     else this.#keptBytes += sizeBytes;
   }
 
-  /** An item begins of the array that the value is. */
+  /** An item of the current array begins. */
   itemBegins(): void {
     if (this.#counted !== null) this.#counted.items!++;
   }
 
-  /** The value has ended, before `end`. */
+  /** The current value has ended before `end`. */
   valueEnds(chunk: Buffer, end: number): void {
     const member = this.#member;
     if (member === null) return;
@@ -186,18 +187,18 @@ export class CapturedMembers {
     this.#counted = null;
   }
 
-  /** The chunk is over: what matters of it is copied. */
+  /** The chunk has ended: copies what is needed of it. */
   carry(chunk: Buffer): void {
     this.#span.carry(chunk);
   }
 
-  /** The text is broken: incomplete values are not kept. */
+  /** The text is not JSON: drops the incomplete value. */
   letGo(): void {
     this.#span.letGo();
   }
 }
 
-/** Which of those asked for has the key `bytes[start, end)`, whose escapes stand as they came. */
+/** The requested member with the key `bytes[start, end)`, which may contain escapes. */
 function findKey(
   captured: readonly CapturedMember[],
   bytes: Buffer,

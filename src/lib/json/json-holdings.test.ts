@@ -17,7 +17,7 @@ function holdingsOf(text: string, cut: readonly number[] = []): [a: number, b: n
   const capture = new JsonCapture({ keep: ['x'], count: ['data'], holding: rules, keptBytesMax: 100 });
   const edges = [0, ...cut.map((at) => at % (bytes.length + 1)).toSorted((left, right) => left - right), bytes.length];
   for (const [i, edge] of edges.slice(1).entries()) {
-    // A chunk is overwritten as soon as it has been read, as a socket's buffer may be.
+    // A chunk is overwritten after it was read, as a socket's buffer may be.
     const chunk = Buffer.from(bytes.subarray(edges[i], edge));
     capture.push(chunk);
     chunk.fill('"');
@@ -26,7 +26,7 @@ function holdingsOf(text: string, cut: readonly number[] = []): [a: number, b: n
   return [capture.holding('a'), capture.holding('b')];
 }
 
-/** The same of the parsed text. */
+/** The same counts from the parsed text. */
 function parsedHoldings(value: unknown): [a: number, b: number] {
   if (!isRecord(value)) return [0, 0];
   const isSomething = (found: unknown): boolean =>
@@ -44,8 +44,8 @@ function parsedHoldings(value: unknown): [a: number, b: number] {
   return [most('a'), most('b')];
 }
 
-describe('what a JSON object and its items hold', () => {
-  it('is as in the parsed text, however that is nested, spelt and cut', () => {
+describe('JsonHoldings', () => {
+  it('counts as in the parsed text, for any nesting, spelling and chunks', () => {
     const key = fc.constantFrom('x', 'y', 'z', 'é"', 'data', 'list', 'other');
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -71,11 +71,11 @@ describe('what a JSON object and its items hold', () => {
     );
   });
 
-  it('is that of the last member of a name', () => {
+  it('uses the last member of a name', () => {
     assert.deepEqual(holdingsOf('{"data":[{"x":"1"},{"x":"1"}],"data":[{"x":"1"}],"z":"text","z":null}'), [1, 0]);
   });
 
-  it('is found in values of any size, cut at every byte', () => {
+  it('counts values of any size, byte by byte', () => {
     const text = `{"data":[{"x":"${'AAAA'.repeat(500)}"},{"z":"v"},{"x":null},{"\\u0078":"v"}],"y":""}`;
     for (let at = 0; at <= Buffer.byteLength(text); at++) assert.deepEqual(holdingsOf(text, [at]), [2, 1], `${at}`);
   });

@@ -2,19 +2,19 @@ import { ByteSpan } from '../byte-span.ts';
 import { decodeString } from './json-string.ts';
 
 /**
- * What is looked for in a JSON object and in the items of some of its members: names by group. An item that holds several
- * of one group counts once, as one picture does that has both an address and its bytes.
+ * Names to search for in a JSON object and in the items of some of its members, by group. An item with several names of a
+ * group counts once, such as an image with both a URL and its bytes.
  */
 export interface HoldingRules<Group extends string = string> {
   /** Names in the outermost object itself. */
   readonly outer: Readonly<Record<Group, readonly string[]>>;
-  /** Members of the outermost object that are one item, or a list of them. */
+  /** Members of the outermost object whose value is an item or an array of items. */
   readonly places: readonly string[];
   /** Names in an item. */
   readonly items: Readonly<Record<Group, readonly string[]>>;
 }
 
-/** Deeper values are never looked at. */
+/** Deeper values are ignored. */
 export const HOLDINGS_DEPTH_MAX = 3;
 
 const OPEN_BRACKET = 0x5b;
@@ -22,24 +22,24 @@ const OPEN_BRACE = 0x7b;
 const LETTER_F = 0x66;
 const LETTER_N = 0x6e;
 const NONE = -1;
-/** `""`, `{}` and `[]` hold nothing. */
+/** The size of `""`, `{}` and `[]`. */
 const EMPTY_BYTES = 2;
-/** No spelling of a name is longer: `\uXXXX` is the longest of a UTF-16 unit. */
+/** The longest spelling of a UTF-16 unit: `\uXXXX`. */
 const SPELLING_BYTES = 6;
 
-/** What the member of the outermost object is that is being read. */
+/** The form of the current member of the outermost object. */
 type Form = 'other' | 'item' | 'list';
 
 /**
- * Counts what an object holds while its text passes by in chunks. A value counts if it is neither null nor false nor
- * empty; how large it is does not matter, since nothing of it is kept. Offsets of values count from the beginning of the
- * text, those of keys from that of the chunk.
+ * Counts what an object holds, while `JsonCapture` parses its text in chunks. A value counts if it is not null, false or
+ * empty; it may have any size, because nothing of it is kept. Offsets of values are relative to the text, offsets of keys
+ * to the chunk.
  */
 export class JsonHoldings {
   readonly #rules: HoldingRules;
   readonly #names: readonly string[];
   readonly #keyBytesMax: number;
-  /** The key that comes last at each depth, as an index of `#names`. */
+  /** The last key at each depth, as an index of `#names`. */
   readonly #keys = [NONE, NONE, NONE, NONE];
   readonly #starts = [0, 0, 0, 0];
   readonly #firstBytes = [0, 0, 0, 0];
@@ -58,19 +58,19 @@ export class JsonHoldings {
     this.#inItem = this.#names.map(() => false);
   }
 
-  /** How many items hold something of the group: those of the place that has most, for some responses list them twice. */
+  /** The number of items with a name of the group, in the place with the most: some responses list items twice. */
   count(group: string): number {
     let most = this.#holds(this.#rules.outer[group] ?? [], this.#inOuter) ? 1 : 0;
     for (const counts of this.#counts.values()) most = Math.max(most, counts.get(group) ?? 0);
     return most;
   }
 
-  /** A key begins, behind its quote at `at`. */
+  /** A key begins; `at`: its opening quote. */
   keyBegins(at: number): void {
     this.#span.begin(at + 1, this.#keyBytesMax);
   }
 
-  /** The key has ended whose text is `chunk[start, end)`, or began in an earlier chunk where `start` is negative. */
+  /** A key has ended. Its text is `chunk[start, end)`; if `start` is negative, it began in an earlier chunk. */
   keyEnds(depth: number, chunk: Buffer, start: number, end: number): void {
     let key: Buffer | null;
     if (start >= 0) {
@@ -90,7 +90,7 @@ export class JsonHoldings {
       const place = this.#place();
       if (place === null) return;
       this.#form = byte === OPEN_BRACKET ? 'list' : byte === OPEN_BRACE ? 'item' : 'other';
-      // It replaces what an earlier member of the same name left.
+      // It replaces an earlier member of the same name.
       this.#counts.set(place, new Map());
     }
     if (this.#form !== 'other' && depth <= 2) this.#beginItem(depth);
@@ -100,7 +100,7 @@ export class JsonHoldings {
     if (depth === (this.#form === 'list' ? 2 : 1)) this.#inItem.fill(false);
   }
 
-  /** A value has ended, before `at`. */
+  /** A value has ended before `at`. */
   valueEnds(depth: number, at: number): void {
     const key = this.#keys[depth]!;
     if (depth === 1) {
@@ -125,7 +125,7 @@ export class JsonHoldings {
     }
   }
 
-  /** The place that the member being read is; `null`: none. */
+  /** The current member if it is one of `places`. */
   #place(): string | null {
     const name = this.#names[this.#keys[1]!];
     return name !== undefined && this.#rules.places.includes(name) ? name : null;
@@ -140,12 +140,12 @@ export class JsonHoldings {
     return first !== LETTER_N && first !== LETTER_F && end - this.#starts[depth]! > EMPTY_BYTES;
   }
 
-  /** The chunk is over: what matters of it is copied. */
+  /** The chunk has ended: copies what is needed of it. */
   carry(chunk: Buffer): void {
     this.#span.carry(chunk);
   }
 
-  /** The text is broken. */
+  /** The text is not JSON. */
   letGo(): void {
     this.#span.letGo();
   }

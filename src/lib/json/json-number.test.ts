@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isExactWhole } from './json-number.ts';
 
 describe('isExactWhole', () => {
-  it('finds the numbers without a fraction, however they are written', () => {
+  it('finds numbers without a fraction in any notation', () => {
     for (const text of ['0', '-0', '10', '1.0', '1.50e1', '100e-2', '0.000', '0e-9'])
       assert.ok(isExactWhole(text), text);
     for (const text of ['0.5', '1e-1', '10e-2', '1.05e1', 'x', '']) assert.ok(!isExactWhole(text), text);

@@ -1,13 +1,13 @@
 import { withoutTrailing } from '../trailing.ts';
 
-/** A JSON number as bytes: where it ends, if its chunk has all of it, and otherwise how it is read across chunks. */
+/** Parsing of JSON numbers as bytes, within a chunk and across chunks. */
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NONE = -1;
 
-/** Where the number ends that may begin at `start`; `NONE` where that takes a second look or another chunk. */
+/** The end of a number that begins at `start`; `NONE` if there is no valid number, or if it may continue in the next chunk. */
 export function wholeNumberEnd(chunk: Buffer, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -40,7 +40,7 @@ export function wholeNumberEnd(chunk: Buffer, start: number): number {
   return at;
 }
 
-/** The part of a number that its last byte belonged to: whole numbers from `AFTER_ZERO` on, digits from the next on. */
+/** The part of a number to which its last byte belongs. From `AFTER_ZERO`, the number may end; from `AFTER_INTEGER`, digits may follow. */
 const NO_PART = -1;
 const AFTER_MINUS = 0;
 const AFTER_POINT = 1;
@@ -51,21 +51,21 @@ const AFTER_INTEGER = 5;
 const AFTER_FRACTION = 6;
 const AFTER_EXPONENT = 7;
 
-/** A number that is read part by part: one that the end of a chunk cuts, or that is broken. */
+/** Parses a number part by part: one that continues in the next chunk, or an invalid one. */
 export class NumberReader {
   #part = AFTER_MINUS;
 
-  /** Whether what was read is a number, though more may belong to it. */
+  /** Whether the bytes so far are a valid number, which may continue. */
   get isWhole(): boolean {
     return this.#part >= AFTER_ZERO;
   }
 
-  /** Begins with the first byte, a minus sign or a digit. */
+  /** `byte`: the first byte, a minus sign or a digit. */
   begin(byte: number): void {
     this.#part = byte === MINUS ? AFTER_MINUS : byte === ZERO ? AFTER_ZERO : AFTER_INTEGER;
   }
 
-  /** Reads on, to the first byte that cannot be the number's next or to the end of the chunk. */
+  /** Reads to the first byte that cannot belong to the number, or to the end of the chunk. */
   read(chunk: Buffer, start: number): number {
     const end = chunk.length;
     let at = start;
@@ -80,7 +80,7 @@ export class NumberReader {
   }
 }
 
-/** The part that a number is in once `byte` is added to it; `NO_PART` if the byte cannot be its next. */
+/** The part of a number after one more byte; `NO_PART` if the byte cannot follow. */
 function partWith(part: number, byte: number): number {
   switch (part) {
     case AFTER_MINUS:
@@ -105,12 +105,12 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** The parts of a number: digits before the point, behind it, and the exponent. */
+/** Captures the digits before the point, the digits after it, and the exponent. */
 const NUMBER = /^-?([0-9]{1,400})(?:\.([0-9]{1,400}))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
 
 /**
- * Whether a JSON number is whole as it is written, and not only once it is rounded to a double: readers of decimals take
- * `0.99999999999999999999` for less than 1.
+ * Whether a JSON number is an integer in its decimal notation, and not only after rounding to a double: decimal parsers
+ * read `0.99999999999999999999` as less than 1.
  */
 export function isExactWhole(text: string): boolean {
   const [, digits, fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];

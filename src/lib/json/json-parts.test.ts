@@ -7,13 +7,13 @@ import { isRecord } from './json.ts';
 import { type JsonParts, parseJsonParts } from './json-parts.ts';
 
 /**
- * Names with letters that no other key of these tests begins with: the engine's `JSON.parse` takes a key spelt with
- * escapes for another one that holds a backslash if its first characters are spelt as that is. Runs in a process of its own,
- * because that goes for keys of all files.
+ * Names that begin with letters that no other key of these tests begins with: the engine's `JSON.parse` confuses a key with
+ * escapes with an earlier key that contains a backslash and begins with the same characters. Runs in a separate process,
+ * because keys of other files would have the same effect.
  */
 const parts: JsonParts = { kind: true, list: { kind: true, part: { kind: true } }, part: { list: true } };
 
-/** What is wanted of a value that was parsed whole. */
+/** The wanted parts of a parsed value. */
 function pick(value: unknown, wanted: JsonParts): unknown {
   if (wanted === true) return value;
   if (Array.isArray(value)) {
@@ -42,7 +42,7 @@ function assertAsParsed(bytes: Buffer): void {
   assert.deepEqual(value === undefined ? undefined : { value: plain(value) }, plain(expected), text);
 }
 
-/** Without differences between objects that have the same members. */
+/** A normal form in which objects with the same members are equal. */
 function plain(value: unknown): unknown {
   return structuredClone(value);
 }
@@ -56,7 +56,7 @@ const otherKey = fc.oneof(
 );
 const key = fc.oneof({ arbitrary: wantedKey, weight: 4 }, otherKey);
 
-/** Objects in objects and lists, with the wanted keys, spelt in any way and as often as they like, at every depth. */
+/** Nested objects and arrays, with the wanted keys in any spelling and number at every depth. */
 const nested = fc.letrec<{ value: string; object: string; list: string }>((tie) => ({
   value: fc.oneof({ maxDepth: 4 }, valueText, tie('object'), tie('list')),
   object: fc.array(memberOf(key, tie('value')), { minLength: 1, maxLength: 5 }).map(objectText),
@@ -67,14 +67,14 @@ const nested = fc.letrec<{ value: string; object: string; list: string }>((tie) 
 const text = fc.tuple(space, nested.object, space).map((all) => all.join(''));
 
 describe('parseJsonParts', () => {
-  it('reads the wanted parts as JSON.parse does, and nothing else', () => {
+  it('reads only the wanted parts, as JSON.parse does', () => {
     fc.assert(
       fc.property(text, (json) => assertAsParsed(Buffer.from(json))),
       { numRuns: propertyRuns(1200) },
     );
   });
 
-  it('reads any other value, and any part of a list, as JSON.parse does', () => {
+  it('reads other values and items of arrays as JSON.parse does', () => {
     fc.assert(
       fc.property(fc.oneof(valueText, nested.list), (json) => assertAsParsed(Buffer.from(json))),
       { numRuns: propertyRuns(1500) },
@@ -105,7 +105,7 @@ describe('parseJsonParts', () => {
     }
   });
 
-  it('reads bytes that are no UTF-8 as a decoder would', () => {
+  it('reads invalid UTF-8 as a decoder does', () => {
     const bytes = fc.uint8Array({ maxLength: 12 });
     fc.assert(
       fc.property(bytes, bytes, (left, right) => {
@@ -123,7 +123,7 @@ describe('parseJsonParts', () => {
     );
   });
 
-  it('takes the last member of a name, however it is spelt', () => {
+  it('uses the last member of a name in any spelling', () => {
     const read = (json: string): unknown => parseJsonParts(Buffer.from(json), parts);
     assert.deepEqual(read('{"kind":1,"\\u006bind":2}'), { kind: 2 });
     assert.deepEqual(read('{"list":{"kind":1,"part":{"kind":5}},"list":{"kind":2}}'), { list: { kind: 2 } });
@@ -133,7 +133,7 @@ describe('parseJsonParts', () => {
     });
   });
 
-  it('finds the end of strings of any length, whatever stands before the quote', () => {
+  it('finds the end of strings of any length and content', () => {
     for (let length = 0; length < 200; length++) {
       for (const end of ['', '\\\\', '\\"', '\\\\\\"', '\\\\\\\\', '\\u00e9', '{}[],:']) {
         const value = `"${'x'.repeat(length)}${end}"`;
@@ -142,7 +142,7 @@ describe('parseJsonParts', () => {
     }
   });
 
-  it('goes as deep as ten thousand levels', () => {
+  it('reads up to ten thousand levels', () => {
     const deep = (levels: number): Buffer => Buffer.from(`{"x":${'['.repeat(levels)}${']'.repeat(levels)},"kind":1}`);
     assert.deepEqual(parseJsonParts(deep(9_999), parts), { kind: 1 });
     assert.equal(parseJsonParts(deep(10_000), parts), undefined);

@@ -5,23 +5,23 @@ import { JsonSyntaxError } from './json-scan.ts';
 import { decodeString, hasBytes } from './json-string.ts';
 
 /**
- * Which parts of a JSON text are wanted: `true` for a value as a whole, else the members of an object. If an array
- * stands instead, the members of the objects in it.
+ * The wanted parts of a JSON value: `true` for the whole value, otherwise members of an object, or of each object in an
+ * array.
  */
 export type JsonParts = true | ObjectParts;
 interface ObjectParts {
   readonly [key: string]: JsonParts;
 }
 
-/** A deeper text counts as no JSON, unlike in `JSON.parse`, so that memory is bounded. */
+/** Unlike in `JSON.parse`, a deeper text is not valid, so that memory is bounded. */
 const DEPTH_MAX = 10_000;
 
 /**
- * Reads a few small parts of a large JSON text as `JSON.parse` would, and builds nothing else. `undefined` if the text
- * is not JSON.
+ * Parses a few small parts of a large JSON text as `JSON.parse` would, and builds no other values. Returns `undefined` if
+ * the text is not JSON.
  *
- * The last member of a name counts. If an object is wanted and neither one nor an array stands there, the value is
- * null; other items of an array than objects with wanted members are left out.
+ * The last member of a name counts. If members of an object are wanted but the value is neither an object nor an array, the
+ * result is null. Items of an array that are not objects with wanted members are omitted.
  */
 export function parseJsonParts(bytes: Buffer, parts: JsonParts): unknown {
   return isJson(bytes) ? readValue(new JsonReader(bytes), parts) : undefined;

@@ -21,7 +21,7 @@ describe('pathsOf', () => {
     assert.deepEqual(pathsOf(Buffer.from(`[{}, ${text}]`), 5, [5 + text.indexOf('"y"')]).size, 1);
   });
 
-  it('shows the beginning of a long key, and nothing of an offset at which no value begins', () => {
+  it('truncates a long key, and ignores offsets at which no value begins', () => {
     const long = `{"${'k'.repeat(100)}":1}`;
     assert.deepEqual([...pathsOf(Buffer.from(long), 0, [104]).values()], [`${'k'.repeat(80)}…`]);
     const huge = `{"${'k'.repeat(1_000)}":1}`;

@@ -1,21 +1,20 @@
 import { JsonReader } from './json-reader.ts';
 import { decodeString } from './json-string.ts';
 
-/** The most characters of a key that a path shows, and the most bytes of one that it shows at all. */
+/** A path shows at most this number of characters of a key, and no key with more than this number of bytes. */
 const KEY_CHARACTERS_MAX = 80;
 const KEY_BYTES_MAX = 512;
 
 /**
- * The paths of the values that begin at the offsets, such as `tools[0].model`: for the few of a text that an error has to name. One pass,
- * however many there are.
+ * The paths, such as `tools[0].model`, of the values that begin at these offsets, for error messages. Takes one pass.
  *
- * @param start Where the text begins, which is known to be JSON.
+ * @param start the offset of the text, which must be valid JSON.
  */
 export function pathsOf(bytes: Buffer, start: number, offsets: readonly number[]): ReadonlyMap<number, string> {
   const wanted = new Set(offsets);
   const paths = new Map<number, string>();
   const reader = new JsonReader(bytes, start);
-  /** Of each container that is open, the index of its item, or the offsets of its key, as two numbers. */
+  /** For each open container, the index of the current item, or the offsets of the current key. */
   const open: (readonly [number, number] | number)[] = [];
 
   function text(): string {

@@ -8,7 +8,7 @@ import { MemberNames } from './member-names.ts';
 
 const reader = (text: string) => new JsonReader(Buffer.from(text));
 
-/** The values of wanted members, as JSON reads them. */
+/** The values of wanted members, parsed with `JSON.parse`. */
 function wanted(text: string, ...names: string[]): Record<string, unknown> {
   const json = reader(text);
   const values: Record<string, unknown> = {};
@@ -24,7 +24,7 @@ function wanted(text: string, ...names: string[]): Record<string, unknown> {
 }
 
 describe('JsonReader', () => {
-  it('finds wanted members of any object as JSON.parse does', () => {
+  it('finds the same members of any object as JSON.parse', () => {
     const key = fc.constantFrom('a', 'id', 'type', 'other', 'é', '"', '\\', '');
     fc.assert(
       fc.property(fc.dictionary(key, fc.jsonValue()), fc.nat(3), (value, indent) => {
@@ -42,11 +42,11 @@ describe('JsonReader', () => {
     assert.deepEqual(wanted('{"\\u0069d":1}', 'id'), { id: 1 });
   });
 
-  it('accepts other members, however often they occur', () => {
+  it('accepts any number of other members', () => {
     assert.deepEqual(wanted('{"x":1,"X":2,"x":[{"id":3}],"id":4}', 'id'), { id: 4 });
   });
 
-  it('goes over the items of an array, read or not', () => {
+  it('iterates over the items of an array, whether they are read or not', () => {
     const json = reader('[1,{"a":[2]},[],"x"] ');
     const kinds: string[] = [];
     for (json.enter(); json.nextItem(); ) kinds.push(json.kind);
@@ -66,7 +66,7 @@ describe('JsonReader', () => {
     assert.deepEqual([json.nextItem(), json.kind, json.nextItem()], [true, 'number', false]);
   });
 
-  it('reads a string up to a limit, and nothing else', () => {
+  it('reads strings up to a limit, and skips other values', () => {
     assert.equal(reader('"h\\u00e9"').text(16), 'hé');
     assert.equal(reader('"long"').text(3), null);
     assert.equal(reader('7').text(3), null);
@@ -74,8 +74,8 @@ describe('JsonReader', () => {
   });
 });
 
-describe('JsonReader that knows where long values end', () => {
-  it('reads what one reads that does not, whatever it skips', () => {
+describe('JsonReader with long values', () => {
+  it('reads the same as a reader without them, whatever it skips', () => {
     const long = fc.oneof(fc.jsonValue(), fc.string({ minLength: 40 }), fc.constant('x'.repeat(100)));
     const value = fc.oneof(fc.array(long), fc.dictionary(fc.string(), fc.oneof(long, fc.array(long))));
     fc.assert(
@@ -109,7 +109,7 @@ describe('JsonReader that knows where long values end', () => {
     );
   });
 
-  it('goes over them once, however many values other readers have read ahead', () => {
+  it('steps over each long value once, however many values other readers have read', () => {
     const bytes = Buffer.from(JSON.stringify([Array(1_000).fill('x'.repeat(40)), ...Array(1_000).fill([0])]));
     const { longValues } = scanJson(bytes);
     let looks = 0;
@@ -134,7 +134,7 @@ describe('JsonReader that knows where long values end', () => {
 describe('MemberNames', () => {
   const find = (names: MemberNames, key: string) => names.find(Buffer.from(key), 0, Buffer.byteLength(key));
 
-  it('finds a name by its suffix, after those that are equal as a whole', () => {
+  it('finds a name by its suffix if no complete name is equal', () => {
     const names = new MemberNames('*model', 'draft_model', '*_ids', 'type');
     for (const [key, index] of [
       ['model', 0],
@@ -152,7 +152,7 @@ describe('MemberNames', () => {
     }
   });
 
-  it('may be many', () => {
+  it('supports many names', () => {
     const names = new MemberNames(...Array.from({ length: 100 }, (_, n) => `name${n}`));
     for (let n = 0; n < 100; n++) assert.equal(find(names, `name${n}`), n);
   });

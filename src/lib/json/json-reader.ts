@@ -2,28 +2,27 @@ import { type JsonKind, KINDS } from './json-scan.ts';
 import { decodeString } from './json-string.ts';
 
 /**
- * Reads a text that is known to be JSON, from its first token to its last: the caller reads the members and items that it wants,
- * everything else is skipped and nothing is built. It costs time in proportion to the text, and memory for what the caller keeps; it does
- * not recurse on its own, so depth only costs a counter.
+ * Reads a text that is known to be valid JSON: the caller reads the wanted members and items, and everything else is skipped without
+ * building values. Takes time proportional to the text, and no memory of its own. Skipping does not recurse.
  */
 export class JsonReader {
   readonly bytes: Buffer;
   #at: number;
-  /** Where the last member or item begins that was come to: what still stands there was not read. */
+  /** The beginning of the current member's value or item. If the position is still there, it was not read. */
   #valueStart = -1;
   #notedStart = -1;
   #notedEnd = -1;
   #notedLongIndex = 0;
-  /** Where the key of the member stands whose value comes next, without its quotes. */
+  /** The key of the current member, without its quotes. */
   keyStart = 0;
   keyEnd = 0;
   readonly #longValues: readonly number[];
-  /** The first of them that does not begin before what is read, or one before that. */
+  /** The index of the first long value that begins at or after the position, or a smaller index. */
   #longIndex: number;
 
   /**
-   * @param start Where the value begins; white space before it is skipped.
-   * @param longValues Those of the text, as `scanJson` found them: none of them is gone over to be skipped.
+   * @param start the beginning of the value; white space before it is skipped.
+   * @param longValues from `scanJson`; these values are skipped in one step.
    */
   constructor(bytes: Buffer, start = 0, longValues: readonly number[] = NONE_LONG, longIndex = 0) {
     this.bytes = bytes;
@@ -33,17 +32,17 @@ export class JsonReader {
     this.#skipSpace();
   }
 
-  /** The kind of the value that comes next. */
+  /** The kind of the next value. */
   get kind(): JsonKind {
     return KINDS[this.bytes[this.#at]!]!;
   }
 
-  /** The offset of the value that comes next; behind a value, where that ends. */
+  /** The offset of the next value, or the end of a value that was just read. */
   get offset(): number {
     return this.#at;
   }
 
-  /** Whether the value that comes next is an empty string, array or object. */
+  /** Whether the next value is an empty string, array or object. */
   get isEmptyValue(): boolean {
     const { bytes } = this;
     let at = this.#at + 1;
@@ -59,7 +58,7 @@ export class JsonReader {
     }
   }
 
-  /** Where the value that comes next ends, as another reader has found it: it need not be gone over to be skipped. */
+  /** Takes the end of the next value from another reader that has read it, so that it is skipped in one step. */
   noteEnd(other: JsonReader): void {
     this.#notedStart = this.#at;
     this.#notedEnd = other.#at;
@@ -72,12 +71,12 @@ export class JsonReader {
     return new JsonReader(this.bytes, offset, this.#longValues, this.#longIndex);
   }
 
-  /** Into the object or array that comes next: `nextMember` or `nextItem` reads on until it has ended. */
+  /** Enters the next object or array. Call `nextMember` or `nextItem` until it returns false. */
   enter(): void {
     this.#at++;
   }
 
-  /** On to the value of the next member, behind the one before, read or not; `false`, and behind the object, if there is none. */
+  /** Moves to the value of the next member, skipping the current one if it was not read. Returns false at the end of the object, and leaves it. */
   nextMember(): boolean {
     if (!this.nextItem()) return false;
     const { bytes } = this;
@@ -91,7 +90,7 @@ export class JsonReader {
     return true;
   }
 
-  /** As `nextMember`, of an array. */
+  /** As `nextMember`, for an array. */
   nextItem(): boolean {
     const { bytes } = this;
     if (this.#at === this.#valueStart) this.skip();
@@ -109,7 +108,7 @@ export class JsonReader {
     return true;
   }
 
-  /** The string that comes next; `null`, and the value skipped, if it is no string or has more bytes than the limit. */
+  /** Reads the next value if it is a string of at most this size; otherwise skips it and returns `null`. */
   text(sizeBytesMax: number): string | null {
     const start = this.#at;
     const { kind } = this;
@@ -118,7 +117,7 @@ export class JsonReader {
     return decodeString(this.bytes, start + 1, this.#at - 1);
   }
 
-  /** On to where the value ends. */
+  /** Skips the next value. */
   skip(): void {
     const { bytes } = this;
     const end = this.#knownEnd();
@@ -153,10 +152,10 @@ export class JsonReader {
     } while (depth > 0);
   }
 
-  /** Where the value that comes next ends, if that is known; else `NONE`. */
+  /** The end of the next value if it is known; otherwise `NONE`. */
   #knownEnd(): number {
     if (this.#at === this.#notedStart && this.#notedEnd > this.#at) {
-      // Else every reader that begins behind it would go over the long values in it again.
+      // Otherwise each reader that begins after the value would step over the long values in it again.
       this.#longIndex = this.#notedLongIndex;
       return this.#notedEnd;
     }
@@ -168,7 +167,7 @@ export class JsonReader {
     return index < length && longValues[index] === this.#at ? longValues[index + 1]! : NONE;
   }
 
-  /** A number or a literal. */
+  /** Skips a number or a literal. */
   #skipWord(): void {
     const { bytes } = this;
     while (this.#at < bytes.length && ENDS_WORD[bytes[this.#at]!] === 0) this.#at++;
@@ -184,7 +183,7 @@ export class JsonReader {
       }
       if (bytes[at] === BACKSLASH) at++;
     }
-    // Found by search, not byte by byte: it may be an image.
+    // A search, not byte by byte, because the string may be an image.
     for (let from = at; ; ) {
       const quote = bytes.indexOf(QUOTE, from);
       let escapes = quote;
@@ -204,7 +203,7 @@ export class JsonReader {
 
 const NONE = -1;
 const NONE_LONG: readonly number[] = [];
-/** The bytes of a string that are read one by one before a search pays. */
+/** The bytes of a string that are read one by one before a search is faster. */
 const SHORT_BYTES = 64;
 
 const QUOTE = 0x22;
@@ -217,7 +216,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
 
-/** What ends a number or a literal. */
+/** 1 for bytes that end a number or a literal. */
 const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
 );

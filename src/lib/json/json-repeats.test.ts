@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { findRepeatedMember } from './json-repeats.ts';
 
-describe('a member that stands twice', () => {
+describe('findRepeatedMember', () => {
   const cases: readonly (readonly [text: string, path: string | null])[] = [
     ['{"a":1,"b":2}', null],
     ['{"a":1,"a":2}', 'a'],
@@ -18,10 +18,9 @@ describe('a member that stands twice', () => {
     ['"a"', null],
     ['7', null],
   ];
-  for (const [text, path] of cases)
-    it(`is found in ${text}: ${path}`, () => assert.equal(findRepeatedMember(text), path));
+  for (const [text, path] of cases) it(`finds in ${text}: ${path}`, () => assert.equal(findRepeatedMember(text), path));
 
-  it('is found in no text that a value was written as, and in every one if a member was added again', () => {
+  it('finds nothing in serialised values, and a member that was added again', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => findRepeatedMember(JSON.stringify(value)) === null));
     fc.assert(
       fc.property(fc.string(), fc.jsonValue(), fc.jsonValue(), (name, one, other) => {
@@ -31,7 +30,7 @@ describe('a member that stands twice', () => {
     );
   });
 
-  it('is looked for in any depth and number', () => {
+  it('handles any depth and number of members', () => {
     const depth = 200_000;
     assert.equal(findRepeatedMember(`${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`), null);
     assert.equal(findRepeatedMember(`{"a":"${'\\n'.repeat(500_000)}"}`), null);

@@ -1,20 +1,19 @@
-/** A string of JSON, or a byte of its structure; everything else between them is a value or white space. */
+/** A string or a structural character. Everything else is another value, a colon or white space. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
 
 interface Level {
-  /** The names of an object so far; `null` in an array. */
+  /** The names so far of an object; `null` in an array. */
   readonly names: Set<string> | null;
-  /** The member or item that is being read. */
+  /** The name of the current member, or the index of the current item. */
   at: string | number;
-  /** Whether the next string is a name. */
   isNameNext: boolean;
 }
 
 /**
- * The dotted path of the first member that its object has twice, at any depth; `null` if there is none. Readers
- * differ in which copy of such a member they take.
+ * The dotted path of the first member that an object has twice, at any depth; `null` if there is none. Parsers differ in
+ * which of the two they use.
  *
- * @param text has to be JSON, which is not checked here
+ * @param text must be JSON; this is not checked
  */
 export function findRepeatedMember(text: string): string | null {
   const levels: Level[] = [];

@@ -34,7 +34,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Texts that are nearly JSON: a valid one with one character taken out, put in or changed. */
+/** Valid texts with one character removed, inserted or changed. */
 const damagedText = fc
   .tuple(
     valueText,
@@ -48,7 +48,7 @@ const damagedText = fc
     return text.slice(0, at) + (way === 'remove' ? '' : letter) + rest;
   });
 
-/** Tokens in any order: mostly nonsense, now and then JSON. */
+/** Tokens in any order, which are sometimes JSON. */
 const tokenSoup = fc
   .array(
     fc.constantFrom(
@@ -64,7 +64,7 @@ describe('scanJson', () => {
     const text = fc.oneof(valueText, damagedText, tokenSoup, fc.string({ maxLength: 20 }));
     fc.assert(
       fc.property(space, text, space, (before, value, after) => {
-        // A lone surrogate has no UTF-8; what counts is the text that the bytes stand for.
+        // A lone surrogate has no UTF-8 encoding, so the decoded bytes are compared.
         const sent = Buffer.from(before + value + after).toString();
         assert.equal(isAccepted(sent), isJson(sent), JSON.stringify(sent));
       }),
@@ -72,7 +72,7 @@ describe('scanJson', () => {
     );
   });
 
-  it('tells numbers and strings from what only looks like them', () => {
+  it('refuses malformed numbers and strings', () => {
     for (const text of ['-', '01', '-01', '1.', '.5', '1e', '1e+', '+1', '0x1', '1.e3', 'NaN', 'Infinity', '--1']) {
       assert.equal(isAccepted(text), false, text);
       assert.equal(isAccepted(`[${text}]`), false, text);
@@ -85,7 +85,7 @@ describe('scanJson', () => {
     }
   });
 
-  it('reports where the members of the outermost object stand, in bytes and in the order of the text', () => {
+  it('reports the offsets of the members of the outermost object, in bytes and in the order of the text', () => {
     fc.assert(
       fc.property(
         space,
@@ -120,7 +120,7 @@ describe('scanJson', () => {
     );
   });
 
-  it('reports where long values below the outermost one stand, by their beginnings', () => {
+  it('reports the offsets of long values below the outermost one, ordered by their beginnings', () => {
     const [long, short] = [JSON.stringify('x\\"'.repeat(20)), JSON.stringify('x'.repeat(30))];
     const list = `[${short},[[1],${long}],{"a":${long} }]`;
     const text = `{"a":${short},"b":${list},"c":[{"d":[]}],${long}:${long}}`;
@@ -135,7 +135,7 @@ describe('scanJson', () => {
     );
   });
 
-  it('notes a bounded number of them, in any number of which the noted ones are right', () => {
+  it('records a limited number of long values correctly, however many there are', () => {
     const count = 70_000;
     const inner = JSON.stringify('x'.repeat(31));
     const text = `[${Array(count).fill(inner).join()}]`;
@@ -195,7 +195,7 @@ describe('scanJson', () => {
     assert.throws(() => scanJson(bytes, 17, 19), JsonSyntaxError);
   });
 
-  it('reads a range as if there were nothing around it', () => {
+  it('ignores all bytes around the range', () => {
     const outcome = (bytes: Buffer, start: number, end: number): object => {
       try {
         const { kind, members, ...place } = scanJson(bytes, start, end);
@@ -229,7 +229,7 @@ describe('scanJson', () => {
     }
   });
 
-  it('counts every container towards the depth, the outermost and the empty ones included', () => {
+  it('counts every container towards the depth, including the outermost and empty ones', () => {
     const { depthMax } = defaultJsonScanLimits;
     const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
@@ -240,7 +240,7 @@ describe('scanJson', () => {
     }
   });
 
-  it('counts every value of the text, at any depth, and refuses the one behind the last that it may have', () => {
+  it('counts every value at any depth, and refuses the first one beyond the limit', () => {
     const items = (item: string, count: number) => `[${`${item},`.repeat(count - 1)}${item}]`;
     const most = defaultJsonScanLimits.valuesMax;
     assert.ok(most >= 1_000_000);
@@ -268,7 +268,7 @@ describe('scanJson', () => {
     }
   });
 
-  it('gives a text up, without a word against it, that has more values, escapes and bytes of long keys than it may take steps', () => {
+  it('throws JsonStepsError if values, escapes and long keys exceed the steps', () => {
     const given = (text: string) =>
       scanJson(Buffer.from(text), 0, text.length, { ...defaultJsonScanLimits, stepsMax: 12 });
     for (const [most, more] of [
@@ -295,11 +295,11 @@ describe('scanJson', () => {
     assert.throws(() => withLimits('[1,[2],3,4,5]'), JsonLimitError);
   });
 
-  it('does not count containers that stand side by side', () => {
+  it('does not count adjacent containers towards the depth', () => {
     assert.equal(isAccepted(`[${Array(2_000).fill('[{"a":[]}]').join(',')}]`), true);
   });
 
-  it('refuses an object with more members than the limit, and only the outermost one', () => {
+  it('limits the members of the outermost object only', () => {
     const limits = { depthMax: 10, valuesMax: 10, membersMax: 3 };
     const withLimits = (text: string) => scanJson(Buffer.from(text), 0, text.length, limits);
     assert.equal(withLimits('{"a":1,"b":2,"c":3}').members.length, 3);
@@ -317,7 +317,7 @@ describe('scanJson', () => {
     ['{"a":1,}', 7, 'a string is expected here'],
     ['[1,]', 3, 'a value is expected here'],
     ['[1', 2, 'the text ends too early'],
-    ['["a\u0001"]', 3, 'a control character stands unescaped in a string'],
+    ['["a\u0001"]', 3, 'a string contains an unescaped control character'],
     ['["\\q"]', 2, 'an escape sequence is unknown'],
     ['["\\u00"]', 2, '\\u is not followed by four hexadecimal digits'],
     ['["abc', 1, 'a string does not end'],
@@ -325,7 +325,7 @@ describe('scanJson', () => {
     ['[-]', 2, 'a digit is expected here'],
   ];
   for (const [text, offset, message] of places) {
-    it(`says at byte ${offset} of ${JSON.stringify(text)} that ${message}`, () => {
+    it(`reports at byte ${offset} of ${JSON.stringify(text)}: ${message}`, () => {
       assert.throws(() => scan(text), { name: 'JsonSyntaxError', message, offset });
     });
   }

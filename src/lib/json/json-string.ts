@@ -1,7 +1,4 @@
-/**
- * The inside of a JSON string as bytes: how far its plain text and its escapes reach, and its value. They return `NONE`
- * if there is no such end. Callers in hot loops were measured: `bench/json-scan.ts`.
- */
+/** Parsing of JSON strings as bytes. These functions are used in hot loops: measure changes with `bench/json-scan.ts`. */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
@@ -13,21 +10,21 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
 
-/** The bytes that are not plain text of a string. A table, because three comparisons a byte were slower on prose full of escapes. */
+/** 1 for bytes that end plain text in a string. A table, because three comparisons per byte were slower on prose with many escapes. */
 export const SPECIAL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === QUOTE || byte === BACKSLASH || byte < 0x20 ? 1 : 0,
 );
-/** The bytes that are read one by one before reading by words pays. */
+/** The bytes that are read one by one before reading words is faster. */
 const SHORT_BYTES = 32;
 const NO_WORDS: Int32Array = new Int32Array(0);
 
-/** Finds the ends of plain texts in one chunk after the other. */
+/** Finds the ends of plain text, chunk by chunk. */
 export class PlainTexts {
-  /** The chunk in words, and where in it they begin. */
+  /** The chunk from `#firstWord`, as words. */
   #words = NO_WORDS;
   #firstWord = NONE;
 
-  /** Where from `start` on the first byte stands that is not plain text of a string, or the end of the chunk. */
+  /** The first byte from `start` that is not plain text of a string, or the end of the chunk. */
   endFrom(chunk: Buffer, start: number): number {
     const near = Math.min(chunk.length, start + SHORT_BYTES);
     let at = start;
@@ -41,14 +38,14 @@ export class PlainTexts {
     return skipPlain(chunk, this.#words, this.#firstWord, at);
   }
 
-  /** The next call is about another chunk. */
+  /** Call this before the next chunk. */
   letGo(): void {
     this.#words = NO_WORDS;
     this.#firstWord = NONE;
   }
 }
 
-/** Where from `start` on the first byte stands that is not plain text of a string, or the end of the chunk. */
+/** The first byte from `start` that is not plain text of a string, or the end of the chunk. `words`: the chunk from `firstWord`. */
 export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -56,8 +53,8 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
     if (SPECIAL_BYTES[chunk[at]!] === 1) return at;
     at++;
   }
-  // Four bytes at a time. A byte minus n borrows into its top bit if it is below n; turning bit 1 over first brings
-  // the quote (0x22) below 0x21 without the space and the exclamation mark.
+  // Four bytes at a time. Subtracting n sets the top bit of a byte below n. Flipping bit 1 first moves the quote (0x22)
+  // below 0x21, but not the space and the exclamation mark.
   let word = (at - firstWord) >> 2;
   while (word < words.length) {
     const bytes = words[word]!;
@@ -71,7 +68,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
   return at;
 }
 
-/** Where the escape ends whose backslash is at `start`; `NONE` where it is broken or may not end in this chunk. */
+/** The end of the escape whose backslash is at `start`; `NONE` if it is invalid or may continue in the next chunk. */
 export function wholeEscapeEnd(chunk: Buffer, start: number): number {
   if (start + 6 > chunk.length) return NONE;
   const letter = chunk[start + 1]!;
@@ -84,7 +81,7 @@ export function isHexDigit(byte: number): boolean {
   return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }
 
-/** The letters behind a backslash, without the `u`. */
+/** Whether a byte may follow a backslash; `u` is handled separately. */
 export function isEscapeLetter(byte: number): boolean {
   switch (byte) {
     case QUOTE:
@@ -101,27 +98,27 @@ export function isEscapeLetter(byte: number): boolean {
   }
 }
 
-/** Whether ASCII bytes spell the name. */
+/** Whether the bytes equal an ASCII name. */
 export function hasBytes(name: string, bytes: Buffer, start: number, end: number): boolean {
   if (name.length !== end - start) return false;
   for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== bytes[start + i]) return false;
   return true;
 }
 
-/** The string that stands between the quotes in `bytes[start, end)`, known to be sound, with its escapes resolved. */
+/** Decodes `bytes[start, end)`, the content of a valid string without its quotes. */
 export function decodeString(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** What ends a number or a literal. */
+/** 1 for bytes that end a number or a literal. */
 const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
 );
 
 /**
- * Where the comma or the brace stands that follows a member whose key ends at `start`, if its value is a string without escapes, a number
- * or a literal; `NONE` if that takes a second look or more bytes.
+ * The offset of the comma or brace after a member whose key ends at `start`, if its value is a string without escapes, a number or a
+ * literal; otherwise, or if more bytes are needed, `NONE`.
  */
 export function plainMemberEnd(bytes: Buffer, start: number): number {
   if (bytes[start] !== COLON) return NONE;
@@ -140,7 +137,7 @@ export function plainMemberEnd(bytes: Buffer, start: number): number {
   return bytes[at] === COMMA || bytes[at] === CLOSE_BRACE ? at : NONE;
 }
 
-/** Where a string, a number or a literal ends, or the bytes do. */
+/** The end of a string without escapes, a number or a literal, or the end of the bytes. */
 export function tokenEnd(bytes: Buffer, start: number): number {
   let at = start + 1;
   if (bytes[start] === QUOTE) {
@@ -151,7 +148,7 @@ export function tokenEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Which of these has the name `bytes[start, end)`; `null`: none. */
+/** The element with the name `bytes[start, end)`; `null` if there is none. */
 export function findNamed<Named extends { readonly name: Buffer }>(
   named: readonly Named[],
   bytes: Buffer,

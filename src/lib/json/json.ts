@@ -1,9 +1,9 @@
-/** Whether a parsed JSON value is an object. */
+/** Whether a parsed JSON value is an object, and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of a JSON text, or `undefined` if it is not JSON (which no JSON text stands for). */
+/** The value of a JSON text; `undefined`, which is no JSON value, if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -2,16 +2,16 @@ import { foldedName } from '../folded-name.ts';
 import { decodeString } from './json-string.ts';
 
 /**
- * The names of the members that a reader wants of an object, prepared for the comparison of bytes. A name that begins with
- * `*` stands for all names that end with what follows; a whole name takes precedence.
+ * Wanted member names of an object, prepared for comparison with bytes. A name that begins with `*` matches all names that
+ * end with the rest; a complete name takes precedence.
  */
 export class MemberNames {
-  /** Those of all readers so far: tests make bodies of them. */
+  /** All instances so far, from which tests generate bodies. */
   static readonly all: MemberNames[] = [];
   readonly names: readonly string[];
-  /** Folded, in the order of the names. */
+  /** The folded names, in the same order. */
   readonly #folded: readonly string[];
-  /** The indexes of the whole names, by the hashes of their folded forms, or in the next places that are free. */
+  /** A hash table with linear probing: the indexes of the complete names, by their folded forms. */
   readonly #slots: Int16Array;
   /** The indexes of the names that begin with `*`. */
   readonly #suffixes: readonly number[];
@@ -31,7 +31,7 @@ export class MemberNames {
     }
   }
 
-  /** The index of the name that the bytes between two quotes are equal to when folded; -1 if there is none. */
+  /** The index of the name whose folded form equals that of the bytes, which are between two quotes; -1 if there is none. */
   find(bytes: Buffer, start: number, end: number): number {
     let length = 0;
     let slot = 0;
@@ -62,16 +62,15 @@ export class MemberNames {
   }
 }
 
-/** What a name begins with that stands for all that end as it does. */
 const ANY = /^\*/;
 const SLOTS_PER_NAME = 3;
 const HASH_BITS = 0x3fffffff;
 
 const FOLDED_BYTES_MAX = 64;
-/** The name that is being compared; one for all, since a comparison is never interrupted. */
+/** The folded bytes of the current comparison. One buffer for all instances, because a comparison is never interrupted. */
 const folding = new Uint8Array(FOLDED_BYTES_MAX);
 
-/** Whether the name that is being compared, of this length, ends with another one. */
+/** Whether the first `length` bytes of `folding` end with a name. */
 function endsFolding(folded: string, length: number): boolean {
   const start = length - folded.length;
   if (start < 0) return false;

@@ -9,7 +9,7 @@ function fields(text: string): { name: string | null; data: string | null } {
   return { name, data: data === null ? null : data.toString() };
 }
 
-/** The same result by strings and regular expressions. */
+/** A reference implementation with strings and regular expressions. */
 function meaning(event: string): { name: string | null; data: string | null } {
   const values = (field: string): string[] =>
     event
@@ -47,7 +47,7 @@ describe('eventFields', () => {
     it(`reads ${JSON.stringify(event)}`, () => assert.deepEqual(fields(event), { name, data }));
   }
 
-  it('reads what an event means by the letter of WHATWG, however lines end', () => {
+  it('reads events as WHATWG specifies, with any line ends', () => {
     const line = fc.oneof(
       fc.constantFrom('data: a', 'data:b', 'data', 'data:', 'event: e', 'event', ': comment', '', 'id: 1', '\ufeff'),
       fc.string({ unit: fc.constantFrom('d', 'a', 't', ':', ' ', 'é', '\ufeff'), maxLength: 6 }),
@@ -63,14 +63,14 @@ describe('eventFields', () => {
     );
   });
 
-  it('copies nothing of an event with one line of data', () => {
+  it('does not copy a single line of data', () => {
     const event = Buffer.from(`event: a\ndata: ${'A'.repeat(100_000)}\n\n`);
     const { data } = eventFields(event);
     assert.equal(data?.buffer, event.buffer);
     assert.equal(data.length, 100_000);
   });
 
-  it('makes no long string of a name', () => {
+  it('truncates a long name', () => {
     assert.equal(eventFields(Buffer.from(`event: ${'a'.repeat(100_000)}\n\n`)).name?.length, 256);
   });
 });

@@ -1,4 +1,4 @@
-/** The lines and fields of a `text/event-stream`, found as bytes: lines end with LF, CR or CRLF (WHATWG, "Parsing an event stream"). */
+/** The lines and fields of a `text/event-stream` as bytes. Lines end with LF, CR or CRLF (WHATWG, "Parsing an event stream"). */
 
 export const LF = 0x0a;
 export const CR = 0x0d;
@@ -7,34 +7,34 @@ const SPACE = 0x20;
 const EVENT = Buffer.from('event');
 const DATA = Buffer.from('data');
 
-/** A longer name is no known one, and no string is made of it. */
+/** A longer name is truncated: known names are shorter. */
 const NAME_BYTES_MAX = 256;
 
 /**
- * Goes from line to line. Each of the two bytes is searched for from where it was last found: a line may be megabytes, and
- * most streams have no CR at all, so that going byte by byte would take ten times as long.
+ * Iterates over lines. CR and LF are searched for separately, each from its last position: a line may have megabytes, and
+ * most streams have no CR, so that reading byte by byte would take ten times as long.
  */
 export class Lines {
   readonly #bytes: Buffer;
   #lf = -1;
   #cr = -1;
-  /** Where the line begins; the offset of the byte that ends it, or of the end of the bytes; where the next line begins. */
+  /** The beginning of the line; the offset of its line end, or the end of the bytes; the beginning of the next line. */
   start = 0;
   end = 0;
   next: number;
 
-  /** @param from where the first line begins. */
+  /** @param from the beginning of the first line. */
   constructor(bytes: Buffer, from = 0) {
     this.#bytes = bytes;
     this.next = from;
   }
 
-  /** Goes to the next line. Returns whether there is one. */
+  /** Moves to the next line. Returns false if there is none. */
   advance(): boolean {
     const bytes = this.#bytes;
     const start = this.next;
     if (start >= bytes.length) return false;
-    // As an unsigned number -1, which says that there is none, is larger than any offset.
+    // `>>> 0` turns -1, for "not found", into a number above every offset.
     if (this.#lf < start) this.#lf = bytes.indexOf(LF, start) >>> 0;
     if (this.#cr < start) this.#cr = bytes.indexOf(CR, start) >>> 0;
     this.start = start;
@@ -43,7 +43,7 @@ export class Lines {
     return true;
   }
 
-  /** Where the value begins if the line is one of this field, such as `data`; -1 if it is of another one. */
+  /** The beginning of the value if the line has this field, such as `data`; otherwise -1. */
   valueStart(field: Buffer): number {
     const bytes = this.#bytes;
     if (!startsWith(bytes, this.start, field)) return -1;
@@ -55,21 +55,21 @@ export class Lines {
 }
 
 /**
- * The name and the data of an event, read as bytes: an event may contain an image of tens of megabytes, and may be made
- * of millions of lines. Nothing is copied if the data are one line.
+ * The name and the data of an event. The data are bytes, because an event may contain an image of tens of megabytes, or
+ * millions of lines. A single line of data is not copied.
  */
 export interface EventFields {
   /** The last `event` field; `null` if there is none. */
   readonly name: string | null;
-  /** The `data` lines, joined with LF; a part of the event's own bytes if there is only one. `null` without any. */
+  /** The `data` lines joined with LF, or a subarray of the event if there is only one; `null` if there are none. */
   readonly data: Buffer | null;
 }
 
-/** Reads a whole event, or the beginning of one: then the last line may lack its end. */
+/** Parses an event, or its beginning, in which the last line may be incomplete. */
 export function eventFields(event: Buffer): EventFields {
   let name: string | null = null;
   let data: Buffer | null = null;
-  /** Made for the second line of data. Joined, the lines are never longer than they were apart. */
+  /** Allocated for the second line of data. The joined lines are never longer than the event. */
   let joined: Buffer | null = null;
   let joinedBytes = 0;
   const lines = new Lines(event);
@@ -98,8 +98,8 @@ export function eventFields(event: Buffer): EventFields {
 }
 
 /**
- * Whether any of these whole events has data, rather than being made of comments and other fields. A byte order mark is passed over in
- * front of each event: the response must not depend on which events came together.
+ * Whether any of these complete events has data, and not only comments and other fields. A byte order mark is skipped at the beginning of
+ * each event, so that the result does not depend on how events are grouped.
  */
 export function holdsData(events: Buffer): boolean {
   const lines = new Lines(events);
@@ -113,13 +113,13 @@ export function holdsData(events: Buffer): boolean {
   return false;
 }
 
-/** Whether a text stands at an offset. By single bytes: a call of `compare` costs more than the comparison of a few. */
+/** Whether `text` is at an offset. A loop, because a call of `compare` costs more than the comparison of a few bytes. */
 export function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
   return true;
 }
 
-/** The offset behind a byte order mark; the same one if none stands there. */
+/** The offset after a byte order mark; the same offset if there is none. */
 export function behindByteOrderMark(bytes: Buffer, at: number): number {
   return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? at + 3 : at;
 }

@@ -10,7 +10,7 @@ interface Pass {
   readonly bytes: Buffer;
 }
 
-/** Passes the chunks to a splitter and returns what its sink got, copied at once. */
+/** Passes the chunks to a splitter and returns copies of what its sink got. */
 function split(chunks: readonly Buffer[], eventBytesMax?: number): Pass[] {
   const passes: Pass[] = [];
   const note =
@@ -29,7 +29,7 @@ function joined(passes: readonly Pass[]): Buffer {
   return Buffer.concat(passes.map(({ bytes }) => bytes));
 }
 
-/** The data of every event that was given out whole. */
+/** The data of every event that was passed on as a whole. */
 function dataOf(passes: readonly Pass[]): string[] {
   return passes
     .filter(({ kind }) => kind === 'events')
@@ -38,7 +38,7 @@ function dataOf(passes: readonly Pass[]): string[] {
     .filter((data) => data !== null);
 }
 
-/** The data of every event, by a reading of the whole text at once: the algorithm of WHATWG, line by line. */
+/** The data of every event, from the complete text: the algorithm of WHATWG, line by line. */
 function referenceData(text: string): string[] {
   const events: string[] = [];
   let data: string[] | null = null;
@@ -76,7 +76,7 @@ const line = fc.constantFrom(
   ':',
   'data: {"a":1}',
 );
-/** Streams with every kind of line, line ends mixed, empty lines anywhere. */
+/** Streams with all kinds of lines, mixed line ends, and empty lines anywhere. */
 const stream = fc
   .tuple(
     fc.constantFrom('', 'data: first\n\n', '\ufeffdata: first\r\n\r\n'),
@@ -93,7 +93,7 @@ const someStreams: readonly string[] = [
 ];
 
 describe('SseSplitter', () => {
-  it('gives out the same bytes and the same events wherever a stream is cut', () => {
+  it('passes on the same bytes and the same events in any chunks', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat({ max: 400 }), { maxLength: 6 }), (text, positions) => {
         const bytes = Buffer.from(text);
@@ -105,7 +105,7 @@ describe('SseSplitter', () => {
     );
   });
 
-  it('gives out the same events when a stream is cut at any one byte, or at every byte', () => {
+  it('passes on the same events in any two chunks, and byte by byte', () => {
     for (const text of someStreams) {
       const bytes = Buffer.from(text);
       const everyByte = split(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)));
@@ -119,7 +119,7 @@ describe('SseSplitter', () => {
     }
   });
 
-  it('gives out an event as soon as its empty line has begun, without waiting for the second byte of a CRLF', () => {
+  it('passes on an event at the CR of its empty line, without waiting for the LF', () => {
     const passes: string[] = [];
     const splitter = new SseSplitter({
       events: (bytes) => passes.push(bytes.toString()),
@@ -133,7 +133,7 @@ describe('SseSplitter', () => {
     assert.deepEqual(passes, ['data: a\r\n\r', '\n']);
   });
 
-  it('keeps an event back until its end, also if its lines arrive one by one', () => {
+  it('buffers an event until its end, even if its lines arrive one by one', () => {
     for (const end of ['\n', '\r\n', '\r']) {
       const chunks = ['event: e', end, 'data: a', end, 'data: b', end, end].map((text) => Buffer.from(text));
       const passes = split(chunks.flatMap((chunk) => Array.from(chunk, (byte) => Buffer.of(byte))));
@@ -141,11 +141,11 @@ describe('SseSplitter', () => {
     }
   });
 
-  it('gives the events of a chunk out as one run', () => {
+  it('passes on the events of a chunk together', () => {
     assert.equal(split([Buffer.from('data: a\n\ndata: b\n\n: c\n\n')]).length, 1);
   });
 
-  it('gives out nothing at the end of a stream that ended with an event', () => {
+  it('passes on nothing at the end of a stream that ends with an event', () => {
     assert.deepEqual(
       split([Buffer.from('data: a\n\n')]).map(({ bytes }) => bytes.toString()),
       ['data: a\n\n'],
@@ -153,7 +153,7 @@ describe('SseSplitter', () => {
     assert.deepEqual(split([]), []);
   });
 
-  it('reports at the end whether the stream was cut off inside an event, of whatever size', () => {
+  it('reports at the end whether the last event is incomplete, for any size', () => {
     const isCut = (text: string): boolean => {
       const splitter = new SseSplitter({ events: () => undefined, oversize: () => undefined }, 20);
       for (const byte of Buffer.from(text)) splitter.push(Buffer.of(byte));
@@ -168,7 +168,7 @@ describe('SseSplitter', () => {
     }
   });
 
-  it('passes an event beyond the limit on in parts and sees every other event whole, wherever the stream is cut', () => {
+  it('passes on an event beyond the limit in parts, and every other event as a whole, in any chunks', () => {
     const large = fc.integer({ min: 41, max: 120 }).map((size) => `data: ${'x'.repeat(size - 6)}`);
     const block = fc.oneof(
       fc.constantFrom('data: a', 'data: b', ': ping', 'event: e\ndata: c', 'data: d\r\ndata: e'),
@@ -190,7 +190,7 @@ describe('SseSplitter', () => {
     );
   });
 
-  it('sees the events around a giant and nothing of the giant when it is cut at any one byte, or at every byte', () => {
+  it('passes on the events around a large event as a whole in any two chunks, and byte by byte', () => {
     for (const end of ['\n', '\r\n', '\r']) {
       const giant = `data: ${'x'.repeat(60)}${end}data: ${'x'.repeat(10)}${end}${end}`;
       const text = `data: a${end}${end}${giant}data: b${end}${end}data: c${end}${end}`;
@@ -212,13 +212,13 @@ describe('SseSplitter', () => {
     }
   });
 
-  it('keeps an event of exactly the limit whole, and never one byte more', () => {
+  it('passes on an event of exactly the limit as a whole, and a larger one in parts', () => {
     const outcome = (size: number) => split([Buffer.alloc(size, 'x'), Buffer.from('\n\n')], 40).map(({ kind }) => kind);
     assert.deepEqual(outcome(40), ['events']);
     assert.deepEqual(outcome(41), ['oversize', 'oversize']);
   });
 
-  it('gives out the rest of a giant that never ends as it comes', () => {
+  it('passes on the bytes of a large event as they arrive', () => {
     const chunks = [50, 1, 30].map((size) => Buffer.alloc(size, 'x'));
     assert.deepEqual(
       split(chunks, 40).map(({ kind, bytes }) => [kind, bytes.length]),
@@ -232,7 +232,7 @@ describe('SseSplitter', () => {
 });
 
 describe('the parts of a large event', () => {
-  it('end with one that is marked as the last, wherever the event is cut', () => {
+  it('end with one that is marked as the last, in any chunks', () => {
     const text = `data: ${'x'.repeat(60)}\r\n\r\n`;
     // A chunk with the first byte of the empty line contains the whole event.
     for (let at = 50; at < text.length - 1; at++) {
@@ -249,7 +249,7 @@ describe('the parts of a large event', () => {
 });
 
 describe('eachEvent', () => {
-  it('cuts behind every empty line, so that what is left between two events belongs to neither', () => {
+  it('splits after every empty line, and returns lines between events separately', () => {
     const cut = (text: string) => [...eachEvent(Buffer.from(text))].map(String);
     assert.deepEqual(cut('data: a\n\n\n\r\ndata: b\r\n\r\n'), ['data: a\n\n', '\n', '\r\n', 'data: b\r\n\r\n']);
     assert.deepEqual(cut('\ndata: a\r\rdata: b'), ['\n', 'data: a\r\r', 'data: b']);
@@ -258,7 +258,7 @@ describe('eachEvent', () => {
 });
 
 describe('holdsData', () => {
-  it('is so wherever the reader of events finds data', () => {
+  it('is true if eventFields finds data', () => {
     fc.assert(
       fc.property(stream, (text) => {
         const bytes = Buffer.from(text);
@@ -271,7 +271,7 @@ describe('holdsData', () => {
     );
   });
 
-  it('is not so of comments, other fields and empty lines', () => {
+  it('is false for comments, other fields and empty lines', () => {
     for (const text of ['', '\n', ': data: a\n\n', 'event: e\n\n', 'dataset: a\r\r', ' data: a\n\n', 'dat']) {
       assert.equal(holdsData(Buffer.from(text)), false, JSON.stringify(text));
     }
@@ -288,8 +288,8 @@ describe('holdsData', () => {
   });
 });
 
-describe('a large event that is needed whole', () => {
-  /** Passes the event in chunks; returns what the sink got. */
+describe('a large event that the sink needs as a whole', () => {
+  /** Passes the event in chunks, and returns what the sink got. */
   function splitWhole(event: Buffer, sizes: readonly number[]): Buffer[] {
     const given: Buffer[] = [];
     const splitter = new SseSplitter({
@@ -307,7 +307,7 @@ describe('a large event that is needed whole', () => {
 
   const event = Buffer.from(`data: whole ${'0123456789'.repeat(500_000)}\n\n`);
 
-  it('is given out whole, however it is cut', () => {
+  it('is passed on as a whole in any chunks', () => {
     const size = fc.oneof(
       fc.integer({ min: 15, max: 70_000 }),
       fc.integer({ min: 1_000_000, max: 1_100_000 }),
@@ -315,7 +315,7 @@ describe('a large event that is needed whole', () => {
     );
     fc.assert(
       fc.property(fc.array(size, { minLength: 1, maxLength: 5 }), (sizes) => {
-        // Single bytes alone would take long.
+        // Only single bytes would take too long.
         const given = splitWhole(event, [...sizes, 50_000]);
         assert.equal(given.length, 1);
         assert.ok(given[0]!.equals(event));
@@ -336,7 +336,7 @@ describe('a large event that is needed whole', () => {
     assert.ok(grownBytes < event.length + 2 ** 18, `${grownBytes} bytes for an event of ${event.length}`);
   });
 
-  it('leaves nothing behind when it is joined, and is joined in a mapping of its own if it is very large', (t: TestContext) => {
+  it('frees its blocks when they are joined, in a separate mapping if it is very large', (t: TestContext) => {
     const allocated: Buffer[] = [];
     const allocate = Buffer.allocUnsafeSlow;
     t.mock.method(Buffer, 'allocUnsafeSlow', (size: number) => {
@@ -349,7 +349,7 @@ describe('a large event that is needed whole', () => {
     const given = splitWhole(large, [70_000, 7]);
     assert.equal(given.length, 1);
     assert.ok(given[0]!.equals(large));
-    // Freed memory has no length. What glibc takes from its heap stays resident between what is in use.
+    // Freed memory has no length. Freed memory in the heap of glibc stays resident between used blocks.
     const kept = allocated.map(({ length }) => length).filter((length) => length > 2 ** 16);
     assert.deepEqual(kept, [33 * 2 ** 20]);
     assert.ok(allocated.filter(({ length }) => length === 2 ** 16).length <= 1);

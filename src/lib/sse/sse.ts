@@ -1,63 +1,58 @@
 import { createYoungGarbageCollector } from '../young-garbage.ts';
 import { CR, LF, Lines } from './event-fields.ts';
 
-/**
- * Cuts a `text/event-stream` into events without changing a byte (WHATWG, "Parsing an event stream"): lines end with LF,
- * CR or CRLF, an event ends with an empty line, and chunks may be cut anywhere, also between the two bytes of a CRLF or
- * inside a character. The bytes given to the sink, put together, are the bytes that came in.
- */
+/** Receives the events of a stream. All bytes that it gets, in order, are the bytes of the stream. */
 export interface SseSink {
-  /**
-   * One or more whole events, empty lines included, as one run of bytes.
-   * The bytes are only valid during the call, unless the sink keeps a copy.
-   */
+  /** One or more complete events with their empty lines. The bytes are valid only during the call. */
   events(bytes: Buffer): void;
-  /** A part of an event that is too large to be kept whole; the parts follow each other, up to the last one. */
+  /** A part of an event that is too large to be buffered. Its parts follow each other, up to the last one. */
   oversize(bytes: Buffer, isLast: boolean): void;
-  /** Whether an event that has grown large is to be kept whole all the same, by how it begins. Absent: never. */
+  /** Whether a large event must be buffered nevertheless, by its beginning. Absent: never. */
   isNeededWhole?(beginning: Buffer): boolean;
 }
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** An event longer than this is passed on in parts, unless the sink needs it whole. */
+/** A larger event is passed on in parts, unless the sink needs it as a whole. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
-/**
- * The longest event that is kept whole when it is needed: a terminal event repeats the output, or contains an image.
- */
+/** The largest event that is buffered if the sink needs it: a terminal event repeats the output, or contains an image. */
 export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * An event is kept in blocks of this size once it is larger, so that its growth leaves no copies behind. Sockets are read in buffers of the
- * same size, so that each fills the holes that the other leaves in the heap of the system.
+ * A larger event is buffered in blocks of this size, so that its growth leaves no copies behind. Sockets are read into buffers of the same
+ * size, so that blocks and buffers reuse each other's memory in the heap of the system.
  */
 const BLOCK_BYTES = 64 * 1024;
-/** A larger event is joined in a mapping of its own. */
+/** The blocks of a larger event are joined in a separate memory mapping. */
 const UNMAPPED_BYTES_MAX = 16 * 1024 * 1024;
-/** glibc takes up to 32 MiB from its heap, whose holes stay resident. It maps more, of which only written pages are resident. */
+/** glibc allocates up to 32 MiB from its heap, whose holes stay resident. It maps larger sizes, of which only written pages are resident. */
 const MAPPED_BYTES_MIN = 33 * 1024 * 1024;
-/** Collects the chunks that were copied into blocks, and joined events that are no longer needed. */
+/** Collects chunks that were copied into blocks, and joined events that are no longer needed. */
 const collectCopied = createYoungGarbageCollector();
-/** The bytes at the beginning of an event that identify it. */
+/** The size of the beginning that `isNeededWhole` gets. */
 const BEGINNING_BYTES = 1024;
 
+/**
+ * Splits a `text/event-stream` into events without changing a byte (WHATWG, "Parsing an event stream"): lines end with LF,
+ * CR or CRLF, and an event ends with an empty line. Chunks may be split anywhere, even within a CRLF or a character.
+ */
 export class SseSplitter {
   readonly #sink: SseSink;
   readonly #eventBytesMax: number;
   /**
-   * The beginning of an event whose end has not arrived: full blocks, and behind them the first bytes of the last one. Blocks, not a list of
-   * pieces: if a provider sends single bytes, a list would take a hundred times their size.
+   * The beginning of an incomplete event: full blocks, and then `#lastBytes` of the last block. Not a list of chunks: if a provider sends
+   * single bytes, a list takes a hundred times their size.
    */
   #blocks: Buffer[] = [];
   #lastBlock: Buffer = NO_BYTES;
   #lastBytes = 0;
-  /** The bytes of an incomplete event, without unused capacity. */
+  /** The size of the incomplete event, without unused capacity. */
   keptBytes = 0;
-  /** The limit for the event that has begun; raised once the event proves to be needed. */
+  /** The limit for the current event; raised if the sink needs it. */
   #keptBytesMax: number;
   #isOversize = false;
   #isLineEmpty = true;
   #isAfterCr = false;
-  /** Whether that CR ended an empty line, so that a line feed behind it still belongs to the event before. */
+  /** Whether that CR ended an empty line, so that a following LF still belongs to the event. */
   #isCrBoundary = false;
 
   constructor(sink: SseSink, eventBytesMax = EVENT_BYTES_MAX) {
@@ -72,7 +67,7 @@ export class SseSplitter {
     if (wholeEnd > 0) {
       const whole = wholeEnd === chunk.length ? chunk : chunk.subarray(0, wholeEnd);
       if (this.#isOversize) {
-        // Cut exactly where the giant ends: the sink must see events that share a chunk with its end.
+        // Split exactly at the end of the large event, so that the sink gets the complete events that follow it in the chunk.
         const giantEnd = eventEnds(whole, isAtEmptyLine)[0]!;
         this.#sink.oversize(whole.subarray(0, giantEnd), true);
         this.#isOversize = false;
@@ -87,12 +82,12 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
-  /** Whether what was given out so far ends with an event, so that something else may stand between it and the next. */
+  /** Whether the bytes passed on so far end with a complete event, so that the caller may insert something. */
   get isBetweenEvents(): boolean {
     return !this.#isOversize;
   }
 
-  /** The stream is over: returns the bytes of an event that lacks its empty line and has not been passed on. */
+  /** Ends the stream. Returns the buffered bytes of an incomplete event; `null` if there are none. */
   takeRest(): Buffer | null {
     return this.keptBytes === 0 ? null : this.#takeKept();
   }
@@ -110,7 +105,7 @@ export class SseSplitter {
 
   #append(bytes: Buffer): void {
     if (this.keptBytes === 0) {
-      // A part of the chunk, and full: what is appended to it is never written into the chunk.
+      // A subarray of the chunk, without free capacity, so that nothing is written into the chunk.
       this.#lastBlock = bytes;
       this.#lastBytes = bytes.length;
     } else {
@@ -126,7 +121,7 @@ export class SseSplitter {
     this.keptBytes += bytes.length;
   }
 
-  /** Makes the last block larger for this number of bytes, up to the size of a block. */
+  /** Grows the last block for this number of bytes, up to the size of a block. */
   #makeRoom(more: number): void {
     const kept = this.#lastBytes;
     const needed = Math.min(kept + more, BLOCK_BYTES);
@@ -158,13 +153,13 @@ export class SseSplitter {
     this.#sink.oversize(this.#takeKept(), false);
   }
 
-  /** The first bytes of the event that is being kept. */
+  /** The first bytes of the buffered event. */
   #beginning(): Buffer {
     const first = this.#blocks[0] ?? this.#lastBlock;
     return first.subarray(0, Math.min(this.keptBytes, BEGINNING_BYTES));
   }
 
-  /** Offset behind the last empty line of the chunk, 0 if there is none. Carries the line state over to the next. */
+  /** The offset after the last empty line of the chunk; 0 if there is none. Updates the line state for the next chunk. */
   #lastBoundary(chunk: Buffer): number {
     const { length } = chunk;
     if (length === 0) return 0;
@@ -174,7 +169,7 @@ export class SseSplitter {
       this.#isCrBoundary = false;
       return length;
     }
-    // The second byte of a CRLF: the line ended one byte ago. If that was an empty line, it belongs to it.
+    // A LF that completes a CRLF belongs to the previous line, which may have been empty.
     const start = this.#isAfterCr && chunk[0] === LF ? 1 : 0;
     let isEmptyLine = this.#isCrBoundary;
     let boundary = isEmptyLine ? start : 0;
@@ -190,7 +185,7 @@ export class SseSplitter {
   }
 }
 
-/** The blocks as one buffer. All but the first one, which may be a chunk, are freed, since collecting garbage would take longer. */
+/** Joins blocks. Frees all but the first one, which may be a chunk, because garbage collection would take longer. */
 function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
   collectCopied(sizeBytes);
   const isMapped = sizeBytes > UNMAPPED_BYTES_MAX;
@@ -204,8 +199,8 @@ function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
 }
 
 /**
- * Cuts a run of whole events into single ones. An empty line between two events, or the line feed of a CRLF whose first
- * byte ended the run before, comes out as a piece of its own.
+ * Splits complete events into single ones. An empty line between two events, or a LF whose CR ended the previous events,
+ * is returned as an element of its own.
  */
 export function* eachEvent(run: Buffer): Generator<Buffer> {
   let start = 0;
@@ -216,7 +211,7 @@ export function* eachEvent(run: Buffer): Generator<Buffer> {
   if (start < run.length) yield run.subarray(start);
 }
 
-/** Offsets behind each empty line; `isAtEmptyLine`: no byte of the first line came before these bytes. */
+/** The offsets after each empty line. `isAtEmptyLine`: the first line has no bytes before these. */
 function eventEnds(bytes: Buffer, isAtEmptyLine: boolean): number[] {
   const lines = new Lines(bytes);
   const ends: number[] = [];

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { LoopBudget } from '../../lib/fair/loop-budget.ts';
+import { PeriodBudget } from '../../lib/fair/period-budget.ts';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
 import { errors } from '../../lib/http-client.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
@@ -35,8 +35,11 @@ export interface ResponseReceiver {
 const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
 const SENT_CHUNK_BYTES = 64 * 1024;
 
-/** Bytes that all exchanges of this process read per iteration of the event loop. */
-const reading = new LoopBudget();
+/**
+ * The bytes that all exchanges of this process read in one iteration of the event loop. Node reads a socket whose peer sends fast up to 32
+ * times in an iteration, so without the budget everything else would wait for many fast sockets.
+ */
+const reading = new PeriodBudget({ amountMax: 512 * 1024, resumedMax: 8, inNextPeriod: setImmediate });
 /** Responses up to this size are never paused for others. Few responses whose clients wait for each chunk are larger. */
 const READ_AT_ONCE_BYTES = 128 * 1024;
 /** Fixed cost of a chunk, in bytes. */
@@ -148,7 +151,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#isYielding = false;
       if (!this.#isPaused && !this.#isOver) this.#continueFlow();
     };
-    if (reading.mayContinue(this.#request.account.accountId, readBytes, onResume)) return;
+    if (reading.spend(this.#request.account.accountId, readBytes, onResume) === null) return;
     this.#isYielding = true;
     this.#stopFlow();
   }

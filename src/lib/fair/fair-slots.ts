@@ -1,0 +1,125 @@
+import { FairQueue } from './fair-queue.ts';
+
+interface SlotLimits {
+  readonly slotsMax: number;
+  /** The slots that all tenants together may hold; by default all. The others are for work without a tenant. */
+  readonly tenantsSlotsMax?: number;
+  /** The slots that one tenant may hold; by default as many as all tenants together. */
+  readonly tenantSlotsMax?: number;
+}
+
+/** The work of one tenant. */
+interface TenantWork {
+  running: number;
+  waiting: number;
+}
+
+interface Waiter {
+  readonly tenant: string;
+  readonly begin: () => void;
+}
+
+/**
+ * Limits how much work runs at a time. Work without a tenant (`null`), such as an operator's, goes before all other waiting work, in the
+ * order of arrival; tenants take turns. The number of waiting pieces of work is not limited here.
+ */
+export class FairSlots {
+  readonly #slotsMax: number;
+  readonly #tenantsSlotsMax: number;
+  readonly #tenantSlotsMax: number;
+  readonly #waiting: (() => void)[] = [];
+  readonly #tenantsWaiting = new FairQueue<Waiter>();
+  /** Tenants whose work runs or waits. */
+  readonly #tenants = new Map<string, TenantWork>();
+  #running = 0;
+  #tenantsRunning = 0;
+
+  constructor({ slotsMax, tenantsSlotsMax = slotsMax, tenantSlotsMax = tenantsSlotsMax }: SlotLimits) {
+    this.#slotsMax = slotsMax;
+    this.#tenantsSlotsMax = tenantsSlotsMax;
+    this.#tenantSlotsMax = tenantSlotsMax;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length + this.#tenantsWaiting.size;
+  }
+
+  /** Waiting work of all tenants. */
+  get tenantsWaiting(): number {
+    return this.#tenantsWaiting.size;
+  }
+
+  waitingOf(tenant: string | null): number {
+    return tenant === null ? this.#waiting.length : (this.#tenants.get(tenant)?.waiting ?? 0);
+  }
+
+  /** Whether `enter` would take a slot without waiting. */
+  hasSlotFor(tenant: string | null): boolean {
+    if (this.#running >= this.#slotsMax) return false;
+    if (tenant === null) return true;
+    const running = this.#tenants.get(tenant)?.running ?? 0;
+    return this.#tenantsRunning < this.#tenantsSlotsMax && running < this.#tenantSlotsMax;
+  }
+
+  /** Takes a slot. Returns `null` if one is free; otherwise a promise that resolves with the slot. Call `leave` to free the slot. */
+  enter(tenant: string | null): Promise<void> | null {
+    if (this.hasSlotFor(tenant)) {
+      this.#take(tenant);
+      return null;
+    }
+    return new Promise((begin) => {
+      if (tenant === null) {
+        this.#waiting.push(begin);
+        return;
+      }
+      this.#workOf(tenant).waiting++;
+      this.#tenantsWaiting.push(tenant, { tenant, begin });
+    });
+  }
+
+  /** Frees a slot of this tenant, and passes it to the next waiting work that may have it. */
+  leave(tenant: string | null): void {
+    this.#running--;
+    if (tenant !== null) {
+      this.#tenantsRunning--;
+      const work = this.#workOf(tenant);
+      work.running--;
+      if (work.running === 0 && work.waiting === 0) this.#tenants.delete(tenant);
+    }
+    this.#passOn();
+  }
+
+  /** One free slot lets at most one waiter begin: no waiter could begin before, and a new one takes a free slot at once. */
+  #passOn(): void {
+    if (this.#waiting.length > 0 && this.hasSlotFor(null)) {
+      this.#take(null);
+      this.#waiting.shift()!();
+      return;
+    }
+    const next = this.#tenantsWaiting.shift(({ tenant }) => this.hasSlotFor(tenant));
+    if (next === undefined) return;
+    this.#workOf(next.tenant).waiting--;
+    this.#take(next.tenant);
+    next.begin();
+  }
+
+  #take(tenant: string | null): void {
+    this.#running++;
+    if (tenant === null) return;
+    this.#tenantsRunning++;
+    this.#workOf(tenant).running++;
+  }
+
+  #workOf(tenant: string): TenantWork {
+    let work = this.#tenants.get(tenant);
+    if (work === undefined) {
+      work = { running: 0, waiting: 0 };
+      this.#tenants.set(tenant, work);
+    }
+    return work;
+  }
+}
