@@ -120,8 +120,14 @@ export interface Database extends Lane {
   audit<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Opens a reader for exports. It has no time limit, and the server keeps its snapshot until `close`. */
   openSnapshots(): Promise<SnapshotReader>;
-  /** A `transaction` without time limits, for imports. */
-  longTransaction<Result>(work: (transaction: LongTransaction) => Promise<Result>): Promise<Result>;
+  /**
+   * A `transaction` without time limits, for imports and for the sums of a month. When `signal` aborts, it fails and its connection is
+   * destroyed; the server rolls back.
+   */
+  longTransaction<Result>(
+    work: (transaction: LongTransaction) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
   /** Runs a script, or a statement outside of a transaction, without time limits. An abort stops the waiting; the server may complete it. */
   script(sql: string, signal?: AbortSignal): Promise<void>;
   /** Listens on a NOTIFY channel. `onReconnect` runs after a gap in which notifications may have been lost. */

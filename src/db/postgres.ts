@@ -180,7 +180,7 @@ export function openPostgres(options: PostgresOptions): Database {
     openTables,
     audit: (work) => audits.run(work),
     openSnapshots: () => openSnapshots(connection, readers),
-    longTransaction: (work) => longTransaction(connection, work),
+    longTransaction: (work, signal) => longTransaction(connection, work, signal),
     async script(sql, signal) {
       const client = new Connection(settings);
       await client.open();

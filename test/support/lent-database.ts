@@ -162,11 +162,17 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
         close: () => reader.close(),
       };
     },
-    longTransaction: (work) =>
-      run(() =>
-        real.longTransaction((transaction) =>
-          inside((lent) => work({ ...lent, inSchema: (schema) => noted(transaction.inSchema(schema)) }))(transaction),
-        ),
+    longTransaction: (work, signal) =>
+      run(
+        () =>
+          real.longTransaction(
+            (transaction) =>
+              inside((lent) => work({ ...lent, inSchema: (schema) => noted(transaction.inSchema(schema)) }))(
+                transaction,
+              ),
+            signal,
+          ),
+        signal,
       ),
     script(sql, signal) {
       for (const statement of sql.split(';')) if (statement.trim() !== '') note(statement);
