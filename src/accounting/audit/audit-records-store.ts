@@ -11,15 +11,19 @@ export const countRecords: Statement = {
   (select count(*)::int from calls c where ${inRange('c')}) as calls`,
 };
 
-/** Reads the ledger of the range twice, along its primary key. */
+/** Reads the ledger of the range once, along its primary key. */
 export const auditLedgers: Statement = {
   name: 'audit.ledgers',
-  text: `with compared as materialized (
+  text: `with chain as materialized (
+  select account_id, entry_no, amount_nano, balance_after_nano, row_number() over each as expected_no,
+    coalesce(lag(balance_after_nano) over each, 0) as balance_before_nano
+  from ledger_entries e where ${inRange('e')} window each as (partition by account_id order by entry_no)
+),
+compared as materialized (
   select b.account_id, b.balance_nano, b.last_entry_no, coalesce(l.amount_nano, 0) as amount_nano, coalesce(l.last_no, 0) as last_no
   from balances b
   left join (
-    select account_id, sum(amount_nano) as amount_nano, max(entry_no) as last_no
-    from ledger_entries e where ${inRange('e')} group by account_id
+    select account_id, sum(amount_nano) as amount_nano, max(entry_no) as last_no from chain group by account_id
   ) l using (account_id)
   where ${inRange('b')} and (b.balance_nano <> coalesce(l.amount_nano, 0) or b.last_entry_no <> coalesce(l.last_no, 0))
 )
@@ -33,11 +37,7 @@ union all (
 )
 union all (
   select 'entry-chain', account_id, 'entry ' || entry_no
-  from (
-    select account_id, entry_no, amount_nano, balance_after_nano, row_number() over each as expected_no,
-      coalesce(lag(balance_after_nano) over each, 0) as balance_before_nano
-    from ledger_entries e where ${inRange('e')} window each as (partition by account_id order by entry_no)
-  ) chain
+  from chain
   where entry_no <> expected_no or balance_after_nano <> balance_before_nano + amount_nano limit ${BREACHES_MAX}
 )`,
 };
