@@ -33,7 +33,7 @@ const INVARIANTS = {
   'last-entry': 'the last entry number of a balance is that of its ledger',
   'settled-calls': 'every settled call has its entry with its charge',
   'charge-calls': 'no charge without its call',
-  'dropped-calls': 'the charges of calls whose records were dropped are those that were written down then',
+  'dropped-calls': 'the charges of dropped call records equal the sums recorded at the drop',
   'unresolved-charges':
     'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
   refunds: 'refunds are of a charged call of their account, and never more than its charge',

@@ -36,7 +36,7 @@ export interface AuditOptions extends Partial<RangeSize> {
 }
 
 /** Some tenths of a second; a larger account is a range of its own. */
-const RANGE_SIZE: RangeSize = { accountsMax: 1_000, entriesMax: 20_000 };
+const RANGE_SIZE: RangeSize = { accountsMax: 2_000, entriesMax: 20_000 };
 
 /** Each selects the breaches in a range. */
 const OF_PARTITION: readonly Statement[] = [auditLedgers, auditLimits, auditUsage, auditCalls, auditCounters];

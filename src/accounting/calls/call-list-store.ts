@@ -32,7 +32,7 @@ const CALL_KEYS = selection({
 type CallKey = RowOf<typeof CALL_KEYS>;
 
 /** In every row of a batch. A batch without a match has one row, whose call is null. */
-interface SliceEnd extends StoredRow {
+interface BatchEnd extends StoredRow {
   readonly last_id: string | null;
   readonly rows_read: number;
 }
@@ -56,7 +56,7 @@ interface Bounds {
  * Uses, in each month, the primary key for an account, calls_by_status for a rare status, and calls_by_id otherwise. A time range prunes
  * months and bounds the ids.
  */
-function sliceOf({ accountId, status, from, to, beforeId }: Bounds): {
+function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   text: string;
   parameters: Parameter[];
   name: string;
@@ -88,7 +88,7 @@ function sliceOf({ accountId, status, from, to, beforeId }: Bounds): {
     bound('to-id', (value) => `c.id < ${value}::text`, firstIdAt('call', to.getTime() + ID_SLACK_MS));
   }
   return {
-    name: ['calls.slice', ...names].join('-'),
+    name: ['calls.batch', ...names].join('-'),
     parameters,
     text: `with part as materialized (
   select c.account_id, c.id, c.started_at, c.key_id, c.model, c.status from calls c
@@ -121,10 +121,10 @@ export function createCallList(database: PartitionQueryable) {
     const isByStatus = accountId === null && status !== null && RARE.includes(status);
     const bounds = { accountId, status: isByStatus ? status : null, from, to };
     const isExact = keyId === null && ownKeyIds === null && model === null && (status === null || isByStatus);
-    return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
-      const { name, text, parameters } = sliceOf({ ...bounds, beforeId: behind });
+    return lookThrough({ start: beforeId, limit, isExact }, timing, async (after, rows, wanted) => {
+      const { name, text, parameters } = batchOf({ ...bounds, beforeId: after });
       const fixed = [rows, wanted, keyId, model, status, ownKeyIds === null ? null : toArray(ownKeyIds)];
-      const found = await database.query<SliceEnd>({ name, text }, [...fixed, ...parameters]);
+      const found = await database.query<BatchEnd>({ name, text }, [...fixed, ...parameters]);
       const items = CALL_KEYS.all(found.filter(({ id }) => id !== null));
       const { last_id: lastId, rows_read: rowsRead } = found[0]!;
       if (items.length === wanted) return { items, next: items.at(-1)!.id };

@@ -48,8 +48,8 @@ from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timest
 };
 
 /** The sums of records that are about to be dropped lack the refund, so retention computes them again. */
-const voidWrittenDown: Statement = {
-  name: 'refunds.void-written-down',
+const voidSums: Statement = {
+  name: 'refunds.void-sums',
   text: `update dropped_months set is_void = true
 where month = date_trunc('month', $1::timestamptz at time zone 'UTC')::date and dropped_at is null`,
 };
@@ -160,7 +160,7 @@ async function refundCall(
   const entry = { accountId, kind: 'refund', callId, memo, idempotencyKey, at } as const;
   const posted = await postEntry(transaction, { ...entry, amountNano: verdict.amountNano });
   if (posted.outcome !== 'posted') throw new Error(`a refund was not posted: ${posted.outcome}`);
-  await transaction.query(voidWrittenDown, [startedAt]);
+  await transaction.query(voidSums, [startedAt]);
   return { outcome: 'refunded', entry: posted.entry, call: (await readCall())! };
 }
 

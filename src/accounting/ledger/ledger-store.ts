@@ -87,15 +87,15 @@ export interface LedgerFilter {
 const EVERY_ENTRY: LedgerFilter = { kind: null, from: null, to: null };
 
 /** In every row of a batch. A batch without a match has one row, whose entry is null. */
-interface SliceEnd extends StoredRow {
+interface BatchEnd extends StoredRow {
   readonly entry_no: bigint | null;
   readonly last_no: bigint | null;
   readonly rows_read: number;
 }
 
 /** Selects the matching entries of a batch of rows, which the condition `part` starts after the cursor, and the last row of the batch. */
-const sliceOf = (name: string, part: string, order: string): Statement => ({
-  name: `ledger.slice-${name}`,
+const batchOf = (name: string, part: string, order: string): Statement => ({
+  name: `ledger.batch-${name}`,
   text: `with part as materialized (
   select ${ENTRIES.list} from ledger_entries where account_id = $1 and ${part}
   order by ${order} limit $3::int
@@ -114,10 +114,10 @@ left join found f on true order by ${order}`,
  * Newest first, along the primary key. No entry number bounds a time: entries are numbered in the order of their insertion, and those from a
  * journal are inserted later than newer ones.
  */
-const sliceOfAll = sliceOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
+const batchOfAll = batchOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
 
 /** Entries other than charges, which are few, in the order of time. Uses ledger_entries_beside_charges. */
-const sliceBesideCharges = sliceOf(
+const batchOfOthers = batchOf(
   'beside-charges',
   `kind <> 'charge' and created_at >= coalesce($6::timestamptz, '-infinity') and created_at < coalesce($7::timestamptz, 'infinity')
     and ($2::bigint is null or (created_at, entry_no) < (
@@ -180,10 +180,10 @@ export function createLedgerStore(database: PartitionLane): LedgerStore {
       }
     },
     listEntries(accountId, beforeNo, limit, { kind, from, to } = EVERY_ENTRY, timing = UNHURRIED) {
-      const slice = kind === null || kind === 'charge' ? sliceOfAll : sliceBesideCharges;
+      const batch = kind === null || kind === 'charge' ? batchOfAll : batchOfOthers;
       const isExact = kind === null && from === null && to === null;
-      return lookThrough({ start: beforeNo, limit, isExact }, timing, async (behind, rows, wanted) => {
-        const found = await database.query<SliceEnd>(slice, [accountId, behind, rows, wanted, kind, from, to]);
+      return lookThrough({ start: beforeNo, limit, isExact }, timing, async (after, rows, wanted) => {
+        const found = await database.query<BatchEnd>(batch, [accountId, after, rows, wanted, kind, from, to]);
         const items = ENTRIES.all(found.filter((row) => row.entry_no !== null));
         const { last_no: lastNo, rows_read: rowsRead } = found[0]!;
         if (items.length === wanted) return { items, next: String(items.at(-1)!.entryNo) };

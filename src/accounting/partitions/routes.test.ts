@@ -37,16 +37,16 @@ describe('questions to several partitions', () => {
       assert.ok(failure instanceof PartitionError);
       assert.deepEqual([failure.partition, failure.code, failure.cause], [1, 'ECONNRESET', cause]);
     }
-    const told = new GatewayError('databaseSilent');
+    const refusal = new GatewayError('databaseSilent');
     await assert.rejects(
       firstFound(
         routesOf(
           async () => null,
-          () => Promise.reject(told),
+          () => Promise.reject(refusal),
         ),
         (work) => work(),
       ),
-      told,
+      refusal,
     );
     assert.equal(
       await firstFound(

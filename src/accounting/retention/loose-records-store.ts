@@ -63,7 +63,7 @@ interface DeletedBatch {
   readonly wrongId: string | null;
 }
 
-export function createLooseRecords(database: PartitionLane, rowsMax: number) {
+export function createRecordDeletion(database: PartitionLane, rowsMax: number) {
   return {
     /**
      * Deletes a batch of records that started before an instant, in the order of their ids: those of the table of a month, or those in

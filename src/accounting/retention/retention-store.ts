@@ -8,7 +8,7 @@ import { monthTableName } from '../calls/calls-store.ts';
 import { sqlTimezone } from '../usage/sql-timezone.ts';
 import { DisagreementError } from './disagreement.ts';
 import { RECORD_SUMS } from './dropped-sums-store.ts';
-import { createLooseRecords } from './loose-records-store.ts';
+import { createRecordDeletion } from './loose-records-store.ts';
 import { boundsOf, type Month } from './months.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
@@ -172,7 +172,7 @@ export function createRetentionStore(
   }
 
   return {
-    ...createLooseRecords(housekeeping, rowsMax),
+    ...createRecordDeletion(housekeeping, rowsMax),
     /** Months that have a table of records, the oldest first. */
     async months(): Promise<Month[]> {
       const tables = await housekeeping.query<{ name: string }>(listTables);
