@@ -35,8 +35,8 @@ export interface AuditOptions extends Partial<RangeSize> {
   readonly pace?: Pace;
 }
 
-/** Some tenths of a second; a larger account is a range of its own. */
-const RANGE_SIZE: RangeSize = { accountsMax: 2_000, entriesMax: 20_000 };
+/** A second or so. Smaller ranges take more processor time in all (docs/decisions/0078-audits-by-snapshots.md). */
+const RANGE_SIZE: RangeSize = { accountsMax: 10_000, entriesMax: 100_000 };
 
 /** Each selects the breaches in a range. */
 const OF_PARTITION: readonly Statement[] = [auditLedgers, auditLimits, auditUsage, auditCalls, auditCounters];
