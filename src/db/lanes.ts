@@ -37,7 +37,7 @@ export const STATEMENT_CONNECTIONS_MAX = 10;
 
 /** Audits read whole tables: one runs at a time, and so many may wait. */
 export const AUDITS_WAITING_MAX = 4;
-/** A statement reads a range of accounts, in tenths of a second. One with ten million calls takes minutes if they are on disk. */
+/** A statement reads a range of accounts within a second or so. An account with ten million calls takes minutes if they are on disk. */
 export const AUDIT_STATEMENT_MAX_MS = 600_000;
 
 export const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
