@@ -148,11 +148,10 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
       storedResponses: createStoredResponseStore(housekeeping),
       latency: createLatencyStore(housekeeping),
       dropping: createDropping({
-        store: createRetentionStore(housekeeping),
+        store: createRetentionStore(partition, deps.number ?? 0),
         keptMs: () => settings.current.config.retention.calls,
         timezone: () => settings.current.config.billing.timezone,
         clock: databaseClock,
-        runId: nodeId,
         pace: systemPace(),
         logger,
       }),

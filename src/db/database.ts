@@ -40,7 +40,7 @@ export interface ReadThenWrite<Result> {
   decide(rows: ReadRows): { readonly writes: readonly Query[]; readonly result: Result };
 }
 
-/** Reads tables in batches; each statement sees its own snapshot. */
+/** Runs statements on a connection of its own, which may begin and end transactions. */
 export interface TableReader extends Queryable {
   close(): Promise<void>;
 }
@@ -114,14 +114,20 @@ export interface Database extends Lane {
    * respond would occupy it.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Opens a reader for statements that read whole tables in batches, as in audits. Uses indexes like a `SnapshotReader`; cannot write. */
+  /** Opens a connection for an audit, whose statements together read whole tables. They cannot write. */
   openTables(): Promise<TableReader>;
   /** Runs an audit; audits run one at a time. */
   audit<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Opens a reader for exports. It has no time limit, and the server keeps its snapshot until `close`. */
   openSnapshots(): Promise<SnapshotReader>;
-  /** A `transaction` without time limits, for imports. */
-  longTransaction<Result>(work: (transaction: LongTransaction) => Promise<Result>): Promise<Result>;
+  /**
+   * A `transaction` without time limits, for imports and for the sums of a month. When `signal` aborts, it fails and its connection is
+   * destroyed; the server rolls back.
+   */
+  longTransaction<Result>(
+    work: (transaction: LongTransaction) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
   /** Runs a script, or a statement outside of a transaction, without time limits. An abort stops the waiting; the server may complete it. */
   script(sql: string, signal?: AbortSignal): Promise<void>;
   /** Listens on a NOTIFY channel. `onReconnect` runs after a gap in which notifications may have been lost. */
@@ -151,7 +157,7 @@ export function toSqlText(parameter: Parameter): string | null {
 /** Planner setting of two-message transactions: they find few rows by key, so planning for each set of values costs more than it gains. */
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
-/** Further planner settings of readers: a batch uses an index, where stale statistics would make it sort all remaining rows. */
+/** Further planner settings of a `SnapshotReader`: a batch uses an index, where stale statistics would make it sort all remaining rows. */
 export const SLICE_PLANS = [
   GENERIC_PLANS,
   'enable_bitmapscan=off',

@@ -82,9 +82,11 @@ export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.
 export async function longTransaction<Result>(
   connection: OptionedConfig,
   work: (transaction: LongTransaction) => Promise<Result>,
+  signal?: AbortSignal,
 ): Promise<Result> {
   const client = new Connection(withOptions(connection, PLANNER_OPTIONS));
   await client.open();
+  signal?.addEventListener('abort', client);
   try {
     await client.ask('database.begin', 'begin');
     const useSchema = schemaSwitch(client);
@@ -98,6 +100,7 @@ export async function longTransaction<Result>(
     await client.ask('database.commit', 'commit');
     return result;
   } finally {
+    signal?.removeEventListener('abort', client);
     // The server rolls back uncommitted work.
     await client.end();
   }

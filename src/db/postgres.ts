@@ -9,7 +9,6 @@ import {
   PLANNER_OPTIONS,
   type Query,
   type Queryable,
-  SLICE_PLANS,
   type TableReader,
 } from './database.ts';
 import { BATCH_LOCK_MAX_MS } from './errors.ts';
@@ -50,13 +49,21 @@ export interface PostgresOptions {
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
+/** An audit sends the next statement of a snapshot at once. */
+const BETWEEN_AUDIT_STATEMENTS_MAX_MS = 60_000;
+
 /** The same as a call's maximum wait. */
 const WAITING_LOCK_MAX_MS = 2_000;
 
-/** Options of a connection that reads tables in batches: uses indexes and cannot write. */
-const READ_TABLES = [
+/**
+ * Options of a connection for audits: statements compare ranges of accounts by joins that sort and hash, some megabytes at a time, on one
+ * processor, and cannot write.
+ */
+const AUDIT_OPTIONS = [
   ...PLANNER_OPTIONS,
-  ...[...SLICE_PLANS, 'default_transaction_read_only=on'].flatMap((setting) => ['-c', setting]),
+  ...[GENERIC_PLANS, 'work_mem=32MB', 'max_parallel_workers_per_gather=0', 'default_transaction_read_only=on'].flatMap(
+    (setting) => ['-c', setting],
+  ),
 ];
 
 /** Host, port and database, from the URL and the driver's environment variables. */
@@ -161,8 +168,10 @@ export function openPostgres(options: PostgresOptions): Database {
 
   async function openTables(): Promise<TableReader> {
     const tables = {
-      ...withOptions(connection, READ_TABLES),
+      ...withOptions(connection, AUDIT_OPTIONS),
       statement_timeout: auditStatementMaxMs,
+      // A node that lost its network in the middle of a snapshot would keep the server from vacuuming.
+      idle_in_transaction_session_timeout: BETWEEN_AUDIT_STATEMENTS_MAX_MS,
       // Limits the wait for a server that does not respond, because the next audit waits for this one.
       query_timeout: auditStatementMaxMs + 1_000,
     };
@@ -180,7 +189,7 @@ export function openPostgres(options: PostgresOptions): Database {
     openTables,
     audit: (work) => audits.run(work),
     openSnapshots: () => openSnapshots(connection, readers),
-    longTransaction: (work) => longTransaction(connection, work),
+    longTransaction: (work, signal) => longTransaction(connection, work, signal),
     async script(sql, signal) {
       const client = new Connection(settings);
       await client.open();

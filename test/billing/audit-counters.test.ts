@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { type AuditOptions, auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import { type AuditedDatabases, type AuditOptions, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
@@ -18,19 +18,20 @@ import {
   termsOf,
   timeAt,
 } from '../support/accounting-builders.ts';
+import { aroundStatements } from '../support/audit-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
 
-/** The audit of counters in slices, beside calls that are admitted and end, of plans and limited keys, from day to day. */
+/** The audit of the counters of plans and limited keys, while calls are admitted and end and days begin. */
 
 const PLAN = planOf({ id: 'plan', periodDays: 3 });
 const ACCOUNTS = ['acct_a', 'acct_b', 'acct_c'];
-const CUTS: readonly AuditOptions[] = [{}, { accountsMax: 1, rowsMax: 1 }, { accountsMax: 2, rowsMax: 3 }];
-/** Changes that are made during an audit: with slices of one row it would never come to the end of what is added to it. */
+const SIZES: readonly AuditOptions[] = [{}, { accountsMax: 1 }, { accountsMax: 2 }];
+/** The changes that are made during an audit. */
 const CHANGES_MAX = 20;
 const HALF_A_DAY_MS = 12 * 3_600_000;
 
-describe(`the audit of counters beside calls`, { timeout: 300_000 }, () => {
+describe(`the audit of counters while calls run`, { timeout: 300_000 }, () => {
   let stored: TestDatabase;
   let node: TestNode;
   let nowMs = NOW_MS;
@@ -76,8 +77,11 @@ describe(`the audit of counters beside calls`, { timeout: 300_000 }, () => {
     await node.stores.settlement.end([record], timeAt(nowMs));
   }
 
-  async function findings(options: AuditOptions): Promise<string[]> {
-    const results = await auditLedger(inOneDatabase(stored.database), options);
+  async function findings(
+    options: AuditOptions,
+    databases: AuditedDatabases = inOneDatabase(stored.database),
+  ): Promise<string[]> {
+    const results = await auditLedger(databases, options);
     return results.flatMap(({ invariant, breaches }) =>
       breaches.map(({ accountId, detail }) => `${accountId}: ${invariant}: ${detail}`),
     );
@@ -85,12 +89,12 @@ describe(`the audit of counters beside calls`, { timeout: 300_000 }, () => {
 
   it('takes no call that is admitted or ends between two statements, and no day that begins, for a breach', async () => {
     const inFlight: [accountId: string, callId: string, isOnPlan: boolean][] = [];
-    for (const options of CUTS) {
+    for (const options of SIZES) {
       let statements = 0;
       const change = async (): Promise<void> => {
         const no = statements++;
         const accountId = ACCOUNTS[no % ACCOUNTS.length]!;
-        // Ids in front of those that were read, behind them, and among them.
+        // Ids before those of earlier calls, after them, and among them.
         const callId = `call_${no % 7}_${made++}`;
         const isOnPlan = made % 2 === 0;
         await admit(accountId, callId, isOnPlan);
@@ -98,21 +102,21 @@ describe(`the audit of counters beside calls`, { timeout: 300_000 }, () => {
         if (no % 3 > 0) await end(...inFlight.splice(made % inFlight.length, 1)[0]!, no % 5 > 0);
         if (no % 6 === 5) nowMs += HALF_A_DAY_MS;
       };
-      const pace: NonNullable<AuditOptions['pace']> = async (statement) => {
-        if (statements >= CHANGES_MAX) return statement();
+      const databases = aroundStatements(inOneDatabase(stored.database), async (_, run) => {
+        if (statements >= CHANGES_MAX) return run();
         if (statements % 2 === 0) await change();
-        const result = await statement();
+        const result = await run();
         await change();
         return result;
-      };
-      assert.deepEqual(await findings({ ...options, pace }), [], JSON.stringify(options));
+      });
+      assert.deepEqual(await findings(options, databases), [], JSON.stringify(options));
       assert.deepEqual(await findings(options), [], JSON.stringify(options));
     }
     for (const call of inFlight) await end(...call);
     assert.deepEqual(await findings({}), []);
   });
 
-  it('finds a record that is gone, and a counter that is wrong, wherever it is cut', async () => {
+  it('finds a deleted record and a wrong counter in ranges of any size', async () => {
     for (const [accountId, isOnPlan] of [
       ['acct_b', true],
       ['acct_c', false],
@@ -123,7 +127,7 @@ describe(`the audit of counters beside calls`, { timeout: 300_000 }, () => {
     await stored.database.script(`
         delete from calls where account_id = 'acct_b' and id = 'call_last';
         update balances set spent_nano = 0 where account_id = 'acct_c';`);
-    for (const options of CUTS) {
+    for (const options of SIZES) {
       const found = (await findings(options)).map((finding) => finding.replace(/counts \d+ .*/, '')).sort();
       assert.deepEqual(
         found,

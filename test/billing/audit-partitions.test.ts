@@ -6,9 +6,9 @@ import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { placesOf, spreadBooks } from '../transfer/spread-books.ts';
 
-/** What an audit finds in several partitions, and where. */
+/** The findings of an audit of several partitions, each with its partition. */
 
-const CUTS: readonly AuditOptions[] = [{}, { accountsMax: 1, rowsMax: 1 }];
+const SIZES: readonly AuditOptions[] = [{}, { accountsMax: 1 }];
 
 const change = (database: Database, sql: string): Promise<void> => database.script(sql);
 
@@ -32,24 +32,24 @@ describe(`the audit of several partitions`, { timeout: 300_000 }, () => {
     return results.flatMap(({ breaches }) => breaches.map(({ accountId, detail }) => `${accountId}: ${detail}`)).sort();
   }
 
-  /** Finds the same wherever it is cut, and nothing before and after. */
+  /** Finds the same in ranges of any size, and nothing before and after. */
   async function finds(number: number, damage: string, repair: string, found: readonly string[]): Promise<void> {
     assert.deepEqual(await findings(), []);
     await change(partitions[number]!, damage);
-    for (const options of CUTS) assert.deepEqual(await findings(options), [...found].sort());
+    for (const options of SIZES) assert.deepEqual(await findings(options), [...found].sort());
     await change(partitions[number]!, repair);
     assert.deepEqual(await findings(), []);
   }
 
-  it('finds nothing in sound books, and says how much of all of them it has read', async () => {
-    for (const options of CUTS) {
+  it('finds nothing in a consistent ledger, and reports how much of all partitions it has read', async () => {
+    for (const options of SIZES) {
       const seen: AuditProgress[] = [];
       assert.deepEqual(await findings({ ...options, onProgress: (progress) => seen.push(progress) }), []);
       assert.deepEqual(seen.at(-1), { accounts: 7, accountsTotal: 7, entries: 7 * 5, calls: 7 * 3 });
     }
   });
 
-  it('names the partition of what is damaged', async () => {
+  it('names the partition of a damaged row', async () => {
     const id = accounts[2]!;
     const add = (nano: number) =>
       `update balances set balance_nano = balance_nano + ${nano} where account_id = '${id}'`;
@@ -68,7 +68,7 @@ describe(`the audit of several partitions`, { timeout: 300_000 }, () => {
     assert.deepEqual(await findings(), []);
   });
 
-  it('finds money that is there twice: a balance of an account that is in another partition', async () => {
+  it('finds money that exists twice: a balance of an account that is in another partition', async () => {
     const id = accounts[2]!;
     for (const number of [0, 1]) {
       await finds(
@@ -80,7 +80,7 @@ describe(`the audit of several partitions`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('finds a voucher without what it gave in the partition of its account', async () => {
+  it('finds a redemption without its gift in the partition of its account', async () => {
     const id = accounts[1]!;
     const at = (no: string) => `update voucher_redemptions set entry_no = entry_no ${no} where account_id = '${id}'`;
     await change(directory, at('+ 1'));
@@ -92,7 +92,7 @@ describe(`the audit of several partitions`, { timeout: 300_000 }, () => {
     ]);
   });
 
-  it('names a partition that does not respond, and says nothing of the books then', async () => {
+  it('fails with the number of a partition that does not respond', async () => {
     const { directory: whole } = stored.databases;
     await whole.script('alter schema faregate_01 rename to lost');
     try {

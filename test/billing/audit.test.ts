@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type AuditOptions, type AuditProgress, auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import {
+  type AuditedDatabases,
+  type AuditOptions,
+  type AuditProgress,
+  auditLedger,
+} from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import {
   CONTEXT,
@@ -13,18 +18,17 @@ import {
   type TestNode,
   termsOf,
 } from '../support/accounting-builders.ts';
+import { aroundStatements } from '../support/audit-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
-import { byScope } from '../support/scope.ts';
 
-/** An audit reads in slices. What it finds, and what it does not, must not depend on where these are cut. */
+/** An audit reads ranges of accounts. Its findings must not depend on where ranges end, nor on calls that run meanwhile. */
 
-const SIZES = byScope({ full: [1, 2, 3, 5], quick: [1, 3] });
-/** `acct_c` has no entries, and `acct_d` no balance. */
+/** `acct_c` has no entries. `acct_d` and `acct_z`, which have no balance either, get some from damages. */
 const ACCOUNTS = ['acct_a', 'acct_b', 'acct_c', 'acct_e'];
 const CALLS = 7;
 
-/** What breaks the books, in each of several accounts, and what of it is found. */
+/** Damages to the ledger, and the findings of each. */
 const DAMAGES: readonly { readonly name: string; readonly sql: string; readonly found: readonly string[] }[] = [
   {
     name: 'a balance',
@@ -44,7 +48,7 @@ const DAMAGES: readonly { readonly name: string; readonly sql: string; readonly 
   {
     name: 'entries that are gone from the middle of a ledger',
     sql: `delete from ledger_entries where account_id = 'acct_b' and entry_no = 4`,
-    // Behind the gap every number is one too high, and one balance does not follow from the one before it.
+    // After the gap every number is one too high, and one balance does not follow from the previous one.
     found: [
       'acct_b account-spending the account counts 21 spent in the day since 2026-11-19T16:00:00.000Z, records 19',
       'acct_b balance-sum',
@@ -117,10 +121,10 @@ const DAMAGES: readonly { readonly name: string; readonly sql: string; readonly 
   },
 ];
 
-/** Of an audit while calls go on: the changes that are made between its statements. */
+/** The changes that are made between the statements of an audit. */
 const CHANGES_MAX = 25;
 
-/** Of these the text of the finding has sums. */
+/** Their details have sums, which the tests leave out. */
 const WITHOUT_DETAIL = ['balance-sum', 'last-entry', 'reserved-sum'];
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -139,9 +143,15 @@ const NAMES: Readonly<Record<string, string>> = {
   'an ended call has nothing reserved': 'ended-reservations',
 };
 
-const CUTS: readonly AuditOptions[] = [{}, ...SIZES.map((rowsMax) => ({ accountsMax: rowsMax, rowsMax }))];
+const SIZES: readonly AuditOptions[] = [
+  {},
+  { accountsMax: 1 },
+  { accountsMax: 3 },
+  { entriesMax: 1 },
+  { entriesMax: 9 },
+];
 
-describe(`the audit in slices`, { timeout: 300_000 }, () => {
+describe(`the audit by ranges of accounts`, { timeout: 300_000 }, () => {
   let stored: TestDatabase;
   let node: TestNode;
   let ended = CALLS;
@@ -153,7 +163,7 @@ describe(`the audit in slices`, { timeout: 300_000 }, () => {
     for (const account of ['acct_a', 'acct_b', 'acct_e']) {
       for (let no = 0; no < CALLS; no++) await admitAndEnd(account, `call_${no}`, BigInt(no));
     }
-    // Each damage is undone by a rollback of what stands in these; the ledger itself refuses changes.
+    // `restore` undoes each damage from these; the trigger would refuse it.
     await stored.database.script(`
         alter table ledger_entries disable trigger user;
         create schema backup;
@@ -175,8 +185,11 @@ describe(`the audit in slices`, { timeout: 300_000 }, () => {
     await endCalls(node.stores.settlement, [outcomeOf(account, id, chargeNano)]);
   }
 
-  async function findings(options: AuditOptions): Promise<string[]> {
-    const results = await auditLedger(inOneDatabase(stored.database), options);
+  async function findings(
+    options: AuditOptions,
+    databases: AuditedDatabases = inOneDatabase(stored.database),
+  ): Promise<string[]> {
+    const results = await auditLedger(databases, options);
     return results
       .flatMap(({ invariant, breaches }) =>
         breaches.map(({ accountId, detail }) => {
@@ -187,8 +200,8 @@ describe(`the audit in slices`, { timeout: 300_000 }, () => {
       .sort();
   }
 
-  it('finds nothing in sound books, and says how much it has read', async () => {
-    for (const options of CUTS) {
+  it('finds nothing in a consistent ledger, and reports how much it has read', async () => {
+    for (const options of SIZES) {
       const seen: AuditProgress[] = [];
       assert.deepEqual(await findings({ ...options, onProgress: (progress) => seen.push(progress) }), []);
       assert.deepEqual(seen.at(-1), { accounts: 4, accountsTotal: 4, entries: 3 + 3 * CALLS, calls: 3 * CALLS });
@@ -196,10 +209,10 @@ describe(`the audit in slices`, { timeout: 300_000 }, () => {
   });
 
   for (const { name, sql, found } of DAMAGES) {
-    it(`finds the same wherever it is cut: ${name}`, async () => {
+    it(`finds the same in ranges of any size: ${name}`, async () => {
       await stored.database.script(sql);
       try {
-        for (const options of CUTS) {
+        for (const options of SIZES) {
           assert.deepEqual(await findings(options), [...found].sort(), JSON.stringify(options));
         }
       } finally {
@@ -208,15 +221,14 @@ describe(`the audit in slices`, { timeout: 300_000 }, () => {
     });
   }
 
-  it('takes no call that is admitted or ends between two slices, and no top-up, for a breach', async () => {
+  it('takes no call that is admitted or ends between two statements, and no top-up, for a breach', async () => {
     const ledger = createLedgerStore(stored.database);
-    for (const options of [{}, { accountsMax: 1, rowsMax: 2 }, { accountsMax: 3, rowsMax: 3 }]) {
+    for (const options of [{}, { accountsMax: 1 }, { accountsMax: 3 }]) {
       let statements = 0;
-      const pace: NonNullable<AuditOptions['pace']> = async (statement) => {
-        // With slices of one row an audit would never come to the end of what is added to it.
-        if (statements >= CHANGES_MAX) return statement();
+      const databases = aroundStatements(inOneDatabase(stored.database), async (_, run) => {
+        if (statements >= CHANGES_MAX) return run();
         const account = ['acct_a', 'acct_b', 'acct_c', 'acct_e'][statements++ % 4]!;
-        // Ids in front of those that were read, behind them, and among them.
+        // Ids before those of earlier calls, after them, and among them.
         const id = `call_${statements % 9}_${ended++}`;
         await ledger.post({
           accountId: account,
@@ -227,25 +239,26 @@ describe(`the audit in slices`, { timeout: 300_000 }, () => {
           at: new Date(NOW_MS),
         });
         await node.stores.reservations.admit([requestOf(account, id, 50n)], termsOf(CONTEXT));
-        if (statements % 3 === 0) return statement();
-        const result = await statement();
+        if (statements % 3 === 0) return run();
+        const result = await run();
         await endCalls(node.stores.settlement, [outcomeOf(account, id, 7n)]);
         return result;
-      };
-      assert.deepEqual(await findings({ ...options, pace }), [], JSON.stringify(options));
+      });
+      assert.deepEqual(await findings(options, databases), [], JSON.stringify(options));
     }
     assert.deepEqual(await findings({}), []);
   });
 
-  it('ends after a statement when it is not wanted any more', async () => {
+  it('stops after a statement, without an open transaction, when its client leaves', async () => {
     const unwanted = new AbortController();
-    let statements = 0;
-    const pace: NonNullable<AuditOptions['pace']> = (statement) => {
-      if (++statements === 3) unwanted.abort(new Error('the client has left'));
-      return statement();
-    };
-    await assert.rejects(findings({ accountsMax: 1, pace, signal: unwanted.signal }), /the client has left/);
-    assert.equal(statements, 3);
+    const statements: string[] = [];
+    const databases = aroundStatements(inOneDatabase(stored.database), ({ name }, run) => {
+      if (name === 'audit.ledgers') unwanted.abort(new Error('the client has left'));
+      statements.push(name);
+      return run();
+    });
+    await assert.rejects(findings({ signal: unwanted.signal }, databases), /the client has left/);
+    assert.deepEqual(statements.slice(-2), ['audit.ledgers', 'audit.roll-back']);
     assert.deepEqual(await findings({}), []);
   });
 });

@@ -6,7 +6,7 @@ import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { explaining } from '../support/explained.ts';
 
-/** Lists of ledger entries: what each filter lets through, and along which index. */
+/** Lists of ledger entries: the matches of each filter, and the index that it uses. */
 
 const EVERYTHING: LedgerFilter = { kind: null, from: null, to: null };
 const ACCOUNT = 'acct_lists';
@@ -21,7 +21,7 @@ describe(`lists of ledger entries`, () => {
     await openAccount(stored.database, ACCOUNT, 0n);
     const store = createLedgerStore(stored.database);
     for (let n = 0; n < 30; n++) {
-      // Each seventh one is of the journal: it is stored later than others that are newer. Two are of one instant.
+      // Every seventh entry is from a journal and was inserted after newer ones. Pairs have the same instant.
       const at = new Date(START_MS + (n % 7 === 0 ? n - 9 : n - (n % 2)) * HOUR_MS);
       await store.post({
         accountId: ACCOUNT,
@@ -45,14 +45,14 @@ from generate_series(31, 60) n`);
     (filter.from === null || createdAt >= filter.from) &&
     (filter.to === null || createdAt < filter.to);
 
-  it('are all of them, by their numbers', () => {
+  it('have all entries, by their numbers', () => {
     assert.deepEqual(
       all.map(({ entryNo }) => entryNo),
       Array.from({ length: 60 }, (_, n) => BigInt(60 - n)),
     );
   });
 
-  it('have what each filter, and each pair of filters, lets through, page by page', async () => {
+  it('have the matches of each filter and pair of filters, page by page', async () => {
     const store = createLedgerStore(stored.database);
     const values: Partial<LedgerFilter>[] = [
       {},
@@ -73,7 +73,7 @@ from generate_series(31, 60) n`);
           next = page.next;
         } while (next !== null);
         const expected = all.filter((entry) => fits(entry, filter));
-        // Those of one kind beside charges are in the order of time.
+        // Entries of one kind other than charges are in the order of time.
         if (filter.kind === 'top_up') {
           expected.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || Number(b.entryNo - a.entryNo));
         }
@@ -82,7 +82,7 @@ from generate_series(31, 60) n`);
     }
   });
 
-  it('are read along an index, top-ups among many charges too', async () => {
+  it('use an index, also for top-ups among many charges', async () => {
     await stored.database.script(`
 insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
 select '${ACCOUNT}', n, 'charge', -1, 0, 'call_' || n, now() from generate_series(61, 20000) n;

@@ -9,8 +9,8 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { byScope } from '../support/scope.ts';
 
 /**
- * Lists of calls and accounts look through tables in slices. Whatever is asked for, all pages together have every match once,
- * newest first, however little of the table a page has time for.
+ * Lists of calls and accounts scan tables in batches. For any filter, all pages together have every match once, newest first, even if a
+ * page has time for few rows.
  */
 
 const START_MS = Date.UTC(2026, 8, 28);
@@ -27,7 +27,7 @@ interface Row {
   readonly startedAtMs: number;
 }
 
-/** One an hour, over three months with a partition each. Few of them have anything but a common value. */
+/** One call an hour, over three months with a table each. Most have common values. */
 const ROWS: readonly Row[] = Array.from({ length: CALLS }, (_, n): Row => {
   const account = n % 5 === 0 ? 'acct_b' : 'acct_a';
   const startedAtMs = START_MS + n * HOUR_MS;
@@ -45,8 +45,8 @@ const ANY: CallFilter = { accountId: null, keyId: null, model: null, status: nul
 const at = (n: number): Date => new Date(START_MS + n * HOUR_MS);
 
 /**
- * A quick run tries one of seven: no list below has that number of values, so that each value is tried with each
- * other one. Those that are read page by page are fewer; 23 has no factor in common with the lists below either.
+ * A quick run tries one combination of seven. No list below has a multiple of seven values, so each pair of values is tried. Fewer
+ * combinations are read page by page; 23 has no factor in common with the lists either.
  */
 const ONE_OF = byScope({ full: 1, quick: 7 });
 const PAGED_ONE_OF = byScope({ full: 7, quick: 23 });
@@ -71,7 +71,7 @@ const FILTERS: readonly CallFilter[] = [null, 'acct_a', 'acct_b', 'acct_none']
     ),
   )
   .concat(
-    // Of some keys of an account, as its members list them.
+    // Of some keys of an account, as in lists for its members.
     [[], ['key_acct_b_rare'], ['key_acct_b_rare', 'key_acct_b_usual', 'key_unknown']].flatMap((ownKeyIds) =>
       [null, 'succeeded', 'failed'].map((status) => ({ ...ANY, accountId: 'acct_b', ownKeyIds, status })),
     ),
@@ -92,7 +92,7 @@ function matches({ accountId, keyId, ownKeyIds = null, model, status, from, to }
     .reverse();
 }
 
-/** Time for one slice. */
+/** Time for one batch. */
 const HURRIED: SliceTiming = { nowMs: () => 0, budgetMs: 0 };
 
 async function readAll<Item>(
@@ -110,7 +110,7 @@ async function readAll<Item>(
   return { items, pages };
 }
 
-describe(`lists in slices`, { timeout: 300_000 }, () => {
+describe(`lists in batches`, { timeout: 300_000 }, () => {
   let stored: TestDatabase;
   before(async () => {
     stored = await createTestDatabase();
@@ -140,7 +140,7 @@ describe(`lists in slices`, { timeout: 300_000 }, () => {
         cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule) values ${values.join(',')}`);
   }
 
-  it('of calls have every match once, newest first, whatever the filter is', async () => {
+  it('of calls have every match once, newest first, for any filter', async () => {
     const calls = createCallsStore(stored.database);
     for (const filter of FILTERS.filter((_filter, i) => i % ONE_OF === 0)) {
       const { items, next } = await calls.list(filter, null, 2_000);
@@ -148,7 +148,7 @@ describe(`lists in slices`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('of calls have the same over several pages, of which some have few matches or none', async () => {
+  it('of calls have the same over several pages, some with few matches or none', async () => {
     const calls = createCallsStore(stored.database);
     let short = 0;
     for (const [i, filter] of FILTERS.entries()) {
@@ -167,7 +167,7 @@ describe(`lists in slices`, { timeout: 300_000 }, () => {
     assert.ok(short > 10);
   });
 
-  it('of accounts have every match once, over pages that end before they are full', async () => {
+  it('of accounts have every match once, over pages that end early', async () => {
     const accounts = createAccountStore(stored.database);
     const wanted = (isWanted: (n: number) => boolean): string[] =>
       Array.from({ length: 1200 }, (_, i) => 1200 - i)

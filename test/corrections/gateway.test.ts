@@ -8,7 +8,7 @@ import { call, startCall } from '../support/client.ts';
 import { ADMIN_TOKEN, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, chatUsage, liveResponse } from '../support/provider.ts';
 
-/** Operators correct calls: over the admin API, while the calls' own ends come as late as they like. */
+/** Operators correct calls over the admin API, before and after late ends of the calls. */
 
 const CALL_NANO = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -22,7 +22,7 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
 
   const chat = (account: TestAccount) => call(`${g.url}/v1/chat/completions`, account.key, hello);
 
-  /** A call that another node takes for dead while it runs here: unresolved, until `end` lets it end after all. */
+  /** A call that another node resolves as dead while it runs here: unresolved, until `end` completes it. */
   async function unresolvedCall() {
     const account = await g.createAccount();
     const live = liveResponse();
@@ -55,7 +55,7 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
     };
   }
 
-  it('charge an unresolved call once, and its own end changes nothing any more', async () => {
+  it('charge an unresolved call once, and its late end changes nothing', async () => {
     const { account, id, end } = await unresolvedCall();
     const unresolved = (await g.admin('GET', `/calls/${id}`)).body;
     assert.deepEqual([unresolved.status, unresolved.chargeYuan, unresolved.resolution], ['unresolved', null, null]);
@@ -80,7 +80,7 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
     assert.equal(other.status, 409);
     assert.match(other.body.error.message, /already resolved at .*: it was charged ¥0\.0001/);
     await end();
-    // Repeats leave no row.
+    // Repeats add no row.
     const [change, ...others] = (await g.admin('GET', `/changes?subjectId=${id}`)).body.data;
     assert.deepEqual([change.before.status, change.after.status, others], ['unresolved', 'resolved', []]);
     assertReviewed('admin POST /calls/:id/resolution', change.sentence);
@@ -104,7 +104,7 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
     assert.match(late.body.error.message, /already ended: it is succeeded and was charged ¥0\.\d+\./);
   });
 
-  it('refund a charge, with an entry that names the call, and what was spent today stays', async () => {
+  it('refund a charge, with an entry that names the call, and keep the spending of the day', async () => {
     const account = await g.createAccount();
     await chat(account);
     const { id } = await account.endedCall();
@@ -152,7 +152,7 @@ describe(`corrections of calls over the admin API`, { timeout: 300_000 }, () => 
     assert.deepEqual([body.balanceYuan, body.spentTodayYuan], ['100', formatYuan(CALL_NANO)]);
   });
 
-  it('name what is wrong with a request', async () => {
+  it('report what is wrong with a request', async () => {
     const account = await g.createAccount();
     await chat(account);
     const { id } = await account.endedCall();

@@ -36,7 +36,7 @@ import { waitingForLocks } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';
 import { allRows, exported, imported } from '../transfer/books.ts';
 
-/** Corrections of calls in the database: resolutions and refunds, alone and against each other and the calls' own ends. */
+/** Resolutions and refunds in the database, alone and in races with each other and with late ends. */
 
 const NOW = new Date(NOW_MS);
 const PLAN = planOf({ id: 'plan_test', fiveHourCalls: 100, weeklyCalls: 100, concurrency: 100, quotaTokens: 1_000 });
@@ -82,7 +82,7 @@ describe(`corrections of calls`, { timeout: 300_000 }, () => {
 
   const newName = () => `${++named}`.padStart(4, '0');
 
-  /** An account with one call whose node died, which had reserved an amount. */
+  /** An account with a call whose node died, and the reserved amount of the call. */
   async function unresolvedCall(balanceNano: bigint, reservedNano: bigint) {
     const name = newName();
     const call = { accountId: `acct_${name}`, callId: `call_${name}` };
@@ -142,7 +142,7 @@ describe(`corrections of calls`, { timeout: 300_000 }, () => {
       .map(({ kind, amountNano, callId }) => [kind, amountNano, callId])
       .toReversed();
 
-  it('charge an unresolved call once, with an entry, and the record says who did it', async () => {
+  it('charge an unresolved call once, with an entry, and record the operator', async () => {
     const { accountId, callId } = await unresolvedCall(100n, 30n);
     assert.equal(await outcomeOfResolve(callId, charge(31n)), 'charge_above_reserved');
     assert.equal(await outcomeOfResolve(callId, charge(30n), { memo: 'it ran', idempotencyKey: 'k1' }), 'resolved');
@@ -162,7 +162,7 @@ describe(`corrections of calls`, { timeout: 300_000 }, () => {
     assert.deepEqual(record.notes, { resolution });
   });
 
-  it('count as spent on the day of the entry, by the clock of the database', async () => {
+  it('count in the spending of the day of the entry, by the clock of the database', async () => {
     const { accountId, callId } = await unresolvedCall(100n, 30n);
     // The last millisecond of a day of Shanghai; the clock of this machine is years away.
     const atMs = Date.UTC(2026, 11, 31, 15, 59, 59, 999);
@@ -192,7 +192,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     });
   });
 
-  it('release an unresolved call without an entry, and list it no longer as unresolved', async () => {
+  it('release an unresolved call without an entry, so that lists no longer have it as unresolved', async () => {
     const { accountId, callId } = await unresolvedCall(100n, 30n);
     const unresolved = { accountId, keyId: null, model: null, status: 'unresolved', from: null, to: null };
     assert.equal((await stores.calls.list(unresolved, null, 10)).items.length, 1);
@@ -207,7 +207,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     assert.deepEqual(await readBalance(database, accountId), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('leave what they resolved as it is if the end of the call comes late', async () => {
+  it('keep a resolution when the end of the call comes late', async () => {
     for (const [resolution, leftNano] of [
       [charge(10n), 90n],
       [release, 100n],
@@ -224,7 +224,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     }
   });
 
-  it('change nothing of a call whose own end came first', async () => {
+  it('do not change a call whose own end came first', async () => {
     const { accountId, callId } = await unresolvedCall(100n, 30n);
     await endCalls(stores.settlement, [outcomeOf(accountId, callId, 25n)]);
     for (const resolution of [charge(25n), charge(5n), release]) {
@@ -233,7 +233,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     assert.equal((await readBalance(database, accountId)).balanceNano, 75n);
   });
 
-  it('know a call in flight from one that nobody knows', async () => {
+  it('distinguish a call in flight from an unknown one', async () => {
     const name = newName();
     await openAccount(database, `acct_${name}`, 100n);
     await verdictsOn(stores.reservations, [requestOf(`acct_${name}`, `call_${name}`, 1n)]);
@@ -242,7 +242,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     await endCalls(stores.settlement, [outcomeOf(`acct_${name}`, `call_${name}`, null)]);
   });
 
-  it('know a call that ends while it is looked for', async () => {
+  it('find a call that ends during the search', async () => {
     const name = newName();
     const call = { accountId: `acct_${name}`, callId: `call_${name}` };
     await openAccount(database, call.accountId, 100n);
@@ -263,7 +263,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     assert.equal(result.outcome === 'refused' ? result.refusal : result.outcome, 'ended');
   });
 
-  it('count tokens of a call on a plan, in the period in which it was admitted', async () => {
+  it('count tokens of a call on a plan in the period of its admission', async () => {
     const { accountId, callId } = await codingCall();
     const tokens = async () => (await stores.subscriptions.findState(accountId, NOW))!.periodTokens;
     assert.equal(await outcomeOfResolve(callId, charge(0n)), 'charge_on_plan');
@@ -282,7 +282,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     assert.equal((await stores.subscriptions.findState(next.accountId, NOW))!.periodTokens, 0);
   });
 
-  it('take an idempotency key for one entry of the account only', async () => {
+  it('use an idempotency key for only one entry of the account', async () => {
     const { accountId, callId } = await unresolvedCall(100n, 30n);
     const topUp = { kind: 'top_up', amountNano: 5n, memo: null, idempotencyKey: 'once', at: NOW } as const;
     await stores.ledger.post({ accountId, ...topUp });
@@ -293,7 +293,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     assert.equal(await outcomeOfRefund(callId, 5n, { idempotencyKey: 'once' }), 'key_conflict');
   });
 
-  it('refund a charge in parts, to its end and not beyond', async () => {
+  it('refund a charge in parts, up to its amount', async () => {
     const { accountId, callId } = await unresolvedCall(100n, 30n);
     assert.equal(await outcomeOfRefund(callId, 1n), 'not_charged');
     await resolve(callId, charge(30n));
@@ -302,7 +302,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     assert.equal(await outcomeOfRefund(callId, 10n, { memo: 'half of it', idempotencyKey: 'r1' }), 'repeated');
     assert.equal(await outcomeOfRefund(callId, 10n, { memo: 'another', idempotencyKey: 'r1' }), 'key_conflict');
     assert.equal(await outcomeOfRefund(callId, 9n, { memo: 'half of it', idempotencyKey: 'r1' }), 'key_conflict');
-    // All of the charge was not what that key refunded.
+    // That key has refunded less than the whole charge.
     assert.equal(await outcomeOfRefund(callId, null, { memo: 'half of it', idempotencyKey: 'r1' }), 'key_conflict');
     assert.equal(await outcomeOfRefund(callId, 21n), 'above_charge');
     assert.equal(await outcomeOfRefund(callId, null, { idempotencyKey: 'r2' }), 'refunded');
@@ -318,7 +318,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       ['refund', 10n, callId],
       ['refund', 20n, callId],
     ]);
-    // What was spent today stays: a refund makes no room under a daily cap.
+    // The spending of the day stays: a refund does not extend the daily cap.
     assert.deepEqual(await readBalance(database, accountId), { balanceNano: 100n, reservedNano: 0n, spentNano: 30n });
     const call = { accountId, id: callId };
     const refunds = (await stores.refunds.refundsOf([call, { accountId, id: 'call_other' }])).get(callId)!;
@@ -332,13 +332,13 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     assert.deepEqual(await stores.refunds.refundsOf([]), new Map());
   });
 
-  it('refund no free call', async () => {
+  it('do not refund a free call', async () => {
     const { callId } = await unresolvedCall(100n, 30n);
     await resolve(callId, charge(0n));
     assert.equal(await outcomeOfRefund(callId, 1n), 'not_charged');
   });
 
-  it('go with an export and an import', async () => {
+  it('survive an export and an import', async () => {
     const { callId } = await unresolvedCall(100n, 30n);
     await resolve(callId, charge(30n));
     await refund(callId, 10n);
@@ -356,7 +356,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     }
   });
 
-  it('are found by the audit if they break the books', async () => {
+  it('are found by the audit if they break an invariant', async () => {
     const { accountId, callId } = await unresolvedCall(100n, 30n);
     await resolve(callId, charge(30n));
     await refund(callId, 10n);
@@ -390,7 +390,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     await assertSound();
   });
 
-  it('are exact whatever races with what', async () => {
+  it('are exact in all races', async () => {
     const amount = fc.bigInt(0n, 12n);
     const step = fc.oneof(
       fc.record({ kind: fc.constant('charge' as const), amount }),
@@ -433,7 +433,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
     await assertSound();
   });
 
-  it('give no more back than was charged, however many refunds race', async () => {
+  it('never return more than the charge in races of refunds', async () => {
     const { accountId, callId } = await unresolvedCall(100n, 30n);
     await resolve(callId, charge(30n));
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOfRefund(callId, 7n)));

@@ -168,10 +168,10 @@ order by position`,
     ]);
   });
 
-  test('that reads a batch of a table uses an index, and cannot write', async () => {
+  test('of an audit has settings of its own, and cannot write', async () => {
     const setting = {
       name: 'test.setting',
-      text: `select current_setting('enable_sort') as value, $1::text as given`,
+      text: `select current_setting('work_mem') as value, $1::text as given`,
     };
     const reader = await database.openTables();
     const values = [
@@ -180,14 +180,14 @@ order by position`,
       await reader.query(setting, ['c']),
     ];
     assert.deepEqual(values, [
-      [{ value: 'off', given: 'a' }],
-      [{ value: 'on', given: 'b' }],
-      [{ value: 'off', given: 'c' }],
+      [{ value: '32MB', given: 'a' }],
+      [{ value: '4MB', given: 'b' }],
+      [{ value: '32MB', given: 'c' }],
     ]);
     const write = { name: 'test.write', text: `insert into notes values (-1, 'written')` };
     await assert.rejects(reader.query(write), (error) => sqlState(error) === '25006');
     await reader.close();
-    assert.deepEqual(await database.query(setting, ['d']), [{ value: 'on', given: 'd' }]);
+    assert.deepEqual(await database.query(setting, ['d']), [{ value: '4MB', given: 'd' }]);
     assert.deepEqual(await database.query({ name: 'test.written', text: 'select 1 from notes where id = -1' }), []);
   });
 

@@ -62,10 +62,10 @@ for (const partitions of [1, 2]) {
         assert.equal(refused.headers['x-should-retry'], 'true');
         const body = JSON.parse(refused.text);
         assert.equal(body.type, type);
-        assert.match(body.error.message, /^This node has to be restarted before it serves this account\./);
+        assert.match(body.error.message, /^This node must be restarted before it can serve this account\./);
       }
       assert.equal((await call(`${g.url}/v1/chat/completions`, key, CHAT)).status, 200);
-      const warning = `This node has to be restarted: it has opened ${partitions} of ${partitions + 1} partitions.`;
+      const warning = `This node must be restarted: it has opened ${partitions} of ${partitions + 1} partitions.`;
       await until(async () => {
         const ready = await fetch(`${g.url}/readyz`);
         assert.equal(ready.status, 200);

@@ -22,11 +22,11 @@ const keyed = (key: string): Record<string, string> => ({ 'idempotency-key': key
 
 describe(`the admin API over ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
   let g: TestGateway;
-  /** So that ids sort in the order in which they are made. */
+  /** Makes ids sort in the order of their creation. */
   let nowMs = Date.UTC(2026, 10, 20, 4);
   /** The first four are in partitions 0, 1, 2 and 3, the last two in 0 and 1. */
   const accounts: TestAccount[] = [];
-  /** Of all accounts, from the oldest one. */
+  /** All accounts, the oldest first. */
   const calls: Wire[] = [];
 
   const get = async (path: string): Promise<Wire> => {
@@ -39,7 +39,7 @@ describe(`the admin API over ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     assert.ok(response.status < 300, `${path}: ${JSON.stringify(response.body)}`);
     return response.body;
   };
-  /** All pages of a list, and how many there were. */
+  /** All items of a list, and the number of its pages. */
   async function pages(path: string): Promise<{ items: Wire[]; count: number }> {
     const items: Wire[] = [];
     let count = 0;

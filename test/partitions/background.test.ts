@@ -27,7 +27,7 @@ describe(`background work in ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
   let g: TestGateway;
   let logs: RecordedLogger;
   let receiver: Receiver;
-  /** One of each partition, by its number. */
+  /** An account of each partition, by partition number. */
   let accounts: TestAccount[];
 
   before(async () => {
@@ -83,7 +83,7 @@ describe(`background work in ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     assert.equal(await callsSummed(DEAD), 1);
     g.partitions[DEAD]!.statement('usage.try-lock').recover();
     await until(async () => (await callsSummed(DEAD)) === 2);
-    const said = () => logs.lines.filter(({ message }) => /^usage (could not be|is) summed/.test(message));
+    const said = () => logs.lines.filter(({ message }) => /^summing usage (failed|resumed)/.test(message));
     await until(() => said().length === 2);
     assert.deepEqual(
       said().map(({ level, details }) => [level, details.partition]),

@@ -14,7 +14,7 @@ const PARTITIONS = 4;
 describe(`calls of accounts in ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
   let server: TestGateway;
   let dataDir: string;
-  /** One of each partition, by its number. */
+  /** An account of each partition, by partition number. */
   let accounts: TestAccount[];
   before(async () => {
     dataDir = makeFastDirectory('faregate-partitions-');

@@ -13,7 +13,7 @@ const DEAD = 2;
 describe('a partition that does not respond to the management APIs', { timeout: 120_000 }, () => {
   let g: TestGateway;
   let logs: RecordedLogger;
-  /** One of each partition, by its number. */
+  /** An account of each partition, by partition number. */
   const accounts: TestAccount[] = [];
   const calls: string[] = [];
   const subscriptions: string[] = [];
@@ -50,7 +50,7 @@ describe('a partition that does not respond to the management APIs', { timeout: 
   });
   after(() => g.stop());
 
-  /** What is about the account of a partition, or about something of it, by an id that says no account. */
+  /** Requests about the account of a partition, or about an object of it, by an id without an account. */
   const ofPartition = (n: number): readonly (readonly [string, string, object?])[] => [
     ['GET', `/accounts/${accounts[n]!.id}`],
     ['GET', `/accounts/${accounts[n]!.id}/ledger`],

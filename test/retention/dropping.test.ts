@@ -17,10 +17,12 @@ import {
   type TestNode,
   timeAt,
 } from '../support/accounting-builders.ts';
+import { aroundStatements } from '../support/audit-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { sql } from '../support/sql.ts';
+import { until } from '../support/until.ts';
 import { exported, imported, startExport } from '../transfer/books.ts';
 import {
   createReusedDatabase,
@@ -32,27 +34,26 @@ import {
   NOW_MS,
   prepareMonths,
   type ReusedDatabase,
-  SLICE_ROWS,
   sumUsage,
   usage,
 } from './months.ts';
 
-/** Months of call records that are dropped: what goes, what stays and why, and that the books are sound before and after. */
+/** Drops months of call records: what is dropped, what stays and why, and that the audit finds nothing before and after. */
 
 const CALLS_A_MONTH = 18;
 const ALL = { '2026-01': CALLS_A_MONTH, '2026-02': CALLS_A_MONTH, '2026-03': CALLS_A_MONTH };
 const ONE_LEFT = { tables: ['calls_2026_03', 'calls_default'], calls: { '2026-03': CALLS_A_MONTH } };
 const ALL_TABLES = ['calls_2026_01', 'calls_2026_02', 'calls_2026_03', 'calls_default'];
 
-/** What the audit finds: invariants and accounts. */
-async function breaches(databases: AuditedDatabases, rowsMax?: number): Promise<string[]> {
-  const results = await auditLedger(databases, rowsMax === undefined ? {} : { rowsMax });
+/** The findings of the audit: invariants and accounts. */
+async function breaches(databases: AuditedDatabases): Promise<string[]> {
+  const results = await auditLedger(databases);
   return results.flatMap(({ invariant, breaches: found }) =>
     found.map(({ accountId, detail }) => `${invariant}: ${accountId}: ${detail}`),
   );
 }
 
-/** No other test gets it: its tables change. */
+/** Not lent to other tests, because its tables change. */
 async function ownDatabase(): Promise<TestDatabase> {
   const stored = await createTestDatabase();
   assert.notEqual(stored.url, '');
@@ -60,8 +61,7 @@ async function ownDatabase(): Promise<TestDatabase> {
 }
 
 async function assertSound(database: Database): Promise<void> {
-  // In slices that end among the calls of an account.
-  assert.deepEqual(await breaches(inOneDatabase(database), 3), []);
+  assert.deepEqual(await breaches(inOneDatabase(database)), []);
 }
 
 describe(`months of call records`, { timeout: 300_000 }, () => {
@@ -127,7 +127,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
       at: new Date(NOW_MS),
     });
 
-  it('are those in which ids were made', async () => {
+  it('are those of the instants in ids', async () => {
     const instants = [
       0,
       Date.UTC(2026, 0, 1) - 1,
@@ -148,7 +148,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     );
   });
 
-  it('go with their indexes; ledger and usage stay, and the books are sound', async () => {
+  it('are dropped with their indexes; ledger and usage stay, and the audit finds nothing', async () => {
     assert.equal((await refund(endOf('2026-01', 5).callId, 3n)).outcome, 'refunded');
     await sumUsage(database);
     const [before, entries] = [
@@ -167,7 +167,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     );
     assert.equal(indexes.length, 0);
     await assertSound(database);
-    // Nothing is left to be done, and calls go on.
+    // A second run does nothing, and calls continue.
     await dropping.run();
     assert.deepEqual(dropping.said(), []);
     await end('2026-03', CALLS_A_MONTH, CALLS_A_MONTH + 5);
@@ -175,7 +175,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('stay for ever unless it is said for how long, and go when a shorter time is', async () => {
+  it('stay for ever without a retention, and are dropped after it is configured or shortened', async () => {
     const dropping = droppingOf(database);
     dropping.keptMs = undefined;
     await dropping.run();
@@ -191,7 +191,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('are in an export as what they said, and an import of it is sound and has the same usage', async () => {
+  it('leave sums that an export has, and its import has the same usage and passes the audit', async () => {
     assert.equal((await refund(endOf('2026-02', 4).callId, null)).outcome, 'refunded');
     await sumUsage(database);
     await droppingOf(database).run();
@@ -201,7 +201,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await sumUsage(copy.database);
     assert.deepEqual(await usage(copy.database), await usage(database));
     await assertSound(copy.database);
-    // What is dropped there comes to what was dropped here.
+    // Sums of months that are dropped there are added to those of months that were dropped here.
     const dropping = droppingOf(copy.database);
     dropping.keptMs = 86_400_000;
     await dropping.run();
@@ -209,12 +209,12 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(copy.database);
   });
 
-  it('are not dropped unnoticed while an export is made', async () => {
+  it('stay while an export runs', async () => {
     const parts = startExport(database);
     const first = await parts.next();
     const dropping = droppingOf(database);
     await dropping.run();
-    // The export keeps what it reads.
+    // The export has locked the records.
     assert.deepEqual(dropping.said().slice(0, 2), [
       '2026-01 waits: others have locked the records',
       '2026-02 waits: others have locked the records',
@@ -229,7 +229,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('wait until usage is summed, and until calls in flight are over', async () => {
+  it('stay until usage is summed and calls in flight have ended', async () => {
     await end('2026-02', CALLS_A_MONTH, CALLS_A_MONTH + 1);
     await admit('2026-01', 90);
     const dropping = droppingOf(database);
@@ -251,7 +251,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('have refunds that were made while they were being written down', async () => {
+  it('are summed again after a refund', async () => {
     const observed = observeDatabase(database);
     const dropping = droppingOf(observed.database);
     const locks = observed.statement('retention.limit-locks');
@@ -275,11 +275,11 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(copy.database);
   });
 
-  it('take unresolved calls with them, as they are then', async () => {
+  it('include unresolved calls, in their state at the drop', async () => {
     const [left, resolved] = [await die('2026-01', 91), await die('2026-01', 92)];
     const observed = observeDatabase(database);
     const dropping = droppingOf(observed.database);
-    // Between the sums of its records and the end of its table.
+    // Between the two transactions.
     const locks = observed.statement('retention.limit-locks');
     locks.fail('before');
     await assert.rejects(dropping.run(), /connection was reset/);
@@ -298,7 +298,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('of which an end comes late write nothing more', async () => {
+  it('ignore late ends of their calls', async () => {
     const unresolved = endOf('2026-01', 91);
     await die('2026-01', 91);
     await droppingOf(database).run();
@@ -309,7 +309,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('are not found, refunded or resolved any more, and it is known why', async () => {
+  it('have no calls to find, refund or resolve, and the reason is known', async () => {
     await droppingOf(database).run();
     const calls = createCallsStore(database);
     for (const month of ['2026-01', '2026-02'] as const) {
@@ -324,7 +324,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('that lack a record or a charge stay, and the others go', async () => {
+  it('that lack a record or a charge stay, and the others are dropped', async () => {
     const { accountId, callId } = endOf('2026-01', 5);
     await database.script(
       `create table taken as select * from calls where id = '${callId}'; delete from calls where id = '${callId}'`,
@@ -345,7 +345,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('whose charges differ from the ledger stay, and say which call', async () => {
+  it('whose charges differ from the ledger stay, and name the call', async () => {
     const { callId } = endOf('2026-01', 5);
     await database.script(`update calls set charge_nano = charge_nano + 1 where id = '${callId}'`);
     const dropping = droppingOf(database);
@@ -358,13 +358,14 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('are whole after a failure in the middle, wherever it was, and go the next time', async () => {
+  it('stay whole after a failure of any statement, and are dropped by the next run', async () => {
     const observed = observeDatabase(database);
     const dropping = droppingOf(observed.database);
     for (const name of [
+      'retention.find-wrong-calls_2026_01',
+      'retention.find-orphaned-charges',
       'retention.sum-calls_2026_01',
-      'retention.move-on',
-      'retention.slice-orphans',
+      'retention.mark-summed-calls_2026_01',
       'retention.lock-calls',
       'retention.drop-calls_2026_01',
       'retention.mark-dropped',
@@ -381,29 +382,52 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('are gone on with where a node has stopped', async () => {
+  it('are summed by one node at a time, and from the start if that stops', async () => {
     const observed = observeDatabase(database);
     const stopping = new AbortController();
-    const slices = observed.statement('retention.move-on');
+    const sum = observed.statement('retention.sum-calls_2026_01');
+    sum.hold('after');
     const run = droppingOf(observed.database).run(stopping.signal);
-    await slices.completed(3);
+    await sum.completed(1);
+    const other = droppingOf(database);
+    await other.run();
+    assert.deepEqual(other.said(), [
+      '2026-01 waits: another node is dropping it',
+      '2026-02 waits: another node is dropping it',
+    ]);
     stopping.abort();
+    sum.release();
     await run;
-    const done = slices.done;
     assert.deepEqual((await kept(database)).calls, ALL);
-    const next = droppingOf(observed.database, { runId: 'node_b' });
-    await next.run();
-    assert.deepEqual(next.said(), ['2026-01 waits: another node is at it', '2026-02 dropped']);
-    // It was heard last before it stopped.
-    await database.script(`update dropped_months set seen_at = seen_at - interval '6 minutes'`);
-    const before = slices.done;
-    await next.run();
-    assert.deepEqual(next.said(), ['2026-01 dropped']);
-    assert.equal(slices.done - before + done, Math.floor(CALLS_A_MONTH / SLICE_ROWS) + 1);
+    // The server notices the lost connection after a moment.
+    await until(async () => {
+      await other.run();
+      return (await kept(database)).calls['2026-01'] === undefined;
+    });
+    await other.run();
+    assert.deepEqual(await kept(database), ONE_LEFT);
     await assertSound(database);
   });
 
-  it('without a table of their own go row by row', async () => {
+  it('wait if a call of theirs is refunded while they are summed', async () => {
+    const observed = observeDatabase(database);
+    const sum = observed.statement('retention.sum-calls_2026_01');
+    sum.hold('after');
+    const dropping = droppingOf(observed.database);
+    const run = dropping.run();
+    await sum.completed(1);
+    assert.equal((await refund(endOf('2026-01', 5).callId, null)).outcome, 'refunded');
+    sum.release();
+    await run;
+    assert.equal(dropping.said()[0], '2026-01 waits: a call of it was refunded meanwhile');
+    assert.deepEqual((await kept(database)).calls['2026-01'], CALLS_A_MONTH);
+    await sumUsage(database);
+    await dropping.run();
+    assert.equal(dropping.said()[0], '2026-01 dropped');
+    await assertSound(database);
+  });
+
+  it('without a table of their own are deleted row by row', async () => {
     await database.script(
       'create table old as select * from calls_2026_01; drop table calls_2026_01; insert into calls select * from old',
     );
@@ -424,7 +448,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('that have records again after they were dropped go row by row', async () => {
+  it('that have records again after they were dropped are deleted row by row', async () => {
     await droppingOf(database).run();
     await database.script(
       `create table calls_2026_01 partition of calls for values from ('2026-01-01T00:00:00Z') to ('2026-02-01T00:00:00Z')`,
@@ -442,36 +466,30 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await assertSound(database);
   });
 
-  it('are read anew by an audit that runs meanwhile', async () => {
-    let ranges = 0;
+  it('stay while an audit reads their records', async () => {
     const dropping = droppingOf(database);
-    const partition: AuditedDatabases['partitions'][number] = {
-      async openTables() {
-        const reader = await database.openTables();
-        return {
-          ...reader,
-          async query(statement, parameters) {
-            if (statement.name === 'audit.read-counters') ranges++;
-            // Behind the counters and what was written down, before the records.
-            if (statement.name === 'audit.first-calls' && ranges === 1) await dropping.run();
-            return reader.query(statement, parameters);
-          },
-        };
-      },
-    };
-    assert.deepEqual(await breaches({ directory: database, partitions: [partition] }), []);
+    const databases = aroundStatements(inOneDatabase(database), async ({ name }, run) => {
+      if (name === 'audit.calls') await dropping.run();
+      return run();
+    });
+    assert.deepEqual(await breaches(databases), []);
+    assert.deepEqual(dropping.said(), [
+      '2026-01 waits: others have locked the records',
+      '2026-02 waits: others have locked the records',
+    ]);
+    await dropping.run();
     assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
-    assert.equal(ranges, 2);
+    await assertSound(database);
   });
 
-  it('cannot be tampered with unnoticed', async () => {
+  it('let the audit find every change of their sums and charges', async () => {
     await droppingOf(database).run();
     await assertSound(database);
     const untouched = 'alter table ledger_entries enable trigger ledger_is_immutable';
     const touched = 'alter table ledger_entries disable trigger ledger_is_immutable';
     const { accountId, callId } = endOf('2026-01', 5);
     const other = endOf('2026-03', 5);
-    const dropped = 'the charges of calls whose records were dropped are those that were written down then';
+    const dropped = 'the charges of dropped call records equal the sums recorded at the drop';
     for (const [damage, repair, expected] of [
       [
         `update dropped_calls set charge_nano = charge_nano + 1 where account_id = '${accountId}' and month = '2026-01-01'`,
@@ -516,7 +534,7 @@ delete from dropped_calls where month = '2026-02-01' and account_id = '${account
     }
   });
 
-  it('go while calls begin and end, and none of these is lost or fails', async () => {
+  it('are dropped while calls start and end, none of which is lost or fails', async () => {
     const dropping = droppingOf(database);
     let isGoingOn = true;
     let calls = CALLS_A_MONTH;
@@ -561,11 +579,9 @@ describe('months of call records on a shared database', { timeout: 300_000 }, ()
     await stored.remove();
   });
 
-  it('are dropped once, however many nodes try', async () => {
+  it('are dropped once by several nodes', async () => {
     others.push(stored.openAnother(), stored.openAnother());
-    const droppings = [stored.database, ...others].map((each, n) =>
-      droppingOf(each, { runId: `node_${n}`, rowsMax: 2 }),
-    );
+    const droppings = [stored.database, ...others].map((each) => droppingOf(each, { rowsMax: 2 }));
     await Promise.all(droppings.map((each) => each.run()));
     const said = droppings.flatMap((each) => each.said());
     for (const month of ['2026-01', '2026-02']) {
@@ -575,7 +591,7 @@ describe('months of call records on a shared database', { timeout: 300_000 }, ()
     await assertSound(stored.database);
   });
 
-  it('stay while others have locked records, and calls go on meanwhile', async () => {
+  it('stay while others have locked records, and calls continue meanwhile', async () => {
     const other = stored.openAnother();
     others.push(other);
     const dropping = droppingOf(stored.database);
@@ -594,7 +610,7 @@ describe('months of call records on a shared database', { timeout: 300_000 }, ()
     await assertSound(stored.database);
   });
 
-  it('are whole if the server ends the connection in the middle', async () => {
+  it('stay whole if the server closes the connection during the drop', async () => {
     const other = stored.openAnother();
     others.push(other);
     const observed = observeDatabase(other);

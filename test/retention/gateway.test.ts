@@ -11,13 +11,13 @@ import { recordLogs } from '../support/recorded-logger.ts';
 import { until } from '../support/until.ts';
 import { sumUsage } from './months.ts';
 
-/** A gateway whose configuration says for how long call records are kept. */
+/** A gateway with a retention of call records. */
 
 const HELLO = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] };
 const PLANS = plansText({ coder: { periodDays: 200 } });
 const KEPT = /records of calls of that time are no longer kept/;
 
-/** What is wrong, alone, once the records are dropped that a counter counts, and what the audit calls it. */
+/** Damages after the records of a counter were dropped, and the invariant that each breaks. */
 const DAMAGES: readonly (readonly [table: string, column: string, invariant: string])[] = [
   ['key_limits', 'use_no', 'subscriptions and limited keys number the records of calls that count for them'],
   ['subscriptions', 'use_no', 'subscriptions and limited keys number the records of calls that count for them'],
@@ -88,7 +88,7 @@ describe(`a gateway that keeps call records for 30 days`, { timeout: 300_000 }, 
     return invariants.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
   };
 
-  it('has dropped the months that are over for longer', async () => {
+  it('drops the months that ended longer ago', async () => {
     const months = logs.lines.filter(({ message }) => message === 'the call records of a month were dropped');
     assert.deepEqual(
       months.map(({ details }) => details.month),
@@ -98,7 +98,7 @@ describe(`a gateway that keeps call records for 30 days`, { timeout: 300_000 }, 
     assert.deepEqual(await broken(), []);
   });
 
-  it('says of a dropped call that it is no longer kept, and of another one that there is none', async () => {
+  it('reports that a dropped call is no longer kept, and that any other one does not exist', async () => {
     for (const id of dropped) {
       for (const [method, path, body] of [
         ['GET', `/calls/${id}`, undefined],
@@ -121,7 +121,7 @@ describe(`a gateway that keeps call records for 30 days`, { timeout: 300_000 }, 
     }
   });
 
-  it('still has the ledger, usage and the statement of that time', async () => {
+  it('keeps the ledger, usage and the statement of that time', async () => {
     const { body: usage } = await g.admin(
       'GET',
       `/usage?accountId=${account.id}&from=2026-01-01&to=2026-03-01&groupBy=day`,
@@ -147,7 +147,7 @@ describe(`a gateway that keeps call records for 30 days`, { timeout: 300_000 }, 
     });
   }
 
-  it('counts on with calls of today', async () => {
+  it('continues to count with calls of today', async () => {
     const { body } = await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'new' });
     for (const path of [CHAT, CODING_CHAT]) assert.equal((await call(g.url + path, body.key, HELLO)).status, 200);
     assert.deepEqual(await broken(), []);

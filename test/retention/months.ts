@@ -13,11 +13,11 @@ import { emptyDatabase, readNewDatabase } from '../support/emptied-database.ts';
 import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
 import { sql } from '../support/sql.ts';
 
-/** What the tests of retention share: calls of some months, and what drops these. */
+/** Shared by the tests of retention: calls of some months, and what drops them. */
 
 export const TIMEZONE = 'Asia/Shanghai';
 export const DAY_MS = 86_400_000;
-/** Two months that go, one of which ends some hours later in the billing time zone, and one that stays. */
+/** Two months past their retention and one that stays. */
 export const MONTHS = ['2026-01', '2026-02', '2026-03'] as const;
 export const NOW_MS = Date.parse('2026-04-02T00:00:00Z');
 export const KEPT_MS = 30 * DAY_MS;
@@ -27,7 +27,7 @@ export async function prepareMonths(database: Database): Promise<void> {
   for (const month of MONTHS) await calls.prepareMonths(new Date(`${month}-01T00:00:00Z`));
 }
 
-/** The end of a call that a number stands for: spread over a month, its first and last moments among them. */
+/** The end of call number `n` of a month; number 0 starts in its first millisecond. */
 export function endOf(month: string, n: number): CallOutcome {
   const first = Date.parse(`${month}-01T00:00:00Z`);
   const startedAtMs = n === 0 ? first : first + ((n * 7_919_017) % (27 * DAY_MS));
@@ -44,16 +44,16 @@ export function endOf(month: string, n: number): CallOutcome {
   };
 }
 
-/** Adds what is queued to the sums of usage. */
+/** Adds queued records to the sums of usage. */
 export async function sumUsage(database: Database): Promise<void> {
   const store = createRollupStore(database.lane('housekeeping'));
   while ((await store.sumSlice(TIMEZONE)) !== 'idle');
 }
 
-/** A database whose tables tests drop and make, one test after the other. */
+/** A database whose tables tests drop and create, one test after the other. */
 export interface ReusedDatabase {
   readonly database: Database;
-  /** Makes it as it was when it was new. */
+  /** Restores the state of a new database. */
   renew(): Promise<void>;
   remove(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function createReusedDatabase(): Promise<ReusedDatabase> {
     remove,
     async renew() {
       const tables = await tablesOf(database);
-      // Records in the table of a month would keep its name from a new one.
+      // A new table of the same month needs the name.
       for (const table of tables) if (!tablesAsNew.includes(table)) await database.script(`drop table ${table}`);
       assert.deepEqual(await tablesOf(database), tablesAsNew);
       assert.equal(await emptyDatabase(database, asNew), true);
@@ -75,7 +75,7 @@ export async function createReusedDatabase(): Promise<ReusedDatabase> {
   };
 }
 
-/** All of them, those of months too. */
+/** The names of all tables, also those of months. */
 async function tablesOf(database: Database): Promise<string[]> {
   const tables = await sql<{ name: string }>(
     database,
@@ -87,24 +87,21 @@ where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1
 
 interface TestDropping {
   readonly logs: RecordedLogger;
-  /** What is written in place of `KEPT_MS`. */
+  /** How long records are kept; `undefined`: for ever. */
   keptMs: number | undefined;
   run(signal?: AbortSignal): Promise<void>;
-  /** What the log said of months since the last time, such as `2026-01 dropped`. */
+  /** Log lines since the previous call, shortened, such as `2026-01 dropped`. */
   said(): string[];
 }
 
-/** Few, so that a month has several. */
-export const SLICE_ROWS = 4;
-
-export function droppingOf(database: Database, { runId = 'node_a', rowsMax = SLICE_ROWS } = {}): TestDropping {
+/** `rowsMax`: of a batch of records that are deleted one by one; fewer than a month has. */
+export function droppingOf(database: Database, { rowsMax = 4 } = {}): TestDropping {
   const logs = recordLogs();
   const dropping = createDropping({
-    store: createRetentionStore(database.lane('housekeeping'), rowsMax),
+    store: createRetentionStore(database, 0, rowsMax),
     keptMs: () => made.keptMs,
     timezone: () => TIMEZONE,
     clock: { nowMs: () => NOW_MS },
-    runId,
     pace: (work) => work(),
     logger: logs.logger,
   });
@@ -124,7 +121,7 @@ function inShort(details: Readonly<Record<string, unknown>>, message: string): s
   return reason === undefined ? `${month} stays: ${detail}` : `${month} waits: ${reason}`;
 }
 
-/** Tables of records, and how many records there are by month. */
+/** The tables of records, and the number of records by month. */
 export async function kept(database: Database): Promise<{ tables: string[]; calls: Record<string, number> }> {
   const tables = await sql<{ name: string }>(
     database,
@@ -138,7 +135,7 @@ where i.inhparent = 'calls'::regclass and (c.relname < 'calls_2026_04' or c.reln
   return { tables: tables.map(({ name }) => name), calls: Object.fromEntries(calls.map(({ month, n }) => [month, n])) };
 }
 
-/** What every day of usage has, and what it has over all accounts. */
+/** Usage by day, of each account and in total. */
 export const usage = (database: Database): Promise<unknown[]> =>
   sql(
     database,

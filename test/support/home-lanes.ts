@@ -106,7 +106,18 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
         },
       };
     },
-    longTransaction: () => Promise.reject(new Error('a gateway has no long transactions')),
+    longTransaction: (work, signal) =>
+      real.longTransaction(
+        (transaction) =>
+          work({
+            ...transaction,
+            async query(statement, parameters) {
+              require(statement);
+              return transaction.query(statement, parameters);
+            },
+          }),
+        signal,
+      ),
   };
 }
 

@@ -29,7 +29,7 @@ export interface Loan {
 }
 
 /** Anything else may change tables or the session, and so outlive the rows. */
-const CHANGES_ROWS_ONLY = /^[\s(]*(?:select|insert|update|delete|merge|values|with|lock)\b/i;
+const CHANGES_ROWS_ONLY = /^[\s(]*(?:select|insert|update|delete|merge|values|with|lock|begin|commit|rollback)\b/i;
 /** What is made so is taken away again with the rows. */
 const MAKES_A_MONTH = /^\s*create table if not exists calls_\d{4}_\d{2} partition of calls\s/i;
 /** Of what begins that way. */
@@ -162,11 +162,17 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
         close: () => reader.close(),
       };
     },
-    longTransaction: (work) =>
-      run(() =>
-        real.longTransaction((transaction) =>
-          inside((lent) => work({ ...lent, inSchema: (schema) => noted(transaction.inSchema(schema)) }))(transaction),
-        ),
+    longTransaction: (work, signal) =>
+      run(
+        () =>
+          real.longTransaction(
+            (transaction) =>
+              inside((lent) => work({ ...lent, inSchema: (schema) => noted(transaction.inSchema(schema)) }))(
+                transaction,
+              ),
+            signal,
+          ),
+        signal,
       ),
     script(sql, signal) {
       for (const statement of sql.split(';')) if (statement.trim() !== '') note(statement);

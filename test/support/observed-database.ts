@@ -107,6 +107,8 @@ export function observeDatabase(real: Database): ObservedDatabase {
         return result;
       },
       openTables: async () => observeTables(await real.openTables()),
+      longTransaction: (work, signal) =>
+        real.longTransaction((transaction) => work({ ...transaction, ...observeQueries(transaction) }), signal),
       async openSnapshots() {
         const reader = observeTables(await real.openSnapshots());
         const observeCursors = (target: SnapshotQueryable): typeof target => ({

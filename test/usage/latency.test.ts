@@ -11,7 +11,7 @@ import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { createTestNode, NOW_MS, openAccount, outcomeOf, type TestNode } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/** Attempts by the hour are those of the records, with those that another route replaced. */
+/** Attempts by the hour: the last attempt of each record, and those that another route replaced. */
 
 const TIMEZONE = 'Asia/Shanghai';
 const HOUR_MS = 3_600_000;
@@ -23,7 +23,7 @@ interface Ended {
   readonly kind: 'succeeded' | 'down' | 'rejected' | 'left' | 'broken' | 'no route';
   readonly isStream: boolean;
   readonly startsMs: number;
-  /** How long the attempt took that was replaced, of another provider; `null`: the first one was the last. */
+  /** The duration of a first attempt, at another provider, that failed; `null`: there was one attempt. */
   readonly replacedMs: number | null;
   readonly firstByteMs: number;
   readonly restMs: number;
@@ -78,7 +78,7 @@ const bucketOf = (ms: number): number => {
   return above < 0 ? LIMITS_MS.length : above;
 };
 
-/** What is expected of some ends, by hour, model and provider. */
+/** The expected sums of some ends, by hour, model and provider. */
 function expectedOf(ends: readonly Ended[]): LatencySums[] {
   const groups = new Map<string, LatencySums>();
   const group = (end: Ended, provider: string) => {
@@ -142,7 +142,7 @@ describe(`attempts by the hour`, { timeout: 300_000 }, () => {
     timezone: TIMEZONE,
   };
 
-  it('are those of the records, whether these were queued or imported, and add up over partitions', async () => {
+  it('equal those of the records, queued or imported, and add up over partitions', async () => {
     const ends: Ended[] = [];
     const latency = createLatencyStore(database);
     for (const more of fc.sample(fc.array(anyEnd, { minLength: 20, maxLength: 60 }), { numRuns: 3, seed: 34 })) {
@@ -165,7 +165,7 @@ describe(`attempts by the hour`, { timeout: 300_000 }, () => {
     );
   });
 
-  it('count attempts of records that do not say how long they took, and take no time from them', async () => {
+  it('count attempts of records without durations, and no durations', async () => {
     const afterwards = { ...query, fromMs: query.toMs, toMs: query.toMs + HOUR_MS };
     const outcome = outcomeOfEnd(
       {
@@ -193,7 +193,7 @@ describe(`attempts by the hour`, { timeout: 300_000 }, () => {
     );
   });
 
-  it('are forgotten when their time is over', async () => {
+  it('are deleted after their retention', async () => {
     const latency = createLatencyStore(database);
     await latency.deleteBefore(query.toMs, new AbortController().signal);
     assert.deepEqual(await latency.sum(query, 10), []);

@@ -11,7 +11,7 @@ import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { sql } from '../support/sql.ts';
 
-/** Usage that is spread over partitions is read as if it were in one, page by page. */
+/** Pages of usage are the same for several partitions as for one. */
 
 const TIMEZONE = 'Asia/Shanghai';
 const NO_FILTER: UsageFilter = {
@@ -25,7 +25,7 @@ const NO_FILTER: UsageFilter = {
   to: null,
 };
 const ACCOUNTS = ['acct_0', 'acct_1', 'acct_2', 'acct_3'];
-/** Databases sort such names each in its own way. */
+/** Names whose order depends on the collation. */
 const MODELS = ['a', 'A', 'b', 'B-1', 'b_1', 'é', 'z', '模型', '😀', '\u{ffee}'];
 
 const anySum = fc.record({
@@ -38,7 +38,6 @@ const anySum = fc.record({
   chargeNano: fc.bigInt({ min: 0n, max: 2n ** 60n }),
 });
 type Sum = ReturnType<typeof anySum.generate>['value'];
-/** Keys are listed with their accounts. */
 const anyGroupBy = fc
   .subarray([...dimensions])
   .filter((groupBy) => !groupBy.includes('key') || groupBy.includes('account'));
@@ -53,13 +52,13 @@ describe(`usage of two partitions beside one`, { timeout: 300_000 }, () => {
   let spread: UsageStore;
   let inOne: UsageStore;
   before(async () => {
-    // The first one has all of it, the others have a half each.
+    // The first database has all usage, the others have half of it each.
     stored = await createPartitioned(3);
     const { directory, partitions } = stored.databases;
     inOne = createUsageStore(placedInOne({ directory, partition: partitions[0]! }));
     const find = (accountId: string): number => ACCOUNTS.indexOf(accountId) % 2;
     spread = createUsageStore({ directory, partitions: createRoutes(partitions.slice(1), { find }) });
-    // As servers that were set up by different people.
+    // With different collations.
     await partitions[2]!.script(
       ['usage_rollups', 'usage_totals']
         .map((table) => `alter table ${table} alter column model type text collate "und-x-icu"`)
@@ -116,7 +115,7 @@ where attrelid = 'usage_totals'::regclass and attnum > 0 and not attisdropped an
     return rows;
   }
 
-  it('has the same groups in the same order, whatever is asked for and however long pages are', async () => {
+  it('has the same groups in the same order, for any query and page size', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(anySum, { selector: keyOf, maxLength: 40 }),

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { earnedNano } from '../support/earned-nano.ts';
 import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 
-/** What plans earned, as the database sums it up, beside what each period earns by itself. */
+/** Plan revenue as the database sums it, compared with the revenue of each period. */
 
 const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(2026, 9, 25);
@@ -30,19 +30,19 @@ const anyPeriod = fc.record({
   first: fc.integer({ min: 0, max: 25 }),
   days: fc.integer({ min: 1, max: 15 }),
   priceNano: fc.bigInt(0n, 10n ** 15n),
-  /** After how many hours of the period it was canceled. */
+  /** The hour of the period in which it was canceled. */
   canceledAfterHours: fc.option(fc.integer({ min: -30, max: 400 })),
 });
 type Period = ReturnType<typeof anyPeriod.generate>['value'];
 
-/** What a period earns on a day: nothing from the day on that had not begun when it was canceled, nor of days to come. */
+/** The revenue of a period on a day: zero for days that begin after its cancellation, or in the future. */
 function ofDay({ first, days, priceNano, canceledAfterHours }: Period, day: number): bigint {
   const n = day - first;
   if (n < 0 || n >= days || day >= UNTIL || (canceledAfterHours !== null && n * 24 >= canceledAfterHours)) return 0n;
   return earnedNano(priceNano, days, n + 1) - earnedNano(priceNano, days, n);
 }
 
-describe(`what plans earned`, { timeout: 300_000 }, () => {
+describe(`plan revenue`, { timeout: 300_000 }, () => {
   let stored: TestDatabase;
   let usage: UsageStore;
   before(async () => {
@@ -71,7 +71,7 @@ describe(`what plans earned`, { timeout: 300_000 }, () => {
     return new Map(rows.map(({ group, planRevenueNano }) => [group.join(' '), planRevenueNano]));
   }
 
-  it('is of each day, month, account and range what their periods earn in it', async () => {
+  it('is, by day, month, account and range, the sum of what periods earn in it', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(anyPeriod, { maxLength: 5 }),

@@ -9,12 +9,12 @@ import { createTestNode, openAccount, outcomeOf, type TestNode } from '../suppor
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { inOneDatabase, placedInOne } from '../support/in-one-database.ts';
 
-/** Sums of usage have the days of the gateway, also in time zones whose names mean something else to the database. */
+/** Sums of usage use the days of the gateway, also in time zones that the database interprets differently. */
 
 /** A summer night in Europe, a morning in Asia. */
 const AT_MS = Date.UTC(2026, 6, 14, 22, 30);
 const EVERYTHING = { accountId: null, keyId: null, provider: null, status: null, context: null, from: null, to: null };
-/** Offsets have the other sign in POSIX; CET is an abbreviation to the database, without summer time. */
+/** Offsets have the opposite sign in POSIX; to the database, CET is an abbreviation without summer time. */
 const TIMEZONES = ['Asia/Shanghai', 'Europe/Berlin', '+08:00', '-0530', '+14', 'CET', 'EST', 'PRC', 'UTC'];
 
 describe(`days of usage`, { timeout: 60_000 }, () => {
@@ -33,7 +33,7 @@ describe(`days of usage`, { timeout: 60_000 }, () => {
   });
 
   for (const [n, timezone] of TIMEZONES.entries()) {
-    it(`are those of ${timezone}, of calls that are summed and of unresolved ones`, async () => {
+    it(`are those of ${timezone}, for summed and unresolved calls`, async () => {
       const model = `model-${n}`;
       const usage = { ...noUsage, source: 'observed' as const };
       await node.end({ ...outcomeOf('acct_1', `call_${n}`, 7n), model, usage, startedAtMs: AT_MS, endedAtMs: AT_MS });

@@ -57,7 +57,6 @@ describe(`usage over the admin API`, { timeout: 300_000 }, () => {
     assert.match(response.headers.get('content-type')!, /^text\/csv; charset=utf-8/);
     return response.text();
   };
-  /** As the gateway has it. */
   function usageStore(): UsageStore {
     const partitions = g.partitions.map(({ database }) => database);
     const accounts = createAccountPartitionStore(partitions[0]!);
@@ -118,7 +117,7 @@ describe(`usage over the admin API`, { timeout: 300_000 }, () => {
       ['costed-chat', 'coding', 1, '0'],
     );
     assert.equal(parseYuan(coding.planCostYuan), costNano);
-    // What its plan earned is of no model.
+    // Plan revenue has no model.
     assert.deepEqual([coding.planRevenueYuan, coding.planMarginYuan, coding.marginYuan], [null, null, null]);
     assert.equal(coding.balanceMarginYuan, '0');
     assert.equal(balance.balanceMarginYuan, balance.marginYuan);
@@ -128,8 +127,8 @@ describe(`usage over the admin API`, { timeout: 300_000 }, () => {
     );
   });
 
-  it('spreads the price of a plan over the days of its period, and parts its margin from that of the balance', async () => {
-    // 30 days from the last one of October on; nothing of the days to come is earned yet.
+  it('spreads the price of a plan over the days of its period, and separates its margin from that of the balance', async () => {
+    // 30 days from the last day of October; future days have no revenue yet.
     const days = await usage('groupBy=day');
     const ofDay = '10.000000001';
     assert.deepEqual(
@@ -147,12 +146,12 @@ describe(`usage over the admin API`, { timeout: 300_000 }, () => {
     const [ofBob] = await usage(`accountId=${bob.id}&from=2026-10-31&to=2026-11-01`);
     assert.equal(ofBob.planRevenueYuan, ofDay);
     assert.equal(parseYuan(ofBob.marginYuan), parseYuan(ofBob.balanceMarginYuan)! + parseYuan(ofBob.planMarginYuan)!);
-    // A day without a call has what it earned, too.
+    // A day without calls has revenue, too.
     const [sunday] = await usage(`groupBy=account,context&accountId=${bob.id}&from=2026-11-01`);
     assert.deepEqual([sunday.context, sunday.calls, sunday.planMarginYuan], ['coding', 0, ofDay]);
   });
 
-  it('says by the hour how fast routes respond and how often they fail, also as CSV', async () => {
+  it('reports latency and errors of routes by the hour, also as CSV', async () => {
     const from = new Date(OCTOBER_MS).toISOString();
     const { data, timezone, isCut } = await get(`/latency?groupBy=hour,model,providerModel&from=${from}`);
     assert.deepEqual([timezone, isCut], ['Asia/Shanghai', false]);
@@ -185,7 +184,7 @@ describe(`usage over the admin API`, { timeout: 300_000 }, () => {
     assert.equal((await g.admin('GET', '/latency?groupBy=colour')).status, 400);
   });
 
-  it('never tells a client what a call costs the operator', async () => {
+  it('never shows a client the cost of the operator', async () => {
     const response = await call(`${g.url}/v1/chat/completions`, bob.key, { model: 'costed-chat', messages: [] });
     assert.doesNotMatch(JSON.stringify(response.headers), /cost/i);
     await settled();
@@ -257,7 +256,7 @@ describe(`usage over the admin API`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('reads accounts by windows, however many have no usage', async () => {
+  it('reads accounts in windows, even if many have no usage', async () => {
     await g.database.script(
       `insert into accounts (id, name, verified, status, created_at, updated_at)
 select 'acct_' || lpad(n::text, 26, '0'), 'idle', false, 'active', now(), now() from generate_series(1, 1200) n`,
@@ -270,7 +269,7 @@ select 'acct_' || lpad(n::text, 26, '0'), 'idle', false, 'active', now(), now() 
     await g.database.script(`delete from accounts where name = 'idle'`);
   });
 
-  it('of many days is read whole in spans of days, each of which is summed once', async () => {
+  it('of many days is read in spans of days, each of which is summed once', async () => {
     await g.database.script(
       `insert into usage_rollups
 select 'acct_many', date '2026-01-01' + n % 90, 'key_' || n / 90, 'm', 'p', 'succeeded', 'balance', 1, ${'0, '.repeat(21)}0
@@ -307,7 +306,7 @@ from generate_series(0, 90 * 7 - 1) n`,
     await g.database.script(`delete from usage_rollups where account_id = 'acct_many'`);
   });
 
-  it('is CSV for spreadsheets, whose names are no formulas', async () => {
+  it('is CSV in which spreadsheets find no formulas', async () => {
     const lines = (await csv('/usage?groupBy=account&limit=1')).split('\r\n');
     assert.equal(lines.length, 4);
     assert.match(
@@ -317,7 +316,7 @@ from generate_series(0, 90 * 7 - 1) n`,
     assert.ok(lines.some((line) => line.startsWith(`${bob.id},"'=cmd|bob, ""the builder""",`)));
   });
 
-  it('shows refunds, unresolved calls and what these had reserved', async () => {
+  it('shows refunds, unresolved calls and their reserved amounts', async () => {
     const record = await alice.lastCall();
     const refund = await g.admin('POST', `/calls/${record.id}/refunds`, { memo: 'sorry' }, { 'idempotency-key': 'r1' });
     assert.equal(refund.status, 201, JSON.stringify(refund.body));
@@ -373,11 +372,11 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
     assert.deepEqual([wrong.code, /There is no "colour"/.test(wrong.stderr)], [2, true]);
   });
 
-  it('has statements also if the sum of one kind is beyond what a balance may be', async () => {
+  it('has statements even if the sum of one kind exceeds the range of a balance', async () => {
     const { id } = await g.createAccount({ balanceYuan: '0' });
     const post = async (path: string, amountYuan: string) =>
       assert.equal((await g.admin('POST', `/accounts/${id}/${path}`, { amountYuan, memo: 'large' })).status, 201);
-    // 93 times ¥100 million is more nano-yuan than 64 bits have.
+    // 93 times ¥100 million exceeds 64 bits of nano-yuan.
     for (let time = 0; time < 93; time++) {
       await post('top-ups', '100000000');
       await post('adjustments', '-100000000');
@@ -393,7 +392,7 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
     assert.deepEqual([statement.openingYuan, statement.closingYuan], ['0', '0']);
   });
 
-  it('has statements whose opening balance and entries are the closing balance', async () => {
+  it('has statements whose opening balance and entries add up to the closing balance', async () => {
     const october = await get(`/accounts/${alice.id}/statement?month=2026-10`);
     const november = await get(`/accounts/${alice.id}/statement?month=2026-11`);
     assert.equal(october.openingYuan, '0');

@@ -7,7 +7,7 @@ import { createEarlierDatabase, type EarlierDatabase } from '../support/earlier-
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 
-/** A database of schema 55 may have redemptions that were pending when its gateways ended. */
+/** A database of schema 55 may have redemptions that were pending when its gateways stopped. */
 
 const keyOf = (name: string): string => `voucher ${hashOf(name).toString('hex')}`;
 const hashOf = (name: string): Buffer => Buffer.from(name.padEnd(32, '.'));
@@ -37,7 +37,7 @@ values ($1, $2, $3, 'CODE', $4, now(), 'x', $5, now())`;
     await sql(databases.directory, redemption, [hashOf(name), `vr_${name}`, batchId, accountId, subscriptionId]);
   }
 
-  /** What a value and a plan give, of which the plan renews a subscription. */
+  /** The gifts of a value voucher and of a plan voucher that renews a subscription. */
   async function give(partition: Database, accountId: string, [value, plan]: readonly [string, string]): Promise<void> {
     const entry = `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, idempotency_key, created_at)
 values ($1, 1, 'top_up', 5, 5, $2, now())`;
@@ -50,7 +50,7 @@ values ($1, $2, 'r', $3, now())`;
     await sql(partition, request, [accountId, keyOf(plan), `sub_of_${accountId}`]);
   }
 
-  it('completes those that have given, in their partitions, and deletes the others', async () => {
+  it('completes those whose gift exists, in their partitions, and deletes the others', async () => {
     const { directory, partitions } = databases;
     await directory.script(`insert into voucher_batches (id, name, amount_nano, plan_id, voucher_count, created_at, created_by)
 values ('vb_value', 'b', 5, null, 4, now(), 'x'), ('vb_plan', 'b', null, 'coder', 4, now(), 'x')`);

@@ -17,7 +17,7 @@ import { createPartitioned } from '../support/partitioned.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 
-/** Codes are redeemed by accounts of several partitions: a code gives once, or is not redeemed and has given nothing. */
+/** Accounts of several partitions redeem codes: a code gives once, or stays unredeemed and gives nothing. */
 
 const AT = new Date('2026-11-20T12:00:00Z');
 const DAY_MS = 86_400_000;
@@ -58,7 +58,6 @@ describe('redemptions by accounts of three partitions', { timeout: 180_000 }, ()
   const id = (prefix: string): string => `${prefix}_${String(made++).padStart(6, '0')}`;
   const partitionOf = (place: number) => stored.databases.partitions[place]!;
 
-  /** An account of a partition. */
   interface Account {
     readonly id: string;
     readonly place: number;
@@ -98,7 +97,7 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
     return balances.get(accountId)!.balanceNano;
   }
 
-  /** How many days each of its subscriptions has, the newest first. */
+  /** The days of each subscription, the newest first. */
   async function daysOf({ id: accountId, place }: Account): Promise<number[]> {
     const found = await createSubscriptionStore(partitionOf(place)).list(accountId, null, 10);
     return found.map(({ startsAt, endsAt }) => (endsAt.getTime() - startsAt.getTime()) / DAY_MS);
@@ -110,7 +109,7 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
     return count;
   }
 
-  /** Grants another plan than those of vouchers; returns how to end it. */
+  /** Grants a plan that no voucher gives; returns a function that ends it. */
   async function grantOther({ id: accountId, place }: Account): Promise<() => Promise<unknown>> {
     const subscriptions = createSubscriptionStore(partitionOf(place));
     const [startsAt, endsAt] = [new Date(AT.getTime() - DAY_MS), new Date(AT.getTime() + DAY_MS)];
@@ -121,7 +120,7 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
 
   for (const gift of [VALUE, PLAN])
     for (const place of [0, 1])
-      it(`of a ${gift.kind} in partition ${place} leave nothing where a statement fails, and a repeat redeems the code`, async () => {
+      it(`of a ${gift.kind} in partition ${place} leave nothing if a statement fails, and a repeat redeems the code`, async () => {
         for (const name of STATEMENTS[gift.kind])
           for (const when of WHENS) {
             const owner = await account(place);
@@ -176,7 +175,7 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
     ]);
   });
 
-  it('renew a plan that runs, and say when it ends', async () => {
+  it('renew an active plan, and return its new end', async () => {
     const owner = await account(1);
     const [first, second] = [await batch(PLAN), await batch(PLAN)];
     assert.equal(await redeem(owner, first.codeHash), 'redeemed');
@@ -195,7 +194,7 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
     );
   });
 
-  it('are refused, and the code stays unredeemed', async () => {
+  it('that are refused leave the code unredeemed', async () => {
     const owner = await account(2);
     const [coder, unknown, value] = [
       await batch(PLAN),
@@ -216,7 +215,7 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
     assert.equal(await balanceOf(rich), INT64_MAX - 98n);
   });
 
-  it('of a code by accounts of all partitions at once are of one of them', async () => {
+  it('of a code by accounts of all partitions succeed for one of them', async () => {
     const owners = await Promise.all([0, 1, 2].map((place) => account(place)));
     for (const gift of [VALUE, PLAN]) {
       const { batchId, codeHash } = await batch(gift);
@@ -236,7 +235,7 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
     assert.deepEqual((await Promise.all(owners.map(daysOf))).flat(), [30]);
   });
 
-  it('give nothing again where the redemption was lost but what it gave is there, as in an import', async () => {
+  it('give nothing again if an import lost the redemption but kept its gift', async () => {
     const owner = await account(1);
     for (const gift of [VALUE, PLAN]) {
       const { batchId, codeHash } = await batch(gift);
@@ -250,7 +249,7 @@ values ('${accountId}', 'a', true, 'active', now(), now(), ${place})`);
     assert.deepEqual([await balanceOf(owner), await daysOf(owner)], [105n, [30]]);
   });
 
-  it('in any order, with failures and refusals, give each code once or not at all, and the audit finds nothing', async () => {
+  it('in any order, with failures and refusals, give each code at most once, and the audit finds nothing', async () => {
     const acts = fc.array(
       fc.record({
         who: fc.constantFrom('first', 'second', 'other plan', 'no other plan'),

@@ -3,7 +3,7 @@ import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { ask, type PersonResponse } from '../support/people.ts';
 
-/** What the tests of vouchers share. */
+/** Shared by the tests of vouchers. */
 
 const terms = (name: string) =>
   `{ name: ${name}, fiveHourCalls: 3, weeklyCalls: 50, concurrency: 3, quotaTokens: 100000, periodDays: 30, models: [test-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }`;
@@ -27,7 +27,7 @@ export class VoucherScene {
     this.g = await startGateway({ clock: this.clock, plans: PLANS, monotonicMs: () => this.monotonicMs });
   }
 
-  /** One more node on the same database. */
+  /** A further node on the same database. */
   startNode(): Promise<TestGateway> {
     const { stored } = this.g;
     return startGateway({ stored, database: stored.openAnother(), clock: this.clock, plans: PLANS });
@@ -41,7 +41,7 @@ export class VoucherScene {
     return made.body;
   }
 
-  /** The header of a key of an account that is for the account API, as an owner's. */
+  /** The header of an account key for the account API, with the rights of an owner. */
   async keyOf(account: TestAccount): Promise<Record<string, string>> {
     const { body } = await this.g.admin('POST', `/accounts/${account.id}/keys`, { scopes: ['account'] });
     return { authorization: `Bearer ${body.key}` };

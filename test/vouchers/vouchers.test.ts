@@ -5,10 +5,10 @@ import { ask, createPerson } from '../support/people.ts';
 import { sql } from '../support/sql.ts';
 import { balanceOf, VoucherScene } from './scene.ts';
 
-/** Batches of vouchers, and what is said of codes that are redeemed. */
+/** Batches of vouchers, and the redemption of their codes. */
 
 const DAY_MS = 86_400_000;
-/** Well formed, and of no batch. */
+/** A well-formed code of no batch. */
 const NO_VOUCHER = '01234-56789-ABCDE-FGHJT';
 
 describe(`vouchers`, { timeout: 300_000 }, () => {
@@ -40,7 +40,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     assert.match(lines[0]!, /^[0-9A-Z]{5}(-[0-9A-Z]{5}){3},,coder,$/);
   });
 
-  it('are made once for an Idempotency-Key, whose repeat names the batch instead of showing the codes again', async () => {
+  it('are created once for an Idempotency-Key, whose repeat names the batch without its codes', async () => {
     const key = { 'idempotency-key': 'a-batch' };
     const batch = await scene.create({}, key);
     const again = await g.admin('POST', '/vouchers', { name: 'spring', count: 1, amountYuan: '5.5' }, key);
@@ -49,7 +49,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     assert.ok(!JSON.stringify(again.body).includes(batch.codes[0]!));
   });
 
-  it('are not made of both or nothing, of plans that are none, too many, or expired already', async () => {
+  it('are refused with both a value and a plan or neither, for unknown plans, in excess, or already expired', async () => {
     const bodies = [
       [{}, 400],
       [{ amountYuan: '1', planId: 'coder' }, 400],
@@ -65,7 +65,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('a member redeems a value: balance, entry and redemption in one; a repeat shows the same', async () => {
+  it('a member redeems a value: balance, entry and redemption change together; a repeat returns the same', async () => {
     const account = await g.createAccount();
     const member = await createPerson(g, { memberships: [{ accountId: account.id, role: 'member' }] });
     const batch = await scene.create({ count: 2 });
@@ -93,7 +93,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     assert.ok(!JSON.stringify(listed).includes(code));
   });
 
-  it('are found by operators by the code, with who has redeemed it, and by a part of the name of their batch', async () => {
+  it('are found by operators by the code, with its redeemer, and by a part of the name of their batch', async () => {
     const account = await g.createAccount();
     const batch = await scene.create({ name: 'Autumn fair 7', count: 2 });
     const [code] = batch.codes as [string];
@@ -121,7 +121,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     assert.deepEqual((await g.admin('GET', '/vouchers?search=winter')).body.data, []);
   });
 
-  it('another account gets of a redeemed code what it gets of none', async () => {
+  it('a code that another account has redeemed is reported as unknown', async () => {
     const [account, other] = [await g.createAccount(), await g.createAccount()];
     const { codes } = await scene.create({ expiresAt: new Date(scene.clock.nowMs() + 60_000).toISOString() });
     assert.equal((await scene.redeem(codes[0]!, await scene.keyOf(account))).status, 201);
@@ -136,7 +136,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     assert.deepEqual([foreign.status, foreign.body.error.message], [404, `You have no account ${account.id}.`]);
   });
 
-  it('a typing mistake is told without a look-up', async () => {
+  it('a typing mistake is reported without a lookup', async () => {
     const headers = await scene.keyOf(await g.createAccount());
     const { codes } = await scene.create({});
     const lookUps = g.observed.statement('vouchers.lock-voucher').asked;
@@ -148,7 +148,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     assert.equal(g.observed.statement('vouchers.lock-voucher').asked, lookUps);
   });
 
-  it('codes that are none are tried ten times by an account, then one every six seconds', async () => {
+  it('an account may try ten wrong codes, then one every six seconds', async () => {
     const [account, other] = [await g.createAccount(), await g.createAccount()];
     const headers = await scene.keyOf(account);
     const { codes } = await scene.create({ count: 2 });
@@ -160,7 +160,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     assert.equal((await scene.redeem(codes[0]!, headers)).status, 201);
   });
 
-  it('expired and canceled ones are refused; what was redeemed before stays', async () => {
+  it('expired and canceled codes are refused; earlier redemptions stay', async () => {
     const account = await g.createAccount();
     const headers = await scene.keyOf(account);
     const expiring = await scene.create({ expiresAt: new Date(scene.clock.nowMs() + 1_000).toISOString() });
@@ -182,7 +182,7 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('of a plan grant it from now on, renew it if it runs, and are kept if another plan runs', async () => {
+  it('of a plan grant it from now on, renew an active one, and stay unredeemed if another plan is active', async () => {
     const account = await g.createAccount();
     const headers = await scene.keyOf(account);
     const batch = await scene.create({ planId: 'coder', count: 2 });

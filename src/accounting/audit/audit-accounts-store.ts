@@ -1,32 +1,33 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { PartitionedQueryables } from '../../db/home-lanes.ts';
-import { partAt } from '../partitions/routes.ts';
-import type { FoundBreach, FoundIn } from './audit-findings.ts';
+import type { DirectoryQueryable, PartitionQueryable } from '../../db/home-lanes.ts';
+import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
+import { type AccountRange, inRange } from './audit-ranges-store.ts';
 
 /**
- * The SQL that compares accounts with their balances, which have another home. Both are made by one transaction, and neither is ever
- * deleted. So whatever one statement has found on its side is found on the other by a later one.
+ * The SQL that compares accounts with their balances, which are in different homes. One transaction creates both, and neither is ever
+ * deleted: accounts that were read before a snapshot have their balances in it, and balances of a snapshot have their accounts after it.
  */
 
-/** Plan: primary key, as the next one. */
-const sliceAccounts: Statement = {
-  name: 'audit.slice-accounts',
-  text: 'select id, partition_no::int as partition from accounts where id > $1::text order by id limit $2::int',
+const selectAccounts: Statement = {
+  name: 'audit.select-accounts',
+  text: `select id from accounts where id > $1::text and id <= $2::text and partition_no = $3::int`,
 };
 
-const sliceBalances: Statement = {
-  name: 'audit.slice-balances',
-  text: 'select account_id as id from balances where account_id > $1::text order by account_id limit $2::int',
-};
-
-/** Plan: primary key. */
 const findWithoutBalance: Statement = {
   name: 'audit.find-without-balance',
   text: `select 'account-balances' as invariant, v.id as account_id, 'no balance' as detail
-from unnest($1::text[]) as v (id) where not exists (select from balances b where b.account_id = v.id)`,
+from unnest($1::text[]) as v (id)
+where not exists (select from balances b where b.account_id = v.id) limit ${BREACHES_MAX}`,
 };
 
-/** Of balances in the partition $2. Plan: primary keys. */
+/** Balances of the range whose accounts are not among $3. */
+const selectUnknown: Statement = {
+  name: 'audit.select-unknown-balances',
+  text: `select b.account_id as id from balances b left join unnest($3::text[]) as v (id) on v.id = b.account_id
+where ${inRange('b')} and v.id is null limit ${BREACHES_MAX}`,
+};
+
+/** Uses the primary key. */
 const findWithoutAccount: Statement = {
   name: 'audit.find-without-account',
   text: `select 'account-balances' as invariant, v.id as account_id, coalesce(
@@ -35,29 +36,34 @@ from unnest($1::text[]) as v (id)
 where not exists (select from accounts a where a.id = v.id and a.partition_no = $2::int)`,
 };
 
-/** What each slice found, of all accounts: each has its balance in its partition, and no other one. */
-export async function* auditBalances(
-  { directory, partitions }: PartitionedQueryables,
-  rowsMax: number,
-): AsyncGenerator<FoundIn> {
-  for (let behind = '', isMore = true; isMore; ) {
-    const accounts = await directory.query<{ id: string; partition: number }>(sliceAccounts, [behind, rowsMax]);
-    for (const [partition, those] of Map.groupBy(accounts, (account) => account.partition)) {
-      const ids = toArray(those.map(({ id }) => id));
-      yield { partition, breaches: await partAt(partitions, partition).query<FoundBreach>(findWithoutBalance, [ids]) };
-    }
-    behind = accounts.at(-1)?.id ?? behind;
-    isMore = accounts.length === rowsMax;
-  }
-  for (const [partition, tables] of partitions.entries()) {
-    for (let behind = '', isMore = true; isMore; ) {
-      const ids = (await tables.query<{ id: string }>(sliceBalances, [behind, rowsMax])).map(({ id }) => id);
-      isMore = ids.length === rowsMax;
-      if (ids.length > 0) {
-        const found = await directory.query<FoundBreach>(findWithoutAccount, [toArray(ids), partition]);
-        yield { partition, breaches: found };
-      }
-      behind = ids.at(-1) ?? behind;
-    }
-  }
+/** The ids of the accounts of a range that the directory has in a partition. */
+export async function readAccounts(
+  directory: DirectoryQueryable,
+  { after, upTo }: AccountRange,
+  partition: number,
+): Promise<string[]> {
+  const rows = await directory.query<{ id: string }>(selectAccounts, [after, upTo, partition]);
+  return rows.map(({ id }) => id);
+}
+
+/** Compares the balances of a range with its accounts. `unknown` has those whose accounts the directory did not have before. */
+export async function compareBalances(
+  partition: PartitionQueryable,
+  { after, upTo }: AccountRange,
+  accounts: readonly string[],
+): Promise<{ readonly breaches: readonly FoundBreach[]; readonly unknown: readonly string[] }> {
+  const ids = toArray(accounts);
+  const breaches = await partition.query<FoundBreach>(findWithoutBalance, [ids]);
+  const unknown = await partition.query<{ id: string }>(selectUnknown, [after, upTo, ids]);
+  return { breaches, unknown: unknown.map(({ id }) => id) };
+}
+
+/** Of balances, those whose accounts the directory does not have in their partition. */
+export async function findUnplaced(
+  directory: DirectoryQueryable,
+  balances: readonly string[],
+  partition: number,
+): Promise<readonly FoundBreach[]> {
+  if (balances.length === 0) return [];
+  return directory.query<FoundBreach>(findWithoutAccount, [toArray(balances), partition]);
 }

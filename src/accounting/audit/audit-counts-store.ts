@@ -1,39 +1,68 @@
-import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionQueryable } from '../../db/home-lanes.ts';
-import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
+import { KEY_COUNTERS, type KeyCounter } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
-import { type Counter, CounterCheck, type StoredCounter, type UseNumber } from './audit-counts.ts';
-import type { FoundBreach } from './audit-findings.ts';
-import { type AccountRange, inRange } from './audit-slices-store.ts';
+import { BREACHES_MAX, type InvariantId } from './audit-findings.ts';
+import { inRange } from './audit-ranges-store.ts';
 
-/** The SQL of counters that are compared with sums of records (`audit-counts.ts`). The records are read by `audit-slices-store.ts`. */
+/** The SQL that compares the counters of limits with sums of the records that state what they count for (`counts/counted-use.ts`). */
 
-/** A counter: its name, the day, week, month or period that it counts, and columns. */
+/** What a counter counts, in which period (`null`: in all), and the invariant that a wrong one breaks. */
+interface CounterTerms {
+  readonly of: 'charges' | 'calls' | 'tokens' | 'records';
+  readonly period: 'day' | 'week' | 'month' | 'period' | null;
+  readonly invariant: InvariantId;
+}
+
+const OF_KEYS = { charges: 'key-spending', calls: 'key-calls' } as const;
+const OTHERS = {
+  spent: { of: 'charges', period: 'day', invariant: 'account-spending' },
+  weekCalls: { of: 'calls', period: 'week', invariant: 'plan-week' },
+  periodTokens: { of: 'tokens', period: 'period', invariant: 'plan-period' },
+  uses: { of: 'records', period: null, invariant: 'use-numbers' },
+} as const satisfies Readonly<Record<string, CounterTerms>>;
+
+type Counter = KeyCounter | keyof typeof OTHERS;
+
+const COUNTERS = {
+  ...Object.fromEntries(
+    KEY_COUNTERS.map(({ counter, of, period }) => [counter, { of, period, invariant: OF_KEYS[of] }]),
+  ),
+  ...OTHERS,
+} as { readonly [Name in Counter]: CounterTerms };
+
+/** SQL: how findings name what a counter `c` counts; its place ends with the epoch milliseconds at which the period began. */
+function wordsSql({ of, period }: CounterTerms): string {
+  const counted = of === 'charges' ? 'spent' : of;
+  if (period === null) return `'${of === 'charges' ? `${counted} in all` : counted}'`;
+  const beganAt = `to_timestamp(split_part(c.place, '@', 2)::numeric / 1000) at time zone 'UTC'`;
+  return `'${counted} in the ${period} since ' || to_char(${beganAt}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+/** SQL: a branch of a `case c.counter` for each counter. */
+const caseOf = (sqlOf: (terms: CounterTerms) => string): string =>
+  `case c.counter ${Object.entries(COUNTERS)
+    .map(([counter, terms]) => `when '${counter}' then ${sqlOf(terms)}`)
+    .join('\n    ')} end`;
+
+/** A counter: its name, the day, week, month or period that it counts, and its columns. */
 interface CounterSql {
   readonly counter: Counter;
-  /** SQL; empty where it counts in all. */
+  /** SQL; empty: it counts in all. */
   readonly place: string;
   readonly stored: string;
-  /** The names of the place and the amount in `counted_before`. */
+  /** The members of `counted_before` that have the place and the amount. */
   readonly before: readonly [place: string | null, amount: string] | null;
   /** SQL: what calls in flight count. */
   readonly inFlight?: string;
 }
 
-/** SQL: what records of an owner that were dropped count in a counter `v`. Plan: primary key. */
-const dropped = (row: string, owner: string): string => `coalesce((
-    select sum(d.amount) from dropped_uses d join dropped_months m on m.month = d.dropped_in and m.dropped_at is not null
-    where d.account_id = ${row}.account_id and d.owner_id = ${owner} and d.counter = v.counter and d.place = v.place
-  ), 0)`;
-
-/** SQL: rows of counters of a row, with what they count that no record says. */
+/** SQL: rows of the counters of a row, with what they count that no record states. */
 function countersOf(row: string, counters: readonly CounterSql[]): string {
   const rows = counters.map(({ counter, place, stored, before, inFlight = '0' }) => {
     const known = before === null ? '0' : beforeSql(row, before, place);
     return `('${counter}', ${place === '' ? "''" : place}, ${stored}, ${inFlight} + ${known})`;
   });
-  return `(values\n  ${rows.join(',\n  ')}\n) as v (counter, place, stored, known)`;
+  return `(values\n    ${rows.join(',\n    ')}\n  ) as v (counter, place, stored, known)`;
 }
 
 function beforeSql(row: string, [placeName, amount]: readonly [string | null, string], place: string): string {
@@ -80,66 +109,100 @@ const OF_SUBSCRIPTION: readonly CounterSql[] = [
   { counter: 'uses', place: '', stored: 's.use_no', before: null },
 ];
 
+/** SQL: what dropped records count in a counter `v` of an owner. */
+const dropped = (row: string, owner: string): string => `coalesce((
+    select sum(d.amount) from dropped_uses d join dropped_months m on m.month = d.dropped_in and m.dropped_at is not null
+    where d.account_id = ${row}.account_id and d.owner_id = ${owner} and d.counter = v.counter and d.place = v.place
+  ), 0)`;
+
+/** SQL: the counters of keys and of people that are sums of charges `c`. */
+const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
+  .flatMap(({ counter, period }) =>
+    ['c.counted_key', `(c.counted_key -> 'member')`].map((counted) => {
+      const place = period === null ? "''" : `${counted} ->> '${period}'`;
+      return `(${counted} ->> 'id', '${counter}', ${place})`;
+    }),
+  )
+  .join(',\n      ');
+
+/** SQL: those that are numbers of calls `u`. */
+const KEY_CALLS = KEY_COUNTERS.filter(({ of }) => of === 'calls')
+  .map(({ counter, period }) => `('${counter}', ${period === null ? "''" : `u.${period}`}, u.calls)`)
+  .join(',\n      ');
+
 /**
- * The counters of a range, with what calls in flight count in them and up to where records are summed: all of one moment. The mark
- * of an account is its last entry itself, whatever its balance says of it. Plans: primary keys, along the index; dropped_uses by
- * its account.
+ * An empty owner is the account itself. Charges and calls are grouped by what they count for before they are assigned to counters.
+ * Most are of periods that are over, which no counter has. Uses primary keys; dropped_uses by its account.
  */
-const readCounters: Statement = {
-  name: 'audit.read-counters',
-  text: `select b.account_id, '' as owner_id, v.counter, v.place, v.stored::text, v.known::text, coalesce((
-    select e.entry_no from ledger_entries e where e.account_id = b.account_id order by e.entry_no desc limit 1
-  ), 0)::text as mark
-from balances b
-cross join lateral ${countersOf('b', OF_ACCOUNT)}
-where ${inRange('b')}
-union all
-select l.account_id, l.key_id, v.counter, v.place, v.stored::text, (v.known + ${dropped('l', 'l.key_id')})::text, l.use_no::text
-from key_limits l
-left join (
-  select r.account_id, o.id, o.day_no, count(*) as calls from reservations r
-  cross join lateral (values (r.key_id, r.key_day_no), (r.member_id, r.member_day_no)) as o (id, day_no)
-  where o.day_no is not null and ${inRange('r')} group by r.account_id, o.id, o.day_no
-) f on f.account_id = l.account_id and f.id = l.key_id and f.day_no = l.day_no
-cross join lateral ${countersOf('l', OF_KEY)}
-where ${inRange('l')}
-union all
-select s.account_id, s.id, v.counter, v.place, v.stored::text, (v.known + ${dropped('s', 's.id')})::text, s.use_no::text
-from subscriptions s
-left join (
-  select r.account_id, r.subscription_id, r.week_no, count(*) as calls from reservations r
-  where r.subscription_id is not null and ${inRange('r')} group by r.account_id, r.subscription_id, r.week_no
-) f on f.account_id = s.account_id and f.subscription_id = s.id and f.week_no = s.week_no
-cross join lateral ${countersOf('s', OF_SUBSCRIPTION)}
-where ${inRange('s')}`,
+export const auditCounters: Statement = {
+  name: 'audit.counters',
+  text: `with counters as (
+  select b.account_id, '' as owner_id, v.counter, v.place, v.stored, v.known
+  from balances b
+  cross join lateral ${countersOf('b', OF_ACCOUNT)}
+  where ${inRange('b')}
+  union all
+  select l.account_id, l.key_id, v.counter, v.place, v.stored, v.known + ${dropped('l', 'l.key_id')}
+  from key_limits l
+  left join (
+    select r.account_id, o.id, o.day_no, count(*) as calls from reservations r
+    cross join lateral (values (r.key_id, r.key_day_no), (r.member_id, r.member_day_no)) as o (id, day_no)
+    where o.day_no is not null and ${inRange('r')} group by r.account_id, o.id, o.day_no
+  ) f on f.account_id = l.account_id and f.id = l.key_id and f.day_no = l.day_no
+  cross join lateral ${countersOf('l', OF_KEY)}
+  where ${inRange('l')}
+  union all
+  select s.account_id, s.id, v.counter, v.place, v.stored, v.known + ${dropped('s', 's.id')}
+  from subscriptions s
+  left join (
+    select r.account_id, r.subscription_id, r.week_no, count(*) as calls from reservations r
+    where r.subscription_id is not null and ${inRange('r')} group by r.account_id, r.subscription_id, r.week_no
+  ) f on f.account_id = s.account_id and f.subscription_id = s.id and f.week_no = s.week_no
+  cross join lateral ${countersOf('s', OF_SUBSCRIPTION)}
+  where ${inRange('s')}
+),
+charged as (
+  select e.account_id, e.day_no, e.day_began_at, e.counted_key, -sum(e.amount_nano) as amount
+  from ledger_entries e where e.kind = 'charge' and e.day_no is not null and ${inRange('e')}
+  group by e.account_id, e.day_no, e.day_began_at, e.counted_key
+),
+used as (
+  select c.account_id, u.owner_id, u.use ->> 'week' as week, u.use ->> 'period' as period, u.use ->> 'day' as day,
+    count(*) as calls, sum((u.use ->> 'tokens')::bigint) as tokens
+  from calls c
+  cross join lateral (values
+    (c.counted #>> '{plan,id}', c.counted -> 'plan'),
+    (case when c.counted ? 'key' then c.key_id end, c.counted -> 'key'),
+    (c.counted #>> '{member,id}', c.counted -> 'member')
+  ) as u (owner_id, use)
+  where c.counted is not null and u.owner_id is not null and ${inRange('c')}
+  group by 1, 2, 3, 4, 5
+),
+sums as (
+  select account_id, owner_id, counter, place, sum(amount) as amount
+  from (
+    select c.account_id, s.owner_id, s.counter, s.place, c.amount
+    from charged c cross join lateral (values
+      ('', 'spent', ${placeSql('c.day_no', 'c.day_began_at')}),
+      ${KEY_CHARGES}
+    ) as s (owner_id, counter, place)
+    union all
+    select u.account_id, u.owner_id, s.counter, s.place, s.amount
+    from used u cross join lateral (values
+      ('weekCalls', u.week, u.calls::numeric), ('periodTokens', u.period, u.tokens), ('uses', '', u.calls),
+      ${KEY_CALLS}
+    ) as s (counter, place, amount)
+  ) counted
+  where owner_id is not null and place is not null
+  group by account_id, owner_id, counter, place
+)
+select ${caseOf(({ invariant }) => `'${invariant}'`)} as invariant, c.account_id,
+  case c.owner_id when '' then 'the account' else c.owner_id end || ' counts ' || c.stored || ' '
+    || ${caseOf(wordsSql)}
+    || ', records ' || c.expected as detail
+from (
+  select c.*, c.known + coalesce(s.amount, 0) as expected
+  from counters c left join sums s using (account_id, owner_id, counter, place)
+) c
+where c.stored <> c.expected limit ${BREACHES_MAX}`,
 };
-
-/** Plans: primary keys. */
-const readUseNumbers: Statement = {
-  name: 'audit.read-use-numbers',
-  text: `select l.account_id, l.key_id as owner_id, l.use_no::text as use_no
-from unnest($1::text[], $2::text[]) as v (account_id, owner_id)
-join key_limits l on l.account_id = v.account_id and l.key_id = v.owner_id
-union all
-select s.account_id, s.id, s.use_no::text
-from unnest($1::text[], $2::text[]) as v (account_id, owner_id)
-join subscriptions s on s.account_id = v.account_id and s.id = v.owner_id`,
-};
-
-/** What the counters of a range say, before its records are read. */
-export async function readCounterCheck(
-  reader: PartitionQueryable,
-  { behind, upTo }: AccountRange,
-): Promise<CounterCheck> {
-  return new CounterCheck(await reader.query<StoredCounter>(readCounters, [behind, upTo]));
-}
-
-/** Which of them differ, after all records of the range have been added. */
-export async function wrongCounters(reader: PartitionQueryable, check: CounterCheck): Promise<FoundBreach[]> {
-  const { aboveMark } = check;
-  const now =
-    aboveMark.length === 0
-      ? []
-      : await reader.query<UseNumber>(readUseNumbers, fieldsOf(aboveMark, 'accountId', 'ownerId'));
-  return check.findings(now);
-}

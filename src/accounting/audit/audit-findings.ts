@@ -1,5 +1,3 @@
-/** What an audit finds: breaches of invariants. */
-
 interface Breach {
   readonly accountId: string;
   readonly detail: string;
@@ -10,23 +8,23 @@ export interface InvariantResult {
   readonly breaches: readonly Breach[];
 }
 
-/** A breach as a statement has found it. */
+/** A breach as a row of a statement. */
 export interface FoundBreach {
   readonly invariant: string;
   readonly account_id: string;
   readonly detail: string;
 }
 
-/** What a statement has found, and in which partition; `null`: in the directory. */
+/** What a statement found in a partition. */
 export interface FoundIn {
-  readonly partition: number | null;
+  readonly partition: number;
   readonly breaches: readonly FoundBreach[];
 }
 
-/** The most breaches that are listed of an invariant. */
+/** The most breaches that an audit lists of an invariant. */
 export const BREACHES_MAX = 100;
 
-/** What a slice finds is listed by these names, in this order. */
+/** The invariants by the ids that statements use, in the order of results. */
 const INVARIANTS = {
   'account-balances': 'every account has its balance, and every balance its account',
   'balance-sum': 'the balance is the sum of the ledger entries',
@@ -35,7 +33,7 @@ const INVARIANTS = {
   'last-entry': 'the last entry number of a balance is that of its ledger',
   'settled-calls': 'every settled call has its entry with its charge',
   'charge-calls': 'no charge without its call',
-  'dropped-calls': 'the charges of calls whose records were dropped are those that were written down then',
+  'dropped-calls': 'the charges of dropped call records equal the sums recorded at the drop',
   'unresolved-charges':
     'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
   refunds: 'refunds are of a charged call of their account, and never more than its charge',
@@ -59,27 +57,21 @@ const INVARIANTS = {
 
 export type InvariantId = keyof typeof INVARIANTS;
 
-/** The breaches of each invariant, of which so many are kept. */
+/** The first breaches of each invariant. */
 export class Findings {
   readonly #breaches = new Map(Object.keys(INVARIANTS).map((id) => [id, [] as Breach[]]));
   readonly #partitions: number;
 
-  /** `partitions`: how many there are. Of several, each breach names its own. */
+  /** `partitions`: the number of partitions. If there are several, each breach names its own. */
   constructor(partitions: number) {
     this.#partitions = partitions;
   }
 
   add({ partition, breaches: found }: FoundIn): void {
-    const place = partition === null || this.#partitions === 1 ? '' : `partition ${partition}: `;
+    const place = this.#partitions === 1 ? '' : `partition ${partition}: `;
     for (const { invariant, account_id: accountId, detail } of found) {
       const breaches = this.#breaches.get(invariant)!;
       if (breaches.length < BREACHES_MAX) breaches.push({ accountId, detail: `${place}${detail}` });
-    }
-  }
-
-  addAll(other: Findings): void {
-    for (const [id, breaches] of this.#breaches) {
-      breaches.push(...other.#breaches.get(id)!.slice(0, BREACHES_MAX - breaches.length));
     }
   }
 

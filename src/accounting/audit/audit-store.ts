@@ -1,231 +1,69 @@
 import type { Statement } from '../../db/database.ts';
-import type {
-  HomeQueryables,
-  PartitionedDatabases,
-  PartitionedQueryables,
-  PartitionQueryable,
-  QueryableOf,
-} from '../../db/home-lanes.ts';
+import type { HomeQueryables, PartitionedDatabases, PartitionQueryable, QueryableOf } from '../../db/home-lanes.ts';
 import type { Home } from '../../db/homes.ts';
-import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { Pace } from '../../lib/pace.ts';
 import { inPartition } from '../partitions/partition-failures.ts';
-import { auditBalances } from './audit-accounts-store.ts';
-import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
-import { readDroppedCheck, readDrops } from './audit-dropped-store.ts';
-import { BREACHES_MAX, Findings, type FoundBreach, type InvariantId, type InvariantResult } from './audit-findings.ts';
-import { type AccountRange, auditCalls, auditEntries, inRange, type Slice } from './audit-slices-store.ts';
+import { compareBalances, findUnplaced, readAccounts } from './audit-accounts-store.ts';
+import { auditCounters } from './audit-counts-store.ts';
+import { Findings, type FoundBreach, type InvariantResult } from './audit-findings.ts';
+import { auditLimits } from './audit-limits-store.ts';
+import { type AccountRange, accountRanges, type RangeSize } from './audit-ranges-store.ts';
+import { auditCalls, auditLedgers, countRecords } from './audit-records-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
-import { auditGifts, auditRedemptions } from './audit-vouchers-store.ts';
+import { compareGifts, findWithoutRedemption, readRedemptions } from './audit-vouchers-store.ts';
 
 /**
- * The audit reads a database in slices: ranges of accounts, and within each its entries and calls so many at a time
- * (`audit-slices-store.ts`), and its sums of usage by as many accounts as have so many of them (`audit-usage-store.ts`). What an
- * invariant compares is read by one statement, so all of it is of one moment; or it is a counter that is read with a mark, and final
- * records up to that mark (`audit-counts.ts`); or one side of it is there before the other, and stays (`audit-accounts-store.ts`,
- * `audit-vouchers-store.ts`).
- *
- * Ranges are of one partition after the other. What is compared with the directory is compared with the accounts that it says are there.
+ * The audit reads each partition in ranges of accounts. No invariant spans accounts, so each range is read in a snapshot of its own,
+ * which ends before it keeps the server from vacuuming (docs/decisions/0078-audits-by-snapshots.md). Each statement selects the
+ * breaches in a range. What is in the directory is read before and after the snapshot of the rows that it is compared with.
  */
 
-/** How far an audit has got. */
+/** What an audit has read so far. */
 export interface AuditProgress {
   readonly accounts: number;
-  /** As many as there were at the beginning. */
+  /** As of the start of the audit. */
   readonly accountsTotal: number;
   readonly entries: number;
   readonly calls: number;
 }
 
-export interface AuditOptions {
+export interface AuditOptions extends Partial<RangeSize> {
   readonly onProgress?: (progress: AuditProgress) => void;
-  /** Ends the audit after a statement; it then fails with the signal's reason. */
+  /** Stops the audit after a statement; it then fails with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Runs a statement, and leaves the database to others in between. */
+  /** Runs the audit of a range, and leaves the database to others in between. */
   readonly pace?: Pace;
-  /** For tests: accounts of a range, and rows of a slice. */
-  readonly accountsMax?: number;
-  readonly rowsMax?: number;
 }
 
-const ACCOUNTS_MAX = 500;
-const ROWS_MAX = 5_000;
+/** A second or so. Smaller ranges take more processor time in all (docs/decisions/0078-audits-by-snapshots.md). */
+const RANGE_SIZE: RangeSize = { accountsMax: 10_000, entriesMax: 100_000 };
 
-/** SQL: whether an entry `e` is of a call whose record was dropped, if there is none. Plans: primary keys. */
-const isOfDroppedMonth = (row: string): string => `exists (
-        select from dropped_calls w join dropped_months m on m.month = w.dropped_in and m.dropped_at is not null
-        where w.account_id = ${row}.account_id and w.month = month_of_call(${row}.call_id)
-      )`;
+/** Each selects the breaches in a range. */
+const OF_PARTITION: readonly Statement[] = [auditLedgers, auditLimits, auditUsage, auditCalls, auditCounters];
 
-/**
- * Invariants of what is small in each account: a statement that finds what is broken in a range of accounts, as rows of
- * `(account_id, detail)`. Every table that it joins is limited to the range. Plans: primary keys and ledger_refunds_by_call, along the
- * index.
- */
-const ofAccounts: { readonly [Id in InvariantId]?: string } = {
-  'reserved-sum': `select b.account_id, 'reserved ' || b.reserved_nano || ', reservations ' || coalesce(sum(r.amount_nano), 0) as detail
-from balances b left join reservations r on r.account_id = b.account_id and ${inRange('r')}
-where ${inRange('b')}
-group by b.account_id, b.reserved_nano having b.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
-  // Calls are looked up one by one, so that no plan reads all calls of the accounts.
-  refunds: `select r.account_id, 'call ' || r.call_id || ' refunded ' || r.refunded_nano || ', charge ' || r.charge_nano as detail
-from (
-  select e.account_id, e.call_id, sum(e.amount_nano) as refunded_nano, min(e.amount_nano) as least_nano,
-    (select coalesce(max(c.charge_nano), (
-      select -d.amount_nano from ledger_entries d
-      where d.account_id = e.account_id and d.call_id = e.call_id and d.kind = 'charge' and ${isOfDroppedMonth('e')}
-    ), 0) from calls c where c.account_id = e.account_id and c.id = e.call_id) as charge_nano
-  from ledger_entries e where e.kind = 'refund' and ${inRange('e')} group by e.account_id, e.call_id
-) r
-where r.least_nano <= 0 or r.refunded_nano > r.charge_nano`,
-  'plan-in-flight': `select s.account_id, s.id || ' counts ' || s.in_flight || ', reservations ' || count(r.call_id) as detail
-from subscriptions s
-left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id and ${inRange('r')}
-where ${inRange('s')}
-group by s.account_id, s.id, s.in_flight having s.in_flight <> count(r.call_id)`,
-  'plan-reserved-tokens': `select s.account_id,
-  s.id || ' counts ' || s.period_reserved_tokens || ', reservations ' || coalesce(sum(r.tokens), 0) as detail
-from subscriptions s
-left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id and r.period_no = s.period_no
-  and ${inRange('r')}
-where ${inRange('s')}
-group by s.account_id, s.id, s.period_reserved_tokens having s.period_reserved_tokens <> coalesce(sum(r.tokens), 0)`,
-  'plan-slots': `select s.account_id, s.id || ' counts ' || s.slots || ', slots ' || count(p.call_id) as detail
-from subscriptions s
-left join plan_slots p on p.account_id = s.account_id and p.subscription_id = s.id and ${inRange('p')}
-where ${inRange('s')}
-group by s.account_id, s.id, s.slots having s.slots <> count(p.call_id)`,
-  'key-in-flight': `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', reservations ' || count(r.call_id) as detail
-from key_limits l
-left join (
-  select r.account_id, r.call_id, o.id, o.amount_nano from reservations r
-  cross join lateral (values
-    (r.key_id, r.key_day_no, r.key_amount_nano), (r.member_id, r.member_day_no, coalesce(r.amount_nano, 0))
-  ) as o (id, day_no, amount_nano)
-  where o.day_no is not null and ${inRange('r')}
-) r on r.account_id = l.account_id and r.id = l.key_id
-where ${inRange('l')}
-group by l.account_id, l.key_id, l.in_flight, l.reserved_nano
-having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
-  'ended-reservations': `select r.account_id, 'call ' || r.call_id as detail from reservations r
-where ${inRange('r')} and (select count(*) from calls c where c.account_id = r.account_id and c.id = r.call_id) > 0`,
-};
-
-/** All of them in one statement: a small database has one range, and then the statements are what an audit takes. */
-const auditAccounts: Statement = {
-  name: 'audit.accounts',
-  text: Object.entries(ofAccounts)
-    .map(([id, text]) => `(select '${id}' as invariant, broken.* from (${text}) broken limit ${BREACHES_MAX})`)
-    .join('\nunion all\n'),
-};
-
-/** Index only. */
 const countAccounts: Statement = { name: 'audit.count-accounts', text: 'select count(*)::int as n from balances' };
 
-const NEXT_RANGES = selection({
-  accounts: intColumn('accounts'),
-  /** `null` if there is no further account. */
-  upTo: orNull(
-    textColumn(`case when accounts = $2::int then last_id else (
-  select max(account_id) from (
-    ${['balances', 'ledger_entries', 'calls', 'reservations', 'subscriptions', 'key_limits']
-      .map((table) => `(select account_id from ${table} where account_id > $1::text order by account_id desc limit 1)`)
-      .join('\n    union all ')}
-  ) greatest_ids
-) end as up_to`),
-  ),
-  isLast: booleanColumn('accounts < $2::int as is_last'),
-});
-
-/**
- * The next range of so many accounts. The last one goes up to the greatest account that any table has, with or without a
- * balance. Plans: primary keys, backwards.
- */
-const nextRange: Statement = {
-  name: 'audit.next-range',
-  text: `with next as materialized (
-  select count(*)::int as accounts, max(account_id) as last_id from (
-    select account_id from balances where account_id > $1::text order by account_id limit $2::int
-  ) b
-)
-select ${NEXT_RANGES.list}
-from next`,
+const beginSnapshot: Statement = {
+  name: 'audit.begin-snapshot',
+  text: 'begin isolation level repeatable read, read only',
 };
+/** The snapshot begins after it. A table that retention drops would be missing even in an older snapshot. */
+const keepRecords: Statement = { name: 'audit.keep-records', text: 'lock table only calls in access share mode' };
+const endSnapshot: Statement = { name: 'audit.end-snapshot', text: 'commit' };
+const rollBack: Statement = { name: 'audit.roll-back', text: 'rollback' };
 
-/** The accounts of a database, range by range. */
-async function* ranges(
-  reader: PartitionQueryable,
-  accountsMax: number,
-): AsyncGenerator<AccountRange & { accounts: number }> {
-  let behind = '';
-  for (;;) {
-    const [row] = await reader.query(nextRange, [behind, accountsMax]);
-    const { accounts, upTo, isLast } = NEXT_RANGES.read(row!);
-    if (upTo === null) return;
-    yield { behind, upTo, accounts };
-    if (isLast) return;
-    behind = upTo;
+async function inSnapshot<Result>(reader: PartitionQueryable, work: () => Promise<Result>): Promise<Result> {
+  await reader.query(beginSnapshot);
+  try {
+    await reader.query(keepRecords);
+    const result = await work();
+    await reader.query(endSnapshot);
+    return result;
+  } catch (error) {
+    // If the connection failed, the server rolls back.
+    await reader.query(rollBack).catch(() => undefined);
+    throw error;
   }
-}
-
-/** What was found in a range of accounts, and how many rows of it were read. */
-interface RangeResult extends RowsRead {
-  readonly findings: Findings;
-}
-
-type RowsRead = Readonly<Record<'entries' | 'calls', number>>;
-type OnRead = (read: RowsRead) => void;
-
-/** What both sides of a range are read from. */
-interface OnePartition extends HomeQueryables {
-  readonly number: number;
-  /** How many there are. */
-  readonly count: number;
-}
-
-/** A range whose records are all there, or dropped, from the beginning to the end: it is read anew where some were dropped meanwhile. */
-async function auditWhole(
-  tables: OnePartition,
-  range: AccountRange,
-  rowsMax: number,
-  onRead: OnRead,
-): Promise<RangeResult> {
-  for (;;) {
-    const drops = await readDrops(tables.partition);
-    const result = await auditRange(tables, range, rowsMax, onRead);
-    if ((await readDrops(tables.partition)) === drops) return result;
-  }
-}
-
-async function auditRange(
-  tables: OnePartition,
-  range: AccountRange,
-  rowsMax: number,
-  onRead: OnRead,
-): Promise<RangeResult> {
-  const { partition: reader, number, count } = tables;
-  const findings = new Findings(count);
-  const add = (breaches: readonly FoundBreach[]): void => findings.add({ partition: number, breaches });
-  const read = { entries: 0, calls: 0 };
-  const counters = await readCounterCheck(reader, range);
-  const written = await readDroppedCheck(reader, range);
-  const readAll = async (slices: AsyncIterable<Slice>, counted: keyof RowsRead): Promise<void> => {
-    for await (const { breaches, rowsRead, sums, above, dropped } of slices) {
-      add(breaches);
-      counters.add(sums, above);
-      written.add(dropped);
-      read[counted] += rowsRead;
-      onRead(read);
-    }
-  };
-  await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
-  add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
-  for await (const breaches of auditGifts(tables, range, rowsMax)) add(breaches);
-  for await (const breaches of auditUsage(reader, range, rowsMax)) add(breaches);
-  await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
-  add(await wrongCounters(reader, counters));
-  add(written.findings());
-  return { findings, ...read };
 }
 
 type Closable = { close(): Promise<void> };
@@ -237,8 +75,8 @@ export interface AuditedDatabases {
 }
 
 /**
- * Checks every invariant on the whole database, while calls go on. The books are sound if no invariant has a breach. Accounts
- * that are made after the last range was chosen are left to the next audit.
+ * Checks every invariant on the whole database, while calls go on. The ledger is consistent if no invariant has a breach. The next
+ * audit has the accounts that are created after the last range was chosen.
  *
  * @throws PartitionError of the first partition that does not respond, if there are several.
  */
@@ -246,7 +84,7 @@ export function auditLedger(
   { directory, partitions }: AuditedDatabases,
   options: AuditOptions = {},
 ): Promise<InvariantResult[]> {
-  // The directory has the turn of all audits.
+  // One audit of this process runs at a time.
   return directory.audit(async () => {
     const opened: Closable[] = [];
     const opening = async <Reader extends Closable>(reading: Promise<Reader>): Promise<Reader> => {
@@ -255,58 +93,94 @@ export function auditLedger(
       return reader;
     };
     try {
-      const directoryTables = await opening(directory.openTables());
-      const ofPartitions: PartitionQueryable[] = [];
+      const directoryReader = await opening(directory.openTables());
+      const readers: PartitionReaders[] = [];
       for (const [number, partition] of partitions.entries()) {
-        ofPartitions.push(await inPartition(number, partitions.length, () => opening(partition.openTables())));
+        const count = partitions.length;
+        const reader = await inPartition(number, count, () => opening(partition.openTables()));
+        readers.push({
+          number,
+          directory: directoryReader,
+          partition: { query: (...asked) => inPartition(number, count, () => reader.query(...asked)) },
+        });
       }
-      const tables = { directory: directoryTables, partitions: ofPartitions };
-      return await auditTables(tables, options.rowsMax ?? ROWS_MAX, options);
+      return await auditPartitions(readers, options);
     } finally {
-      await Promise.all(opened.map((tables) => tables.close()));
+      await Promise.all(opened.map((reader) => reader.close()));
     }
   });
 }
 
-async function auditTables(
-  unpaced: PartitionedQueryables,
-  rowsMax: number,
-  options: AuditOptions,
+interface PartitionReaders extends HomeQueryables {
+  readonly number: number;
+}
+
+async function auditPartitions(
+  readers: readonly PartitionReaders[],
+  { signal, onProgress, pace = (work) => work(), accountsMax, entriesMax }: AuditOptions,
 ): Promise<InvariantResult[]> {
-  const { signal, onProgress, pace = (statement) => statement(), accountsMax = ACCOUNTS_MAX } = options;
-  const paced = <Which extends Home>(reader: QueryableOf<Which>): QueryableOf<Which> => ({
-    query: (statement, parameters) => {
-      signal?.throwIfAborted();
-      return pace(() => reader.query(statement, parameters));
-    },
-  });
-  const count = unpaced.partitions.length;
-  const tables: PartitionedQueryables = {
-    directory: paced(unpaced.directory),
-    partitions: unpaced.partitions.map((reader, number) =>
-      paced({ query: (...asked) => inPartition(number, count, () => reader.query(...asked)) }),
-    ),
-  };
-  const findings = new Findings(count);
+  const size = { accountsMax: accountsMax ?? RANGE_SIZE.accountsMax, entriesMax: entriesMax ?? RANGE_SIZE.entriesMax };
+  const findings = new Findings(readers.length);
   const progress = { accounts: 0, accountsTotal: 0, entries: 0, calls: 0 };
-  for (const partition of tables.partitions) {
-    const [total] = await partition.query<{ n: number }>(countAccounts);
+  for (const { partition } of readers) {
+    const [total] = await stoppable(partition, signal).query<{ n: number }>(countAccounts);
     progress.accountsTotal += total!.n;
   }
-  for await (const found of auditBalances(tables, rowsMax)) findings.add(found);
-  for (const [number, partition] of tables.partitions.entries()) {
-    const one: OnePartition = { directory: tables.directory, partition, number, count };
-    for await (const range of ranges(partition, accountsMax)) {
-      const ofRange = await auditWhole(one, range, rowsMax, (read) =>
-        onProgress?.({ ...progress, entries: progress.entries + read.entries, calls: progress.calls + read.calls }),
-      );
-      findings.addAll(ofRange.findings);
-      progress.entries += ofRange.entries;
-      progress.calls += ofRange.calls;
+  onProgress?.({ ...progress });
+  for (const tables of readers) {
+    const homes = {
+      directory: stoppable(tables.directory, signal),
+      partition: stoppable(tables.partition, signal),
+    };
+    for await (const range of accountRanges(homes, tables.number, size)) {
+      const { entries, calls } = await pace(() => auditRange(tables, range, findings, signal));
       progress.accounts += range.accounts;
+      progress.entries += entries;
+      progress.calls += calls;
+      onProgress?.({ ...progress });
     }
   }
-  for await (const found of auditRedemptions(tables, rowsMax)) findings.add(found);
-  onProgress?.({ ...progress });
   return findings.results();
 }
+
+/** Returns how many records it has read. */
+async function auditRange(
+  tables: PartitionReaders,
+  range: AccountRange,
+  findings: Findings,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly entries: number; readonly calls: number }> {
+  const { number } = tables;
+  const directory = stoppable(tables.directory, signal);
+  const partition = stoppable(tables.partition, signal);
+  const add = (breaches: readonly FoundBreach[]): void => findings.add({ partition: number, breaches });
+  const bounds = [range.after, range.upTo];
+
+  const accounts = await readAccounts(directory, range, number);
+  const redemptions = await readRedemptions(directory, range, number);
+  const { balances, vouchers, records } = await inSnapshot(tables.partition, async () => {
+    for (const statement of OF_PARTITION) add(await partition.query<FoundBreach>(statement, bounds));
+    const [counted] = await partition.query<{ entries: number; calls: number }>(countRecords, bounds);
+    return {
+      balances: await compareBalances(partition, range, accounts),
+      vouchers: await compareGifts(partition, range, redemptions),
+      records: counted!,
+    };
+  });
+  add(balances.breaches);
+  add(await findUnplaced(directory, balances.unknown, number));
+  add(vouchers.breaches);
+  add(await findWithoutRedemption(directory, vouchers.gifts));
+  return records;
+}
+
+/** The same queries, until a signal aborts. */
+const stoppable = <Which extends Home>(
+  reader: QueryableOf<Which>,
+  signal: AbortSignal | undefined,
+): QueryableOf<Which> => ({
+  async query(statement, parameters) {
+    signal?.throwIfAborted();
+    return reader.query(statement, parameters);
+  },
+});

@@ -6,15 +6,15 @@ import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/sli
 import type { CallStatus } from './call-outcome.ts';
 
 /**
- * The SQL of lists of call records. Newest first: ids sort by time. Only what an index leads to bounds a slice; the rest of a filter
- * is looked for among its rows, so a rare value makes more slices and none of them slow.
+ * The SQL of lists of call records, newest first, in the order of ids. A statement reads a batch of rows along an index and applies the
+ * rest of the filter to them, so a rare value takes more batches, but none of them is slow.
  */
 
 export interface CallFilter {
   readonly accountId: string | null;
-  /** Without the account that has it, the calls of all of them are looked through. */
+  /** Without its account, a query scans the calls of all accounts. */
   readonly keyId: string | null;
-  /** Calls of these keys alone, which are of one account that is named too. */
+  /** Only calls of these keys; requires `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly status: string | null;
@@ -22,7 +22,7 @@ export interface CallFilter {
   readonly to: Date | null;
 }
 
-/** A call, by its primary key; the instant as the database writes it. */
+/** The primary key of a call; the instant is text, with all its digits. */
 const CALL_KEYS = selection({
   accountId: textColumn('f.account_id'),
   id: textColumn('f.id'),
@@ -31,19 +31,19 @@ const CALL_KEYS = selection({
 
 type CallKey = RowOf<typeof CALL_KEYS>;
 
-/** Rows without a call end a slice. */
-interface SliceEnd extends StoredRow {
+/** In every row of a batch. A batch without a match has one row, whose call is null. */
+interface BatchEnd extends StoredRow {
   readonly last_id: string | null;
   readonly rows_read: number;
 }
 
-/** An id is made as the call starts, some milliseconds apart. A clock that is set in between may make it more. */
+/** An id is generated some milliseconds before or after its call's start is recorded, or more if the clock is set in between. */
 const ID_SLACK_MS = 600_000;
 
-/** These statuses have an index of their own (`calls_by_status`), because few calls have them. */
+/** The statuses in the partial index `calls_by_status`. */
 const RARE: readonly string[] = ['failed', 'aborted', 'unresolved', 'resolved'] satisfies CallStatus[];
 
-/** What bounds a slice. Each is a statement of its own: a plan for all of them would use no index. */
+/** The bounds of a batch. Each combination has its own statement: a plan that fits all of them would use no index. */
 interface Bounds {
   readonly accountId: string | null;
   readonly status: string | null;
@@ -53,10 +53,10 @@ interface Bounds {
 }
 
 /**
- * Plans: with an account its part of the primary key, backwards, in each month; with a rare status calls_by_status; else
- * calls_by_id. A time range leaves out months, and bounds the ids.
+ * Uses, in each month, the primary key for an account, calls_by_status for a rare status, and calls_by_id otherwise. A time range prunes
+ * months and bounds the ids.
  */
-function sliceOf({ accountId, status, from, to, beforeId }: Bounds): {
+function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   text: string;
   parameters: Parameter[];
   name: string;
@@ -71,7 +71,7 @@ function sliceOf({ accountId, status, from, to, beforeId }: Bounds): {
   };
   let order = 'c.id desc';
   if (accountId !== null) {
-    // As a range and in this order, so that no plan walks the calls of all accounts until it has found enough of this one.
+    // A range in this order keeps the planner from scanning the calls of all accounts for those of this one.
     bound('account', (value) => `c.account_id >= ${value}::text and c.account_id <= ${value}::text`, accountId);
     order = 'c.account_id desc, c.id desc';
   } else if (status !== null) {
@@ -88,7 +88,7 @@ function sliceOf({ accountId, status, from, to, beforeId }: Bounds): {
     bound('to-id', (value) => `c.id < ${value}::text`, firstIdAt('call', to.getTime() + ID_SLACK_MS));
   }
   return {
-    name: ['calls.slice', ...names].join('-'),
+    name: ['calls.batch', ...names].join('-'),
     parameters,
     text: `with part as materialized (
   select c.account_id, c.id, c.started_at, c.key_id, c.model, c.status from calls c
@@ -107,10 +107,9 @@ order by f.id desc`,
   };
 }
 
-/** Parameters that each of these statements has: rows, limit, key, model, status, own keys. */
+/** Parameters of every statement: rows, limit, key, model, status, own keys. */
 const FIXED = 6;
 
-/** Finds calls for lists, some rows at a time. */
 export function createCallList(database: PartitionQueryable) {
   return async (
     filter: CallFilter,
@@ -122,10 +121,10 @@ export function createCallList(database: PartitionQueryable) {
     const isByStatus = accountId === null && status !== null && RARE.includes(status);
     const bounds = { accountId, status: isByStatus ? status : null, from, to };
     const isExact = keyId === null && ownKeyIds === null && model === null && (status === null || isByStatus);
-    return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
-      const { name, text, parameters } = sliceOf({ ...bounds, beforeId: behind });
+    return lookThrough({ start: beforeId, limit, isExact }, timing, async (after, rows, wanted) => {
+      const { name, text, parameters } = batchOf({ ...bounds, beforeId: after });
       const fixed = [rows, wanted, keyId, model, status, ownKeyIds === null ? null : toArray(ownKeyIds)];
-      const found = await database.query<SliceEnd>({ name, text }, [...fixed, ...parameters]);
+      const found = await database.query<BatchEnd>({ name, text }, [...fixed, ...parameters]);
       const items = CALL_KEYS.all(found.filter(({ id }) => id !== null));
       const { last_id: lastId, rows_read: rowsRead } = found[0]!;
       if (items.length === wanted) return { items, next: items.at(-1)!.id };
@@ -134,7 +133,7 @@ export function createCallList(database: PartitionQueryable) {
   };
 }
 
-/** Calls by their primary keys, for `unnest`. */
+/** The primary keys of calls as parameters for `unnest`. */
 export function keyParameters(keys: readonly CallKey[]): string[] {
   return [keys.map((key) => key.accountId), keys.map((key) => key.id), keys.map((key) => key.startedAt)].map(toArray);
 }

@@ -2,50 +2,47 @@ import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { ChargeNotes } from '../pricing/charge-notes.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 
-/** What remains for the account after the end of a call. */
 export interface BalanceAfterEnd {
-  /** The balance less everything that is still reserved; `null` if there is no such account. */
+  /** The balance minus all reservations; `null` if the account does not exist. */
   readonly availableNano: bigint | null;
 }
 
-/** A route of an attempt that failed, before the call was sent over another one. */
+/** The route of a failed attempt, after which the call was retried on another route. */
 export interface FailedRoute {
   readonly provider: string;
   /** The provider's id of the model. */
   readonly model: string;
-  /** The code of the error. */
+  /** The error code. */
   readonly error: string;
-  /** When it failed, in milliseconds from the start of the call; absent on records of earlier versions. */
+  /** Milliseconds from the start of the call to the failure; absent on records of earlier versions. */
   readonly afterMs?: number;
 }
 
 /**
- * What became of a call:
- * - `succeeded`: the provider's response reached its end.
+ * - `succeeded`: the provider's response was complete.
  * - `failed`: no provider returned a success, or none that can be charged.
- * - `aborted`: the client or the provider ended a success before it was complete.
- * - `unresolved`: the node died; the outcome is unknown. The one status that is not final: the call's own end may come late,
- *   or an operator resolves it.
- * - `resolved`: an operator settled an unresolved call by hand. Its own end, should it still come, changes nothing.
+ * - `aborted`: the client or the provider ended a successful response early.
+ * - `unresolved`: the node died; the outcome is unknown. The only status that is not final: a late end of the call, or an operator,
+ *   replaces it.
+ * - `resolved`: an operator settled an unresolved call. A late end of the call changes nothing.
  */
 export type CallStatus = EndStatus | 'unresolved' | 'resolved';
 
-/** How a call ends by itself. */
+/** The status of a call that its node ended. */
 type EndStatus = 'succeeded' | 'failed' | 'aborted';
 
-/** What a call's record has beside its columns; absent if there is nothing. */
+/** Facts of a call record that have no column. */
 export interface CallNotes extends ChargeNotes {
-  /** What a call on a plan had reserved of the token quota when its node died. */
+  /** Reserved of a plan's token quota when the call's node died. */
   readonly reservedTokens?: ReservedTokens;
-  /** The person whose limits had counted the call when its node died. */
+  /** The person whose limits counted the call when its node died. */
   readonly memberId?: string;
-  /** How an operator resolved the call. */
   readonly resolution?: ResolutionNote;
-  /** The session by which its route was chosen. */
+  /** The session that determined its route. */
   readonly session?: SessionNote;
 }
 
-/** What named the session of a call, and the route that the session has while all routes are healthy. */
+/** What identified the session of a call, and the route of the session while all routes are healthy. */
 export interface SessionNote {
   readonly source: string;
   readonly provider: string;
@@ -53,19 +50,19 @@ export interface SessionNote {
   readonly model: string;
 }
 
-/** Tokens of a subscription, in one of its periods. */
+/** Tokens of one period of a subscription. */
 export interface ReservedTokens {
   readonly subscriptionId: string;
   readonly periodNo: number;
   readonly tokens: number;
 }
 
-/** Who resolved a call, when, how and why; the charge is that of the record. */
+/** Who resolved a call, when, how and why. The record has the charge. */
 export interface ResolutionNote {
   readonly action: 'charge' | 'count' | 'release';
-  /** Of `count`: what was counted in the token quota. */
+  /** Of `count`: the tokens that were counted in the quota. */
   readonly tokens?: number;
-  /** As the operator named himself. */
+  /** The name that the operator gave. */
   readonly by: string | null;
   readonly via: RequestedVia;
   readonly memo: string | null;
@@ -73,10 +70,10 @@ export interface ResolutionNote {
   readonly at: string;
 }
 
-/** The way of a request of an operator: with an admin token, by the command line of a gateway's machine, or signed in. */
+/** How an operator was authenticated: by an admin token, by access to the command line of a gateway's machine, or by signing in. */
 export type RequestedVia = 'admin_token' | 'command_line' | 'user';
 
-/** The end of a call: its record, and its charge if there is one. */
+/** The end of a call: the facts of its record, and its charge. */
 export interface CallOutcome {
   readonly accountId: string;
   readonly callId: string;
@@ -86,36 +83,35 @@ export interface CallOutcome {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** The routes that were tried before, in order. */
+  /** The routes of earlier attempts, in order. */
   readonly failedRoutes: readonly FailedRoute[];
   readonly isStream: boolean;
   readonly status: EndStatus;
   readonly httpStatus: number | null;
   readonly errorCode: string | null;
   readonly requestId: string;
-  /** The client's own id of its request; `null`: it did not say. */
+  /** The client's own request id; `null` if it sent none. */
   readonly clientRequestId: string | null;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly endedAtMs: number;
-  /** `null` if the usage is not known. */
+  /** `null` if unknown. */
   readonly usage: UsageFacts | null;
-  /** Absent: nothing. */
   readonly notes?: CallNotes | undefined;
   readonly price: PriceInForce;
-  /** What the account paid of the list price when the call was admitted. */
+  /** The price factor of the account at admission. */
   readonly priceFactorBasisPoints: number;
-  /** `null`: nothing is charged; an amount, zero included, makes a ledger entry. */
+  /** `null`: no charge. An amount, including zero, creates a ledger entry. */
   readonly chargeNano: bigint | null;
-  /** What the call cost the operator, by the cost of its route; `null`: not known. */
+  /** The operator's cost, by the cost of the route; `null` if unknown. */
   readonly costNano: bigint | null;
 }
 
 const REQUEST = 'req_';
 
 /**
- * The id of the call that a request makes: the same id with another prefix, so that a call is found by the request id of the
- * gateway, although its record has that of the provider. A request makes one call at most.
+ * The id of the call of a request: the request id with another prefix. So a call is found by the gateway's request id, although its
+ * record has the provider's. A request makes at most one call.
  */
 export function callIdOf(requestId: string): string {
   return `call_${requestId.startsWith(REQUEST) ? requestId.slice(REQUEST.length) : requestId}`;

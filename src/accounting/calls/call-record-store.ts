@@ -20,16 +20,16 @@ import { priceListId } from '../pricing/price-list-store.ts';
 import { type OpenReservation, readFacts } from '../reservations/reservation.ts';
 import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
-/** The SQL that writes call records, in the transactions of `store.ts`. */
+/** The SQL that writes call records, in the transactions of `settlement/`. */
 
-/** The end of a call as it is recorded. */
+/** The end of a call, as its record has it. */
 export interface RecordedEnd {
   readonly outcome: CallOutcome;
-  /** That of the outcome. */
+  /** Of the outcome. */
   readonly usage: UsageFacts | null;
-  /** What it counts for; `null`: for nothing. */
+  /** The counters that count it; `null`: none. */
   readonly counted: CountedUse | null;
-  /** The place of its price list among those of the batch, from 1. Set when it is written. */
+  /** The number of its price list in the batch, from 1. Set before the write. */
   priceListNo?: number;
 }
 
@@ -45,7 +45,7 @@ const columnIn =
 const ofOutcome = columnIn<CallOutcome>('outcome');
 const ofUsage = columnIn<UsageFacts>('usage');
 
-/** All of a record but the id of its price list. The count 0 is left out. */
+/** The columns of a record except for its price list. Counts of 0 are omitted from the parameter. */
 const RECORD: readonly WrittenColumn[] = [
   ofOutcome('account_id', 'text', 'accountId'),
   ofOutcome('id', 'text', 'callId'),
@@ -80,7 +80,7 @@ const RECORD: readonly WrittenColumn[] = [
 
 const COUNTS: ReadonlySet<string> = new Set([...unitColumns.map(({ column }) => column), 'images']);
 
-/** SQL: the value of a column, from its row of the parameter. */
+/** SQL: the value of a column in a row of the parameter. */
 const valueSql = ({ name }: WrittenColumn): string => (COUNTS.has(name) ? `coalesce(${name}, 0)` : name);
 
 const RECORDS = new JsonRows<RecordedEnd>([
@@ -89,13 +89,11 @@ const RECORDS = new JsonRows<RecordedEnd>([
   { name: 'price_list_no', type: 'int', within: null, field: 'priceListNo', write: null },
 ]);
 
-/** The key of a record. */
 const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 
 /**
- * Records ends. The record of an unresolved call is replaced, and `reserved_nano`, which only unresolved calls have, is
- * cleared. Calls name their price list by its place among those of the batch: an id is longer, and nearly all calls have the
- * same one. Plan: inserts that find calls by primary key.
+ * Records ends. The record of an unresolved call is replaced, which clears `reserved_nano`. Calls reference their price list by its number
+ * in the batch: its id is longer, and nearly all calls have the same one. Uses the primary key.
  */
 const recordCalls = insertOfRows(
   'settlement.record-calls',
@@ -119,8 +117,8 @@ where calls.status = 'unresolved'`,
 );
 
 /**
- * Queues records for the sums of usage (`accounting/usage/`), one row for a batch: each row more would cost the ends of calls
- * time. Records that replace one of an unresolved call are queued by a trigger.
+ * Queues records for the sums of usage (`accounting/usage/`). There is one row for each batch, because more rows would slow down the ends
+ * of calls. A trigger queues records that replace an unresolved one.
  */
 export const queueForUsage: Statement = {
   name: 'settlement.queue-for-usage',
@@ -128,7 +126,7 @@ export const queueForUsage: Statement = {
 values ($1::text[], $2::text[], $3::timestamptz[])`,
 };
 
-/** What is known of an unresolved call. */
+/** The columns of an unresolved call: what was known at admission. */
 const UNRESOLVED = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('id'),
@@ -146,7 +144,6 @@ const UNRESOLVED = tableColumns({
   notes: orNull(jsonbColumn<CallNotes>('notes')),
 });
 
-/** What is recorded of an unresolved call: what was known when it was admitted, and nothing of its end. */
 const recordUnresolved: Statement = {
   name: 'settlement.record-unresolved',
   text: `insert into calls (
@@ -158,25 +155,25 @@ from ${UNRESOLVED.rows.as('c')}
 on conflict do nothing`,
 };
 
-/** Arrays of the accounts of calls, their ids and when they began. */
+/** The account ids, call ids and start times of calls, as array parameters. */
 export const namesOf = (calls: readonly CallOutcome[]): string[] => [
   ...fieldsOf(calls, 'accountId', 'callId'),
   toArray(calls.map(({ startedAtMs }) => toTimestamp(startedAtMs))),
 ];
 
-/** The writes of records. Price lists are written by `StoredPriceLists`: those of the ends, each once. */
+/** The writes of records. `priceLists` has each price list of the ends once; `StoredPriceLists` writes them. */
 export function recordWrites(ends: readonly RecordedEnd[], priceLists: readonly UnitPrices[]): Query[] {
   for (const end of ends) end.priceListNo = priceLists.indexOf(end.outcome.price.prices) + 1;
   return RECORDS.write(recordCalls, ends, [toArray(priceLists.map(priceListId))]);
 }
 
-/** The writes of ends that were not on record as unresolved. */
+/** The writes of ends that were not recorded as unresolved before. */
 export function queueWrites(ends: readonly RecordedEnd[]): Query[] {
   if (ends.length === 0) return [];
   return [{ statement: queueForUsage, parameters: namesOf(ends.map(({ outcome }) => outcome)) }];
 }
 
-/** What the record of an unresolved call says of its reservation. */
+/** What the record of an unresolved call keeps of its reservation. */
 export type LostReservation = Pick<
   OpenReservation,
   | 'accountId'
@@ -192,7 +189,7 @@ export type LostReservation = Pick<
   | 'memberId'
 >;
 
-/** The writes of unresolved calls. Facts that cannot be read are recorded empty. */
+/** The writes of unresolved calls. Unreadable facts are recorded as empty. */
 export function unresolvedWrites(reservations: readonly LostReservation[], now: Date): Query[] {
   const calls = reservations.map((reservation) => ({
     ...reservation,
@@ -207,7 +204,7 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
 
 const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };
 
-/** What counts if an operator resolves the call, of whom the reservation is gone then; `null`: nothing that only that one says. */
+/** What a resolution by an operator needs of the reservation, which is deleted by then; `null`: nothing. */
 function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReservation): CallNotes | null {
   const isOnPlan = subscriptionId !== null && periodNo !== null;
   if (!isOnPlan && memberId === null) return null;
@@ -217,7 +214,7 @@ function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReser
   };
 }
 
-/** Units that have no column of their own, as JSON; `null` if there are none. */
+/** Units without a column of their own, as JSON; `null` if there are none. */
 function otherUnitsText(usage: Usage): string | null {
   let counts: Record<string, number> | null = null;
   for (const unit of otherUnits) {

@@ -23,11 +23,11 @@ import { type CallFilter, createCallList, keyParameters } from './call-list-stor
 import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './call-outcome.ts';
 
 /**
- * The SQL of call records as people read them. The transaction that ends a call writes them, or the one that resolves a call
- * of a dead node (`accounting/calls/call-record-store.ts`).
+ * The SQL that reads call records and creates the tables of their months. The transactions that end calls write the records
+ * (`accounting/calls/call-record-store.ts`).
  */
 
-/** Of units without a column; those that the record does not name are 0. */
+/** Units that a record does not name are 0. */
 const UNITS = selection({
   other: orNull(jsonbColumn<Readonly<Record<string, number>>>('c.other_units')),
   own: selection(Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, countColumn(`c.${column}`)]))),
@@ -42,14 +42,14 @@ const CALLS = selection({
   model: textColumn('c.model'),
   provider: textColumn('c.provider'),
   providerModel: textColumn('c.provider_model'),
-  /** The routes of attempts that failed before the last one; `null` if there were none. */
+  /** The routes of failed attempts before the last one; `null` if there were none. */
   failedRoutes: orNull(jsonbColumn<readonly FailedRoute[]>('c.failed_routes')),
   isStream: booleanColumn('c.is_stream'),
   status: textColumn<CallStatus>('c.status'),
   httpStatus: orNull(intColumn('c.http_status')),
   errorCode: orNull(textColumn('c.error_code')),
   requestId: textColumn('c.request_id'),
-  /** The client's own id of its request; `null` where it sent none. */
+  /** The client's own request id; `null` if it sent none. */
   clientRequestId: orNull(textColumn('c.client_request_id')),
   startedAt: dateColumn('c.started_at'),
   endedAt: dateColumn('c.ended_at'),
@@ -58,28 +58,28 @@ const CALLS = selection({
   units: UNITS,
   images: countColumn('c.images'),
   priceRule: textColumn<PriceRule>('c.price_rule'),
-  /** `null` for unresolved calls, of which only the price rule is known. */
+  /** `null` for unresolved calls, whose prices are unknown. */
   prices: orNull(jsonbColumn<RecordedPrices>('coalesce(l.prices, c.prices) as prices')),
-  /** What the account paid of the list price; `null` on a plan, and of a call whose node died. */
+  /** Of the account at admission; `null` on a plan, and if the call's node died. */
   priceFactorBasisPoints: orNull(
-    // The list price is recorded as `null`, as by versions that knew no other.
+    // The list price is recorded as null, as by versions that knew no price factor.
     intColumn(`case when c.context <> 'coding' and c.status not in ('unresolved', 'resolved')
     then coalesce(c.price_factor_basis_points, ${LIST_PRICE_BASIS_POINTS}) end as price_factor_basis_points`),
   ),
   chargeNano: orNull(bigintColumn('c.charge_nano')),
-  /** What it cost the operator; `null` if that is not known. */
+  /** The operator's cost; `null` if unknown. */
   costNano: orNull(bigintColumn('c.cost_nano')),
-  /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
+  /** The reserved amount of an unresolved or resolved call, which bounds its charge; `null` for other calls, and on a plan. */
   reservedNano: orNull(bigintColumn('c.reserved_nano')),
   notes: orNull(jsonbColumn<CallNotes>('c.notes')),
 });
 
 export type CallRecord = RowOf<typeof CALLS>;
 
-/** Records that are older than the lists have their prices themselves. */
+/** Records from before price lists existed have their prices in a column. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
-/** Those of a list. Plans: primary keys; the instant leaves out months. */
+/** Uses primary keys; the instant prunes months. */
 const selectListed: Statement = {
   name: 'calls.select-listed',
   text: `select ${CALLS.list}
@@ -89,18 +89,17 @@ left join price_lists l on l.id = c.price_list
 order by c.id desc`,
 };
 
-/** By calls_by_id in each month. */
+/** Uses calls_by_id in each month. */
 const selectCall: Statement = { name: 'calls.select', text: `select ${CALLS.list} from ${RECORDS} where c.id = $1` };
 
-/** Plan: primary key. */
 const selectDropped: Statement = {
   name: 'calls.select-dropped',
   text: 'select from dropped_months where month = month_of_call($1::text) and dropped_at is not null',
 };
 
 /**
- * The calls of a request, by calls_by_id and the filters of calls_by_request in each month; ranges of pages that are not
- * summarised yet are read. $2 is the id of the call where $1 is one of the gateway's own request ids.
+ * The calls of a request. If $1 is a request id of the gateway, $2 is the id of its call. Uses calls_by_id and calls_by_request in each
+ * month; page ranges that are not summarised yet are scanned.
  */
 const findByRequest: Statement = {
   name: 'calls.find-by-request',
@@ -110,20 +109,20 @@ where (c.id = $1 or c.id = $2 or c.request_id = $1 or c.client_request_id = $1)
 order by c.id desc limit $3::int`,
 };
 
-/** Whose calls or refusals are looked for. */
+/** The owner of calls or refusals, for a search. */
 export interface OwnedBy {
-  /** `null`: of every account. */
+  /** `null`: every account. */
   readonly accountId: string | null;
-  /** Of these keys of the account alone; `null`: of all. */
+  /** Only these keys of the account; `null`: all. */
   readonly keyIds: readonly string[] | null;
 }
 
 export const EVERYBODY: OwnedBy = { accountId: null, keyIds: null };
 
-/** What PostgreSQL makes one of, if nothing else is said. */
+/** The default of `pages_per_range` of a BRIN index. */
 const PAGES_A_FILTER = 128;
 
-/** The server does it too, from time to time. It keeps nobody from writing. */
+/** Autovacuum summarises too. It does not block writes. */
 const summariseRequestIds: Statement = {
   name: 'calls.summarise-request-ids',
   text: `select brin_summarize_new_values(inhrelid::regclass) as ranges from pg_inherits
@@ -131,9 +130,8 @@ where inhparent = to_regclass('calls_by_request')`,
 };
 
 /**
- * Takes the filters away of the pages that records are being written into: each record would be added to them, which took
- * five times what the rest of a record takes. A search reads those pages, 1 MB at most. An index has a filter of its first pages
- * from the moment on at which its table is made.
+ * Removes the Bloom filters of the pages that take new records. Adding a record to a filter takes five times as long as the rest of the
+ * insert. A search scans those pages, at most 1 MB. A new index starts with a filter of its first pages.
  */
 export const forgetOpenFilters: Statement = {
   name: 'calls.forget-open-filters',
@@ -148,7 +146,7 @@ from (
 
 const MONTHS_AHEAD = 2;
 
-/** Creating a table that exists already takes a connection, and waits for whoever works on `calls`. */
+/** `create table if not exists` would wait for locks on `calls` even if the table exists. */
 const findMissingTables: Statement = {
   name: 'calls.find-missing-tables',
   text: 'select name from unnest($1::text[]) as name where to_regclass(name) is null',
@@ -166,18 +164,17 @@ function monthTablesFrom(now: Date): MonthTable[] {
   );
 }
 
-/** The name of the table of call records of a month, such as `2026-11-01`; `null`: of those without a month's table. */
+/** The table of the call records of a month, such as `2026-11-01`; `null`: the default partition. */
 export const monthTableName = (month: string | null): string =>
   `calls_${month === null ? 'default' : month.slice(0, 'YYYY-MM'.length).replace('-', '_')}`;
 
-/** The table of call records of the month in which an instant is. */
+/** The table of the call records of the month that an instant is in. */
 export function monthTableOf(at: Date): MonthTable {
   const from = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1));
   const to = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
   return { name: monthTableName(from.toISOString()), from, to };
 }
 
-/** Makes the table of a month, unless it is there. */
 export function createMonthTable({ name, from, to }: MonthTable): Statement {
   return {
     name: `calls.create-month-${name}`,
@@ -192,8 +189,8 @@ export function createCallsStore(database: PartitionLane) {
   const listKeys = createCallList(database);
   return {
     /**
-     * Calls that a filter lets through, newest first. If the time is over before there are enough, it returns what it has found and
-     * where to look on. Without a `timing` it looks at everything.
+     * The calls that match a filter, newest first. When its time is over, it returns what it has found and a cursor; without a `timing`
+     * it has no limit of time.
      */
     async list(
       filter: CallFilter,
@@ -205,7 +202,7 @@ export function createCallsStore(database: PartitionLane) {
       const rows = items.length === 0 ? [] : await database.query(selectListed, keyParameters(items));
       return { items: CALLS.all(rows), next };
     },
-    /** Newest first: those of a request, by its id here, at the provider, or at the client, or by the id of the call. */
+    /** Finds calls by the request id of the gateway, the provider or the client, or by the id of the call; newest first. */
     async findByRequest(
       requestId: string,
       limit: number,
@@ -215,17 +212,14 @@ export function createCallsStore(database: PartitionLane) {
       return CALLS.all(await database.query(findByRequest, [requestId, callIdOf(requestId), limit, ...of]));
     },
     find: async (id: string): Promise<CallRecord | null> => CALLS.first(await database.query(selectCall, [id])),
-    /** Whether records of calls that were made when this id was are no longer kept. */
+    /** Whether the records of the month of an id were dropped. */
     isDropped: async (id: string): Promise<boolean> => (await database.query(selectDropped, [id])).length > 0,
-    /**
-     * Makes the filters by which request ids are found of what has been recorded since the last time, but for the pages of this month
-     * that take the next records.
-     */
+    /** Builds the Bloom filters of request ids for records since the last time, except for the pages that take new records. */
     async summariseRequestIds(now: Date): Promise<void> {
       await database.query(summariseRequestIds);
       await database.query(forgetOpenFilters, [toArray([monthTableOf(now).name])]);
     },
-    /** Prepares the tables of this month and the next two. Call records of a month without one go to the default. */
+    /** Creates the tables of this month and the next two. Records of a month without a table go to the default partition. */
     async prepareMonths(now: Date): Promise<void> {
       const tables = monthTablesFrom(now);
       const missing = await database.query<{ name: string }>(findMissingTables, [
@@ -246,7 +240,7 @@ export function createCallsStore(database: PartitionLane) {
 const DUPLICATE_TABLE = '42P07';
 const CHECK_VIOLATION = '23514';
 
-/** Another node was quicker, or the default table already has records of that month, which then stay there. */
+/** Another node created the table, or the default partition has records of the month, which stay there. */
 function isTableNeedless(error: unknown): boolean {
   const state = sqlState(error);
   return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;

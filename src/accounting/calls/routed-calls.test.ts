@@ -9,7 +9,7 @@ interface Item {
   readonly isWanted: boolean;
 }
 
-/** The list of one partition, as its store makes it: newest first, some rows at a time, until the time is over. */
+/** Lists the calls of a partition as its store does: newest first, in batches, until the time is over. */
 function listOf(items: readonly Item[]) {
   return (beforeId: string | null, limit: number, timing: SliceTiming): Promise<LookedThrough<Item>> =>
     lookThrough({ start: beforeId, limit, isExact: false }, timing, async (behind, _rows, wanted) => {
@@ -22,7 +22,7 @@ function listOf(items: readonly Item[]) {
 }
 
 describe('lists of calls of several partitions', () => {
-  it('are one list, in order and each once, however far each partition gets in its time', async () => {
+  it('are one list, in order and without duplicates, whatever each partition finds in its time', async () => {
     const anyItem = fc.record({ partition: fc.nat(3), isWanted: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(
@@ -41,13 +41,13 @@ describe('lists of calls of several partitions', () => {
           do {
             const pages: LookedThrough<Item>[] = [];
             for (const list of lists) {
-              // So many slices, and then the time is over.
+              // The number of batches before the time is over.
               let left = slices.next().value!;
               pages.push(await list(beforeId, limit, { nowMs: () => (left-- > 0 ? 0 : 1), budgetMs: 1 }));
             }
             const { items: page, next }: LookedThrough<Item> = mergeLookedThrough(pages, limit);
             assert.ok(page.length <= limit);
-            assert.ok(next === null || beforeId === null || next < beforeId, 'the list does not go on');
+            assert.ok(next === null || beforeId === null || next < beforeId, 'the cursor does not advance');
             found.push(...page.map(({ id }) => id));
             beforeId = next;
           } while (beforeId !== null);

@@ -2,7 +2,6 @@ import type { LookedThrough } from '../../lib/slices.ts';
 import { firstFound, inEachPartition, newestFirst, ofEachPartition, type Routes } from '../partitions/routes.ts';
 import { type CallRecord, type CallsStore, EVERYBODY } from './calls-store.ts';
 
-/** The call records of all partitions. */
 export function routedCalls(routes: Routes<CallsStore>): CallsStore {
   return {
     async findByRequest(requestId, limit, of = EVERYBODY) {
@@ -20,7 +19,7 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
       );
     },
     find: (id) => firstFound(routes, (calls) => calls.find(id)),
-    // Each partition drops records at its own time.
+    // Partitions drop the same month at different times.
     isDropped: async (id) =>
       (await firstFound(routes, async (calls) => ((await calls.isDropped(id)) ? true : null))) ?? false,
     async summariseRequestIds(now) {
@@ -33,14 +32,14 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
 }
 
 /**
- * One page of the pages of several partitions. What is older than where one of them has stopped is left out, because that one may have
- * calls that are newer than it.
+ * Merges the pages of several partitions. Items older than the cursor of any partition are left out, because that partition may have newer
+ * ones.
  */
 export function mergeLookedThrough<Item extends Pick<CallRecord, 'id'>>(
   pages: readonly LookedThrough<Item>[],
   limit: number,
 ): LookedThrough<Item> {
-  // Ids sort by time, and so do the places.
+  // Cursors are ids, which sort by time.
   const stopped = pages.flatMap(({ next }) => (next === null ? [] : [next])).reduce(later, '');
   const items = newestFirst(
     pages.map(({ items }) => items.filter(({ id }) => id >= stopped)),

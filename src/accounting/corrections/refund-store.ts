@@ -9,24 +9,24 @@ import { accountIdOf, firstFound, mapByPartition, type Routes } from '../partiti
 import { decideRefund, type RefundableCall, type RefundRefusal } from './refund.ts';
 
 /**
- * The SQL of refunds: ledger entries that give the charge of a call back, or a part of it. What a call has been refunded is the
- * sum of them, read under the lock of its account; the call record itself is not changed.
+ * The SQL of refunds: ledger entries that return the charge of a call, or part of it. Their sum, read under the lock of the account, is
+ * what the call has been refunded; the call record does not change.
  */
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
 export type FoundCall = RowOf<typeof FOUND_CALLS>;
 
-/** Plan: calls_by_id in each month. */
+/** Uses calls_by_id in each month. */
 const selectCall: Statement = {
   name: 'corrections.find-call',
   text: `select ${FOUND_CALLS.list} from calls where id = $1`,
 };
 
-/** `null` if there is no record of a call. */
+/** `null` if the call has no record. */
 export const findCall = async (database: PartitionQueryable, callId: string): Promise<FoundCall | null> =>
   FOUND_CALLS.first(await database.query(selectCall, [callId]));
 
-/** The part that has a call: its record is where its account is. */
+/** Finds the partition that has a call. */
 export const partWithCall = <Part extends { hasCall(callId: string): Promise<boolean> }>(
   routes: Routes<Part>,
   callId: string,
@@ -40,31 +40,27 @@ const REFUNDABLE = selection({
 ) as refunded_nano`),
 });
 
-/**
- * Read after the account is locked, so that no other refund comes between; until the refund is made the record is not dropped. Plans:
- * primary key, ledger_refunds_by_call.
- */
+/** Reads under the lock of the account, and locks the record, so that retention cannot delete it before the refund is committed. */
 const readCharge: Statement = {
   name: 'refunds.read-charge',
   text: `select ${REFUNDABLE.list}
 from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz for key share of c`,
 };
 
-/** What is written down of records that are about to be dropped does not have the refund: it is made anew. Plan: primary key. */
-const voidWrittenDown: Statement = {
-  name: 'refunds.void-written-down',
+/** The sums of records that are about to be dropped lack the refund, so retention computes them again. */
+const voidSums: Statement = {
+  name: 'refunds.void-sums',
   text: `update dropped_months set is_void = true
 where month = date_trunc('month', $1::timestamptz at time zone 'UTC')::date and dropped_at is null`,
 };
 
-/** What a call had been refunded when an entry was posted, that one included. Plan: ledger_refunds_by_call. */
+/** The refunds of a call up to and including an entry. Uses ledger_refunds_by_call. */
 const sumUpToEntry: Statement = {
   name: 'refunds.sum-up-to-entry',
   text: `select coalesce(sum(amount_nano), 0)::bigint as refunded_nano from ledger_entries
 where account_id = $1 and call_id = $2 and kind = 'refund' and entry_no <= $3::bigint`,
 };
 
-/** A refund of a call, which is an entry of the ledger of its account. */
 const REFUNDS = selection({
   entryNo: bigintColumn('e.entry_no'),
   amountNano: bigintColumn('e.amount_nano'),
@@ -74,7 +70,7 @@ const REFUNDS = selection({
 
 export type CallRefund = RowOf<typeof REFUNDS>;
 
-/** The refunds of the calls of a list, in their order. Plan: ledger_refunds_by_call. */
+/** Uses ledger_refunds_by_call. */
 const selectRefunds: Statement = {
   name: 'refunds.select',
   text: `select e.call_id, ${REFUNDS.list}
@@ -85,10 +81,10 @@ order by e.entry_no`,
 
 export interface RefundRequest {
   readonly callId: string;
-  /** `null`: all that is not refunded yet. */
+  /** `null`: all that is left of the charge. */
   readonly amountNano: bigint | null;
   readonly memo: string | null;
-  /** A request with the same key returns the first refund instead of making another; for another amount it is a conflict. */
+  /** A repeat with the same key returns the first refund; with another amount it is a conflict. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
 }
@@ -98,7 +94,6 @@ type RefundResult =
   | { readonly outcome: 'refused'; readonly refusal: RefundRefusal; readonly call: RefundableCall }
   | { readonly outcome: 'unknown_call' | 'key_conflict' | 'out_of_range' };
 
-/** A call as lists name it. */
 interface ListedCall {
   readonly accountId: string;
   readonly id: string;
@@ -108,9 +103,9 @@ export type RefundStore = ReturnType<typeof createRefundStore>;
 
 export function createRefundStore(database: PartitionLane) {
   return {
-    /** Whether there is a record of a call. */
+    /** Whether the call has a record. */
     hasCall: async (callId: string): Promise<boolean> => (await findCall(database, callId)) !== null,
-    /** Refunds a call, never more than its charge in all. */
+    /** Refunds a call; all refunds together never exceed its charge. */
     async refund(request: RefundRequest): Promise<RefundResult> {
       const found = await findCall(database, request.callId);
       if (found === null) return { outcome: 'unknown_call' };
@@ -121,7 +116,7 @@ export function createRefundStore(database: PartitionLane) {
         throw error;
       }
     },
-    /** The refunds of calls, by their ids; calls without one are left out. */
+    /** The refunds of calls, by call id, in the order of entries; calls without one are left out. */
     async refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>> {
       if (calls.length === 0) return new Map();
       const names = fieldsOf(calls, 'accountId', 'id');
@@ -131,7 +126,6 @@ export function createRefundStore(database: PartitionLane) {
   };
 }
 
-/** Of all partitions. */
 export function routedRefunds(routes: Routes<RefundStore>): RefundStore {
   return {
     hasCall: async (callId) => (await partWithCall(routes, callId)) !== null,
@@ -152,7 +146,7 @@ async function refundCall(
   const readCall = async (): Promise<RefundableCall | null> =>
     REFUNDABLE.first(await transaction.query(readCharge, [accountId, callId, startedAt]));
   const call = await readCall();
-  // Dropped since it was found.
+  // Its record was dropped since it was found.
   if (call === null) return { outcome: 'unknown_call' };
   const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
   if (first !== null) {
@@ -166,11 +160,11 @@ async function refundCall(
   const entry = { accountId, kind: 'refund', callId, memo, idempotencyKey, at } as const;
   const posted = await postEntry(transaction, { ...entry, amountNano: verdict.amountNano });
   if (posted.outcome !== 'posted') throw new Error(`a refund was not posted: ${posted.outcome}`);
-  await transaction.query(voidWrittenDown, [startedAt]);
+  await transaction.query(voidSums, [startedAt]);
   return { outcome: 'refunded', entry: posted.entry, call: (await readCall())! };
 }
 
-/** Whether a refund gave back all that was left of the charge, as one does that names no amount. */
+/** Whether a refund returned all that was left of the charge, as a request without an amount does. */
 async function wasAll(
   transaction: PartitionQueryable,
   { accountId, callId, entryNo }: LedgerEntry,

@@ -1,8 +1,7 @@
-/** What a refund is decided by. */
 export interface RefundableCall {
-  /** `null`: nothing was charged. */
+  /** `null`: no charge. */
   readonly chargeNano: bigint | null;
-  /** The sum of the refunds that the call has already. */
+  /** The sum of earlier refunds of the call. */
   readonly refundedNano: bigint;
 }
 
@@ -10,10 +9,7 @@ export type RefundRefusal = 'not_charged' | 'refunded_already' | 'above_charge';
 
 type RefundVerdict = { readonly amountNano: bigint } | { readonly refusal: RefundRefusal };
 
-/**
- * Decides what a refund gives back: the amount that is asked for, or all that is left if none is. The refunds of a call
- * are never more than its charge.
- */
+/** Decides the amount of a refund: the requested one, or all that is left of the charge. Refunds never exceed the charge. */
 export function decideRefund({ chargeNano, refundedNano }: RefundableCall, askedNano: bigint | null): RefundVerdict {
   if (chargeNano === null || chargeNano === 0n) return { refusal: 'not_charged' };
   const leftNano = chargeNano - refundedNano;

@@ -23,11 +23,11 @@ import { type FoundCall, findCall, partWithCall } from './refund-store.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
 /**
- * The SQL of unresolved calls that operators settle by hand. As at every end of a call, the account is locked first: a late end
- * of the same call comes before or after the resolution, and whichever is second finds that the call is over.
+ * The SQL that resolves unresolved calls. As at every end of a call, the account is locked first. So a late end of the same call and the
+ * resolution are serialized, and the second one finds the call ended.
  */
 
-/** As many rows as there are calls in flight: reservations by sequence. */
+/** Scans the reservations, one for each call in flight. */
 const findInFlight: Statement = {
   name: 'resolutions.find-in-flight',
   text: 'select account_id from reservations where call_id = $1',
@@ -42,14 +42,13 @@ const RESOLVABLE = selection({
   notes: orNull(jsonbColumn<CallNotes>('notes')),
 });
 
-/** Plan: primary key. */
 const readCall: Statement = {
   name: 'resolutions.read-call',
   text: `select ${RESOLVABLE.list} from calls
 where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 };
 
-/** Plan: primary key. What the call had reserved stays on record: it bounds the charge. */
+/** The reserved amount stays in the record: it bounds the charge. */
 const recordResolution: Statement = {
   name: 'resolutions.record',
   text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb,
@@ -57,16 +56,15 @@ const recordResolution: Statement = {
 where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 };
 
-/** Plan: ledger_by_idempotency_key. */
 const findKey: Statement = {
   name: 'resolutions.find-key',
   text: 'select from ledger_entries where account_id = $1 and idempotency_key = $2',
 };
 
-/** SQL: as `isCounted`, of the day that began at $4, at the instant $7. */
+/** SQL: `isCounted`, for the day that began at $4 and the instant $7. */
 const IS_OF_DAY = countedSql('day_began_at', '$4', '$7');
 
-/** The charge counts as spent on the day of the resolution, as that of a late end does on its day. Plan: primary key. */
+/** The charge counts in the spending of the day of the resolution, not of the call. */
 const chargeCall: Statement = {
   name: 'resolutions.charge-call',
   text: `with moved as (
@@ -90,7 +88,7 @@ const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
 
 const COUNTED_PERIODS = selection({ useNo: countColumn('use_no'), periodBeganAtMs: instantColumn('period_began_at') });
 
-/** In the period in which the call was admitted, while the subscription counts it. Plan: primary key. */
+/** Counts in the period of the admission, unless the subscription has begun a new one. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
   text: `update subscriptions set use_no = use_no + 1, period_tokens = period_tokens + $4::bigint
@@ -98,16 +96,15 @@ where account_id = $1 and id = $2 and period_no = $3::bigint
 returning ${COUNTED_PERIODS.list}`,
 };
 
-/** A resolution that is asked for, and who asks. */
 export interface ResolutionRequest {
   readonly callId: string;
   readonly resolution: Resolution;
   readonly by: string | null;
   readonly via: RequestedVia;
   readonly memo: string | null;
-  /** Of the ledger entry. A key that the account's ledger has already is refused, unless the call was resolved with it. */
+  /** Of the ledger entry. A key that the ledger of the account already has is a conflict, unless the call was resolved with it. */
   readonly idempotencyKey: string | null;
-  /** Of the instant of the resolution, by the database's clock. */
+  /** At the instant of the resolution, by the database's clock. */
   readonly periods: RunningPeriods;
 }
 
@@ -123,14 +120,14 @@ export function createResolutionStore(database: PartitionLane) {
     const found = await findCall(database, callId);
     if (found !== null) return found;
     if ((await database.query(findInFlight, [callId])).length > 0) return 'in_flight';
-    // It may have ended between the two looks.
+    // It may have ended between the two queries.
     return findCall(database, callId);
   }
 
   return {
-    /** Whether there is a record of a call, or it is in flight. */
+    /** Whether the call has a record or is in flight. */
     hasCall: async (callId: string): Promise<boolean> => (await find(callId)) !== null,
-    /** Settles an unresolved call as an operator decides, all of it or nothing, once. */
+    /** Resolves an unresolved call, once, in one transaction. */
     async resolve(request: ResolutionRequest): Promise<ResolutionResult> {
       const call = await find(request.callId);
       if (call === null) return { outcome: 'unknown_call' };
@@ -140,7 +137,6 @@ export function createResolutionStore(database: PartitionLane) {
   };
 }
 
-/** Of all partitions. */
 export const routedResolutions = (routes: Routes<ResolutionStore>): ResolutionStore => ({
   hasCall: async (callId) => (await partWithCall(routes, callId)) !== null,
   async resolve(request) {
@@ -158,7 +154,7 @@ async function resolveCall(
   const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
   const found = RESOLVABLE.first(await transaction.query(readCall, [accountId, callId, startedAt]));
-  // Dropped since it was found.
+  // Its record was dropped since it was found.
   if (found === null) return { outcome: 'unknown_call' };
   const { keyId, ...call } = found;
   const verdict = decideResolution(call, resolution);
@@ -202,7 +198,7 @@ async function resolveCall(
   return { outcome: 'resolved' };
 }
 
-/** Counts tokens in the quota of a plan; returns what the record says of it, `null` if the period is over. */
+/** Counts tokens in the quota of a plan. Returns the use for the record; `null` if the period is over. */
 async function countUse(
   transaction: PartitionQueryable,
   accountId: string,
@@ -215,7 +211,7 @@ async function countUse(
   return { plan: { id: subscriptionId, no: counted.useNo, week: null, period, tokens } };
 }
 
-/** Returns the key, or the person, with what is spent; `null` if there are no limits, and nothing is counted. */
+/** Counts a charge for a key or a person. Returns the new counts; `null` if the owner has no limits. */
 async function chargeOwner(
   transaction: PartitionQueryable,
   accountId: string,

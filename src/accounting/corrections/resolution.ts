@@ -1,25 +1,21 @@
 import type { CallNotes, CallStatus } from '../calls/call-outcome.ts';
 
-/**
- * What an operator decides on an unresolved call: it is charged, its tokens count in the quota of its plan, or it costs
- * nothing.
- */
+/** An operator's decision on an unresolved call: charge it, count its tokens in the quota of its plan, or release it for free. */
 export type Resolution =
   | { readonly action: 'charge'; readonly chargeNano: bigint }
   | { readonly action: 'count'; readonly tokens: number }
   | { readonly action: 'release' };
 
-/** What the database has of a call that is to be resolved. */
+/** The stored state of a call to resolve. */
 export interface ResolvableCall {
   readonly status: CallStatus;
   readonly context: string;
   readonly chargeNano: bigint | null;
-  /** The most that it may have cost; `null` on a plan. */
+  /** The maximum of its charge; `null` on a plan. */
   readonly reservedNano: bigint | null;
   readonly notes: CallNotes | null;
 }
 
-/** Why a call cannot be resolved so. */
 export type ResolutionRefusal =
   | 'ended'
   | 'resolved_otherwise'
@@ -32,8 +28,8 @@ export type ResolutionRefusal =
 type ResolutionVerdict = 'resolve' | 'repeated' | { readonly refusal: ResolutionRefusal };
 
 /**
- * Decides on a resolution. A call is resolved once: the same resolution again changes nothing, another one is refused, and so
- * is one of a call whose own end came first.
+ * Decides on a resolution. A call is resolved once: a repeat of the same resolution changes nothing, and another one is refused. So is any
+ * resolution of a call that ended by itself.
  */
 export function decideResolution(call: ResolvableCall, resolution: Resolution): ResolutionVerdict {
   if (call.status === 'resolved') {

@@ -1,38 +1,38 @@
 /**
- * Whether a count still counts. What is used of a day, a week, a month or a period is stored with the instant at which that one
- * began, by the terms that were in force. The terms of now say which one runs now:
+ * Whether a count belongs to the current period. The use of a day, week, month or plan period is stored with the instant at which that
+ * period began. The terms in force determine the current period:
  *
- *     began before the running one      the running one begins: nothing of it is used
- *     began in it                       it goes on, also if the terms were others when it began
- *     began in the future, a little     it goes on: the clock was put back, and nobody gets a day twice
- *     began further in the future       it begins anew: the clock was wrong, and nobody waits until then
+ *     the count began                   then
+ *     before the current period         it is over: nothing of the current period is used
+ *     in the current period             it continues, even if the terms have changed since
+ *     slightly in the future            it continues: the clock was set back, and nobody gets a day twice
+ *     further in the future             it starts over: the clock was wrong, and nobody waits until then
  */
 
 /**
- * How far ahead of the clock of the database a count may have begun. A clock that is kept goes back by less: by seconds if a
- * server takes over from another one or a machine wakes up, since nodes complain of two (`nodes/database-clock.ts`). It is as long as the shortest
- * limit, a minute, so that no clock that goes back holds up a limit for longer than that.
+ * How far in the future of the database's clock a count may have begun. A synchronized clock goes back by seconds at most, such as at a
+ * failover or after a suspend; nodes warn from two seconds on (`db/nodes/database-clock.ts`). One minute, because that is the shortest
+ * period of a limit: a clock that goes back delays no limit for longer.
  */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Whether an instant is further ahead than a clock that is kept goes back. */
+/** Whether an instant is further in the future than a synchronized clock goes back. */
 export function isAhead(atMs: number, nowMs: number): boolean {
   return atMs > nowMs + CLOCK_TOLERANCE_MS;
 }
 
-/** Whether a count that began at an instant is of the period that runs now and began at `runningSinceMs`. */
+/** Whether a count that began at an instant belongs to the current period, which began at `runningSinceMs`. */
 export function isCounted(beganAtMs: number, runningSinceMs: number, nowMs: number): boolean {
   return beganAtMs >= runningSinceMs && beganAtMs <= nowMs + CLOCK_TOLERANCE_MS;
 }
 
-/** When the period began that an instant is in, of periods of one length, one after the other from an anchor on. */
+/** The start of the period that an instant is in. Periods have one length and follow each other from an anchor on. */
 export function beganAtMs(anchorMs: number, lengthMs: number, atMs: number): number {
   return anchorMs + Math.floor((atMs - anchorMs) / lengthMs) * lengthMs;
 }
 
 /**
- * Which of the periods from an anchor on is counted now, by a count that began at an instant, and whether that count is of it; if
- * it is not, nothing of the period is used.
+ * The start of the current period from an anchor on, and whether a count belongs to it. If it does not, nothing of the period is used.
  */
 export function countedPeriod(
   anchorMs: number,
@@ -42,10 +42,10 @@ export function countedPeriod(
 ): { readonly beganAtMs: number; readonly isCounted: boolean } {
   const runningSinceMs = beganAtMs(anchorMs, lengthMs, nowMs);
   if (!isCounted(countBeganAtMs, runningSinceMs, nowMs)) return { beganAtMs: runningSinceMs, isCounted: false };
-  // A little ahead, it may be the next one.
+  // A count slightly in the future may belong to the next period.
   return { beganAtMs: beganAtMs(anchorMs, lengthMs, Math.max(countBeganAtMs, nowMs)), isCounted: true };
 }
 
-/** SQL: as `isCounted`, of a column and two parameters. */
+/** SQL: `isCounted` of a column and two parameters. */
 export const countedSql = (column: string, runningSince: string, now: string): string =>
   `(${column} >= ${runningSince}::timestamptz and ${column} <= ${now}::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms')`;

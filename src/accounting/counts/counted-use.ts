@@ -1,34 +1,34 @@
 /**
- * What the record of a call, and the entry of a charge, say that they count for, so that an audit can recompute counters
- * (`audit-counts.ts`). What counts for nothing says nothing.
+ * The counters that count a call, stored in its record so that an audit can recompute them (`audit/audit-counts-store.ts`). Members that
+ * no counter counts are absent.
  */
 export interface CountedUse {
   readonly plan?: CountedPlanUse;
   readonly key?: CountedKeyUse;
-  /** Of the person whose key it is. */
+  /** Of the person who owns the key. */
   readonly member?: CountedKeyUse & { readonly id: string };
 }
 
 interface CountedPlanUse {
-  /** Of the subscription. */
+  /** The id of the subscription. */
   readonly id: string;
-  /** 1, 2, 3 … in the subscription, in the order in which they were counted. */
+  /** 1, 2, 3 … in the subscription, in the order of counting. */
   readonly no: number;
-  /** The week in which it is one call (`placeOf`); `null`: that week is over, or an operator has resolved it as tokens alone. */
+  /** The week that counts the call (`placeOf`); `null`: the week is over, or an operator resolved the call, which counts tokens only. */
   readonly week: string | null;
-  /** The period in which its tokens count; `null`: that one is over. */
+  /** The period that counts its tokens; `null`: the period is over. */
   readonly period: string | null;
   readonly tokens: number;
 }
 
 interface CountedKeyUse {
-  /** 1, 2, 3 … of the key, or of the person. */
+  /** 1, 2, 3 … of the key or the person. */
   readonly no: number;
-  /** The day whose calls it is one of. */
+  /** The day that counts the call. */
   readonly day: string;
 }
 
-/** The budgets of a key, or of a person, that count a charge. */
+/** The budgets of a key or a person that count a charge. */
 interface CountedOwnerCharge {
   readonly id: string;
   readonly day: string;
@@ -36,12 +36,12 @@ interface CountedOwnerCharge {
   readonly month: string;
 }
 
-/** The budgets that count a charge: those of the key, and of the person whose key it is. */
+/** The budgets that count a charge: those of the key, and of the person who owns it. */
 export interface CountedKeyCharge extends Partial<CountedOwnerCharge> {
   readonly member?: CountedOwnerCharge;
 }
 
-/** The counts of a key, or of a person. */
+/** The current periods of a key or a person. */
 interface KeyPeriods {
   readonly keyId: string;
   readonly dayNo: number;
@@ -52,18 +52,12 @@ interface KeyPeriods {
   readonly monthBeganAtMs: number;
 }
 
-/**
- * Names the day, week, month or period that a counter counts: how many were begun, and when this one began. A counter that begins
- * anew, for whatever reason, has another name.
- */
+/** Names the period that a counter counts by its number and its start. A counter that starts over always gets a new name. */
 export const placeOf = (no: number, beganAtMs: number): string => `${no}@${beganAtMs}`;
 
-/** SQL: as `placeOf`, of two columns. */
+/** SQL: `placeOf` of two columns. */
 export const placeSql = (no: string, beganAt: string): string =>
   `(${no} || '@' || round(extract(epoch from ${beganAt}) * 1000)::bigint)`;
-
-/** When a place began, in ISO 8601. */
-export const beginningOf = (place: string): string => new Date(Number(place.split('@')[1])).toISOString();
 
 const ownerChargeOf = (owner: KeyPeriods): CountedOwnerCharge => ({
   id: owner.keyId,
@@ -72,15 +66,13 @@ const ownerChargeOf = (owner: KeyPeriods): CountedOwnerCharge => ({
   month: placeOf(owner.monthNo, owner.monthBeganAtMs),
 });
 
-/** `null`: neither has budgets. */
+/** `null` if neither has budgets. */
 export function keyChargeOf(key: KeyPeriods | null, member: KeyPeriods | null): CountedKeyCharge | null {
   if (member !== null) return { ...(key && ownerChargeOf(key)), member: ownerChargeOf(member) };
   return key && ownerChargeOf(key);
 }
 
-/** As the record has it. */
 export const countedText = (counted: CountedUse | null): string | null =>
   counted === null ? null : JSON.stringify(counted);
 
-/** As the entry has it. */
 export const keyChargeText = (charge: CountedKeyCharge): string => JSON.stringify(charge);

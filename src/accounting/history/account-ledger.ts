@@ -1,6 +1,6 @@
 import type { HistoryRow } from './history-store.ts';
 
-/** The ledger of one account of a history: it numbers the entries, in the order of time, and keeps the balance. */
+/** Builds the ledger of one account: numbers the entries, which are posted in the order of time, and keeps the balance. */
 export class AccountLedger {
   readonly entries: HistoryRow[] = [];
   readonly #accountId: string;
@@ -14,12 +14,12 @@ export class AccountLedger {
     return this.#balanceNano;
   }
 
-  /** The row of the balance after all entries. */
+  /** The row of `balances` after all entries. */
   get balance(): HistoryRow {
     return { accountId: this.#accountId, balanceNano: this.#balanceNano, lastEntryNo: this.entries.length };
   }
 
-  /** Returns the number of the entry. `more`: columns that entries of its kind have. */
+  /** Returns the number of the entry. `more`: further columns. */
   post(kind: 'top_up' | 'charge', amountNano: bigint, createdAtMs: number, more?: HistoryRow): number {
     this.#balanceNano += amountNano;
     const entryNo = this.entries.length + 1;
@@ -28,7 +28,7 @@ export class AccountLedger {
     return entryNo;
   }
 
-  /** Adds what is missing to a balance, if anything is. */
+  /** Tops up to a balance, unless it is reached. */
   topUpTo(balanceNano: bigint, atMs: number): void {
     const missingNano = balanceNano - this.#balanceNano;
     if (missingNano > 0n) this.post('top_up', missingNano, atMs);

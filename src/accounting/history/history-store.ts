@@ -6,12 +6,9 @@ import { createMonthTable, forgetOpenFilters, monthTableOf } from '../calls/call
 import { priceListWrites, StoredPriceLists } from '../pricing/price-list-store.ts';
 import { factsText } from '../reservations/reservation.ts';
 
-/**
- * The SQL that gives a new database a past: accounts as they would be if they had been used for some time. The demo has one.
- * The records of calls are written as those of every call, and what follows from others is not given (`README.md`).
- */
+/** The SQL that writes the history of a new database, for the demo (`README.md`). */
 
-/** In an order in which rows can be inserted: what others refer to comes first. */
+/** In the order of foreign keys. */
 const TABLES = [
   'accounts',
   'balances',
@@ -31,21 +28,18 @@ const TABLES = [
 
 export type HistoryTable = (typeof TABLES)[number];
 
-/**
- * A row by the names that its columns have in the code: `createdAtMs` is `created_at`, in milliseconds. Amounts are `bigint`, and
- * objects are JSON.
- */
+/** A row by the names of fields: `createdAtMs` is the column `created_at`, in epoch milliseconds. Objects are stored as JSON. */
 export type HistoryRow = Readonly<Record<string, string | number | bigint | boolean | null | object>>;
 
 export interface History {
-  /** Columns that no row of a table names have their default; those that some name are null in the others. */
+  /** A column that no row of a table names has its default; a column that only some rows name is null in the others. */
   readonly rows: Readonly<Partial<Record<HistoryTable, readonly HistoryRow[]>>>;
-  /** Calls that have ended, in the order of their beginnings; their ledger entries are among the rows. */
+  /** Ended calls, in the order of their starts; `rows` has their ledger entries. */
   readonly outcomes: readonly CallOutcome[];
   readonly unresolved: readonly LostOutcome[];
 }
 
-/** A call on the balance whose node died: as far as it was known at its admission. It ended when that was noticed. */
+/** A call on the balance whose node died. Only facts of its admission are used; it ended when the death was noticed. */
 export type LostOutcome = CallOutcome & { readonly reservedNano: bigint };
 
 const lockIdentity: Statement = {
@@ -53,7 +47,6 @@ const lockIdentity: Statement = {
   text: 'select exists (select from accounts) as has_accounts from database_identity for update',
 };
 
-/** Keys were used last when the last call of theirs began. */
 const insertKeyUses: Statement = {
   name: 'history.insert-key-uses',
   text: `insert into key_uses (account_id, key_id, last_used_at)
@@ -62,10 +55,7 @@ select account_id, key_id, max(started_at) from calls group by account_id, key_i
 
 const ROWS_AT_ONCE = 500;
 
-/**
- * Writes a history into a database without accounts, all of it or nothing. Returns false if there are accounts: somebody
- * else was first.
- */
+/** Writes a history in one transaction. Returns false if the database has accounts, and writes nothing. */
 export function writeHistory(database: Database, { rows, outcomes, unresolved }: History): Promise<boolean> {
   return database.longTransaction(async (transaction) => {
     const [identity] = await transaction.query<{ has_accounts: boolean }>(lockIdentity);
@@ -108,7 +98,7 @@ async function insertRows(transaction: Queryable, table: HistoryTable, rows: rea
   for (const some of slices(written)) await transaction.query(statement, [JSON.stringify(some)]);
 }
 
-/** The name of a column, and its value as JSON can have it. */
+/** The name of a column, and its value for JSON. */
 function toColumn([name, value]: [string, HistoryRow[string]]): [string, unknown] {
   if (IS_INSTANT.test(name)) return [snakeCase(name.slice(0, -2)), value === null ? null : new Date(Number(value))];
   if (typeof value === 'bigint') return [snakeCase(name), String(value)];

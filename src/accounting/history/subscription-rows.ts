@@ -5,7 +5,6 @@ import { placeOf } from '../counts/counted-use.ts';
 import { FIVE_HOURS_MS, WEEK_MS } from '../plans/plan.ts';
 import type { HistoryRow } from './history-store.ts';
 
-/** A subscription in its first period. */
 interface FirstPeriod {
   readonly accountId: string;
   readonly id: string;
@@ -15,8 +14,8 @@ interface FirstPeriod {
 }
 
 /**
- * The rows of a subscription of which the calls of its account have used something, and those of its slots. Records of a history
- * do not say what they count for, so the subscription says what was counted before.
+ * The rows of a subscription and its slots, after the calls of its account. Call records of a history do not state what they count for, so
+ * `countedBefore` has all of the counts.
  */
 export function subscriptionRows(
   { startsAtMs, ...subscription }: FirstPeriod,
@@ -25,7 +24,7 @@ export function subscriptionRows(
 ): { readonly subscription: HistoryRow; readonly slots: readonly HistoryRow[] } {
   const { accountId, id } = subscription;
   const weekBeganAtMs = beganAtMs(startsAtMs, WEEK_MS, nowMs);
-  // A call whose success has begun keeps its slot.
+  // A call keeps its slot once a successful response has started.
   const counted = calls.filter(
     (call) => call.accountId === accountId && call.context === 'coding' && call.usage !== null,
   );

@@ -8,7 +8,7 @@ import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } fro
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { lockAccount } from './account-lock-store.ts';
 
-/** The SQL of the ledger as people use it: top-ups, adjustments, statements of account. */
+/** The SQL of balances and ledger entries: top-ups, adjustments, lists, and the terms of accounts. */
 
 export type LedgerKind = 'top_up' | 'charge' | 'refund' | 'adjustment';
 
@@ -18,7 +18,7 @@ export const ENTRIES = selection({
   /** 1, 2, 3… in each account, without gaps. */
   entryNo: bigintColumn('entry_no'),
   kind: textColumn<LedgerKind>('kind'),
-  /** What was added to the balance; charges are negative. */
+  /** Added to the balance; charges are negative. */
   amountNano: bigintColumn('amount_nano'),
   balanceAfterNano: bigintColumn('balance_after_nano'),
   callId: orNull(textColumn('call_id')),
@@ -28,15 +28,14 @@ export const ENTRIES = selection({
 
 export type LedgerEntry = RowOf<typeof ENTRIES>;
 
-/** A change of a balance that is requested: a top-up, a refund or an adjustment. */
 export interface NewLedgerEntry {
   readonly accountId: string;
   readonly kind: 'top_up' | 'adjustment' | 'refund';
   readonly amountNano: bigint;
-  /** Of a refund; absent: the entry belongs to no call. */
+  /** Of a refund. */
   readonly callId?: string;
   readonly memo: string | null;
-  /** A request with the same key returns the first entry instead of making another. */
+  /** A repeat with the same key returns the first entry. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
 }
@@ -45,7 +44,6 @@ type PostResult =
   | { readonly outcome: 'posted' | 'repeated'; readonly entry: LedgerEntry }
   | { readonly outcome: 'unknown_account' | 'key_conflict' | 'out_of_range' };
 
-/** What an account has, what it has reserved, and what it spent today. */
 const BALANCES = selection({
   balanceNano: bigintColumn('balance_nano'),
   reservedNano: bigintColumn('reserved_nano'),
@@ -53,15 +51,14 @@ const BALANCES = selection({
     `case when ${countedSql('day_began_at', '$2', '$3')} then spent_nano else 0 end as spent_today_nano`,
   ),
   dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
-  /** The cap that the owners of the account set below it; `null`: none. */
+  /** A lower cap, set by the owners of the account; `null`: none. */
   ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
-  /** What the account pays of the list price. */
+  /** The account pays this share of the list price. */
   priceFactorBasisPoints: intColumn('price_factor_basis_points'),
 });
 
 export type BalanceState = RowOf<typeof BALANCES>;
 
-/** By the unique index ledger_by_idempotency_key. */
 const selectByIdempotencyKey: Statement = {
   name: 'ledger.select-by-idempotency-key',
   text: `select ${ENTRIES.list} from ledger_entries where account_id = $1 and idempotency_key = $2`,
@@ -89,16 +86,16 @@ export interface LedgerFilter {
 
 const EVERY_ENTRY: LedgerFilter = { kind: null, from: null, to: null };
 
-/** Rows without an entry end a slice. */
-interface SliceEnd extends StoredRow {
+/** In every row of a batch. A batch without a match has one row, whose entry is null. */
+interface BatchEnd extends StoredRow {
   readonly entry_no: bigint | null;
   readonly last_no: bigint | null;
   readonly rows_read: number;
 }
 
-/** What a slice has of the rows that `part` reads, whose last one it says. */
-const sliceOf = (name: string, part: string, order: string): Statement => ({
-  name: `ledger.slice-${name}`,
+/** Selects the matching entries of a batch of rows, which the condition `part` starts after the cursor, and the last row of the batch. */
+const batchOf = (name: string, part: string, order: string): Statement => ({
+  name: `ledger.batch-${name}`,
   text: `with part as materialized (
   select ${ENTRIES.list} from ledger_entries where account_id = $1 and ${part}
   order by ${order} limit $3::int
@@ -114,13 +111,13 @@ left join found f on true order by ${order}`,
 });
 
 /**
- * The newest first. Entries are numbered in the order in which they were stored, and one of the journal is stored later than others that
- * are newer: no number bounds a time. Plan: primary key, backwards.
+ * Newest first, along the primary key. No entry number bounds a time: entries are numbered in the order of their insertion, and those from a
+ * journal are inserted later than newer ones.
  */
-const sliceOfAll = sliceOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
+const batchOfAll = batchOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
 
-/** Those that are no charges, of which there are few among many, in the order of time. Plan: ledger_entries_beside_charges, backwards. */
-const sliceBesideCharges = sliceOf(
+/** Entries other than charges, which are few, in the order of time. Uses ledger_entries_beside_charges. */
+const batchOfOthers = batchOf(
   'beside-charges',
   `kind <> 'charge' and created_at >= coalesce($6::timestamptz, '-infinity') and created_at < coalesce($7::timestamptz, 'infinity')
     and ($2::bigint is null or (created_at, entry_no) < (
@@ -133,7 +130,7 @@ const selectBalances: Statement = {
   text: `select account_id, ${BALANCES.list} from balances where account_id = any ($1::text[])`,
 };
 
-/** Sets what is given. It takes the row's lock, so it is before or after each admission of the account. Plan: primary key. */
+/** Sets the given terms. Waits for the row's lock, so each admission sees either the old terms or the new ones. */
 const updateTerms: Statement = {
   name: 'ledger.update-terms',
   text: `update balances set
@@ -143,21 +140,21 @@ const updateTerms: Statement = {
 where account_id = $1`,
 };
 
-/** Terms of an account to set; what is absent stays as it is. */
+/** Terms of an account to set; absent ones stay unchanged. */
 export interface LedgerTerms {
-  /** The cap that the operator sets; `null`: that of the configuration. */
+  /** The operator's cap; `null`: the cap of the configuration. */
   readonly dailyCapNano?: bigint | null | undefined;
-  /** The cap of the owners of the account, which lifts none of the operator; `null`: none. */
+  /** The cap of the owners of the account, in addition to the operator's; `null`: none. */
   readonly ownDailyCapNano?: bigint | null | undefined;
-  /** What it pays of the list price. */
+  /** The account pays this share of the list price. */
   readonly priceFactorBasisPoints?: number | undefined;
 }
 
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
   /**
-   * Newest first, behind the entry `beforeNo`. If the time is over before there are enough, it returns what it has found and where to look
-   * on. Without a `timing` it looks at everything.
+   * Newest first, after the entry `beforeNo` of the list. When its time is over, it returns what it has found and a cursor; without a
+   * `timing` it has no limit of time.
    */
   listEntries(
     accountId: string,
@@ -166,9 +163,9 @@ export interface LedgerStore {
     filter?: LedgerFilter,
     timing?: SliceTiming,
   ): Promise<LookedThrough<LedgerEntry>>;
-  /** Accounts that do not exist are left out. */
+  /** Leaves out accounts that do not exist. */
   findBalances(accountIds: readonly string[], periods: RunningPeriods): Promise<Map<string, BalanceState>>;
-  /** For calls that are admitted from now on, by any node. */
+  /** Applies to all admissions from now on, by any node. */
   setTerms(accountId: string, terms: LedgerTerms): Promise<void>;
 }
 
@@ -183,10 +180,10 @@ export function createLedgerStore(database: PartitionLane): LedgerStore {
       }
     },
     listEntries(accountId, beforeNo, limit, { kind, from, to } = EVERY_ENTRY, timing = UNHURRIED) {
-      const slice = kind === null || kind === 'charge' ? sliceOfAll : sliceBesideCharges;
+      const batch = kind === null || kind === 'charge' ? batchOfAll : batchOfOthers;
       const isExact = kind === null && from === null && to === null;
-      return lookThrough({ start: beforeNo, limit, isExact }, timing, async (behind, rows, wanted) => {
-        const found = await database.query<SliceEnd>(slice, [accountId, behind, rows, wanted, kind, from, to]);
+      return lookThrough({ start: beforeNo, limit, isExact }, timing, async (after, rows, wanted) => {
+        const found = await database.query<BatchEnd>(batch, [accountId, after, rows, wanted, kind, from, to]);
         const items = ENTRIES.all(found.filter((row) => row.entry_no !== null));
         const { last_no: lastNo, rows_read: rowsRead } = found[0]!;
         if (items.length === wanted) return { items, next: String(items.at(-1)!.entryNo) };
@@ -205,13 +202,10 @@ export function createLedgerStore(database: PartitionLane): LedgerStore {
   };
 }
 
-/** A balance that cannot be stored. */
+/** SQLSTATE: a balance exceeds the range of its column. */
 export const NUMERIC_OUT_OF_RANGE = '22003';
 
-/**
- * Posts an entry in a transaction of its caller. The account's row is locked first, so that a repeat that races the first
- * request finds its entry.
- */
+/** Posts an entry in the caller's transaction. Locks the account first, so that a concurrent repeat finds the entry of the first request. */
 export async function postEntry(transaction: PartitionQueryable, entry: NewLedgerEntry): Promise<PostResult> {
   if (!(await lockAccount(transaction, entry.accountId))) return { outcome: 'unknown_account' };
   if (entry.idempotencyKey !== null) {
@@ -227,7 +221,6 @@ export async function postEntry(transaction: PartitionQueryable, entry: NewLedge
   return { outcome: 'posted', entry: ENTRIES.read(row!) };
 }
 
-/** The entry that was made with an idempotency key; `null` if there is none. */
 export async function selectKeyedEntry(
   transaction: PartitionQueryable,
   accountId: string,
@@ -236,7 +229,6 @@ export async function selectKeyedEntry(
   return ENTRIES.first(await transaction.query(selectByIdempotencyKey, [accountId, idempotencyKey]));
 }
 
-/** Of all partitions. */
 export function routedLedger(routes: Routes<LedgerStore>): LedgerStore {
   return {
     ...routedByAccount<Omit<LedgerStore, 'findBalances'>>(routes, {

@@ -8,7 +8,6 @@ const PLACED = selection({
   partition: intColumn('partition_no as partition'),
 });
 
-/** Plan: primary key. */
 const selectPartitions: Statement = {
   name: 'accounts.select-partitions',
   text: `select ${PLACED.list} from accounts where id = any($1::text[])`,
@@ -21,15 +20,15 @@ const COUNTS = selection({
 
 const TAKING = selection({ number: intColumn('p.number') });
 
-/** Plan: the whole table; a process asks seldom (`placement.ts`). */
+/** Scans the whole table, which each process does rarely (`placement.ts`). */
 const countAccounts: Statement = {
   name: 'accounts.count-by-partition',
   text: `select ${COUNTS.list} from accounts group by partition_no`,
 };
 
 /**
- * New partitions take no account while a node lives that may not know them: one that has begun to write heartbeats before. The others do, or
- * end (`app/lifecycle.ts`). Plan: whole tables, which are small.
+ * A new partition takes no accounts while a node is alive that started before it, and may not have opened it. Later nodes have opened it, or
+ * have exited (`app/lifecycle.ts`). Scans small tables.
  */
 const listTaking: Statement = {
   name: 'partitions.list-taking',
@@ -41,14 +40,13 @@ const listTaking: Statement = {
 
 export type AccountPartitionStore = ReturnType<typeof createAccountPartitionStore>;
 
-/** What the directory says of where accounts are. */
 export const createAccountPartitionStore = (directory: DirectoryLane) => ({
-  /** How many accounts each partition has; one that has none may be left out. */
+  /** The number of accounts of each partition; an empty partition may be left out. */
   count: async (): Promise<readonly RowOf<typeof COUNTS>[]> => COUNTS.all(await directory.query(countAccounts)),
   /** The numbers of the partitions that take new accounts. */
   listTaking: async (): Promise<readonly number[]> =>
     TAKING.all(await directory.query(listTaking)).map(({ number }) => number),
-  /** The partition of each account; those that are not there are left out. */
+  /** The partition of each account; accounts that do not exist are left out. */
   find: async (accountIds: readonly string[], signal?: AbortSignal): Promise<readonly RowOf<typeof PLACED>[]> =>
     PLACED.all(await directory.query(selectPartitions, [toArray(accountIds)], signal)),
 });

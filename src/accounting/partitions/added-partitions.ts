@@ -3,34 +3,34 @@ import type { Logger } from '../../lib/logger.ts';
 export type AddedPartitions = ReturnType<typeof createAddedPartitions>;
 
 /**
- * Partitions that were added when this process had opened the others. It goes on with those; no account is placed in a new one before all
- * processes have been started again (`account-partition-store.ts`).
+ * Tracks partitions that were added after this process opened its own. It serves only the latter; a new partition gets no accounts before
+ * all processes were restarted (`account-partition-store.ts`).
  *
- * @param opened how many this process has opened.
+ * @param opened the number of partitions that this process has opened
  */
 export function createAddedPartitions(opened: number, logger: Pick<Logger, 'warn'>) {
   let count = 0;
   return {
     opened,
-    /** Notes how many there are. */
+    /** @param partitions the number of partitions in the database */
     note(partitions: number): void {
       if (partitions <= opened + count) return;
       if (count === 0) {
         logger.warn(
           { opened, partitions },
-          'partitions were added that this gateway has not opened; it serves the others. Restart it: before that no account is placed there',
+          'partitions were added that this gateway has not opened; they get no accounts until it is restarted',
         );
       }
       count = partitions - opened;
     },
-    /** How many there are, as far as it is known. */
+    /** The number of added partitions that this process knows of. */
     get count(): number {
       return count;
     },
-    /** What an operator has to do; `null`: nothing. */
+    /** A warning for operators; `null` if there is none. */
     get warning(): string | null {
       if (count === 0) return null;
-      return `This node has to be restarted: it has opened ${opened} of ${opened + count} partitions.`;
+      return `This node must be restarted: it has opened ${opened} of ${opened + count} partitions.`;
     },
   };
 }

@@ -2,10 +2,10 @@ import { ForeseenError } from '../../lib/foreseen-error.ts';
 import { PartitionError } from './routes.ts';
 
 /**
- * Runs what is of one partition.
+ * Runs work on a partition.
  *
- * @param count how many there are
- * @throws PartitionError with the number of the partition if there are several, unless whoever works there has said why it ends.
+ * @param count the number of partitions
+ * @throws PartitionError with the number of the partition, if there are several and the error is not a `ForeseenError`
  */
 export async function inPartition<Result>(number: number, count: number, work: () => Promise<Result>): Promise<Result> {
   if (count === 1) return work();

@@ -2,8 +2,8 @@ import { isLockTimeout } from '../../db/errors.ts';
 import { PartitionError, type Routes, UnknownPartitionError } from './routes.ts';
 
 /**
- * A walk over accounts of all partitions, in whichever order they come. A partition that fails is left alone for the rest of it, so that
- * one that does not respond takes its time once, and the others have their turn.
+ * A sweep over accounts of all partitions, in any order. After a failure, the sweep skips the partition, so that one that does not respond
+ * costs a single timeout and does not block the others.
  */
 export class PartitionWalk<Part> {
   readonly #routes: Routes<Part>;
@@ -15,9 +15,9 @@ export class PartitionWalk<Part> {
   }
 
   /**
-   * Works for an account in its partition; returns false if it is left for later, because that has failed.
+   * Works on an account in its partition. Returns false if the partition has failed, and the account is left for a later sweep.
    *
-   * @throws where somebody else has a lock that is needed, and if the directory does not respond.
+   * @throws if the work needs a lock that others hold (`isLockTimeout`), or the directory does not respond
    */
   async visit(accountId: string, work: (part: Part) => Promise<unknown>): Promise<boolean> {
     const part = await this.#partOf(accountId);
@@ -44,12 +44,11 @@ export class PartitionWalk<Part> {
     }
   }
 
-  /** Whether nothing is left to be done: all partitions have failed. */
+  /** Whether all partitions have failed. */
   get isOver(): boolean {
     return this.#failed.size === this.#routes.all.length;
   }
 
-  /** Throws the first failure, if there was one. */
   throwFailure(): void {
     if (this.#failure !== null) throw this.#failure;
   }

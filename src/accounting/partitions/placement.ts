@@ -1,23 +1,23 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
-/** In which partition a new account is made, where it stays. @throws if the directory does not respond. */
+/** Chooses the partition of a new account, where it stays. @throws if the directory does not respond. */
 export type Place = () => Promise<number>;
 
-/** So long the counts are good for: what other nodes make meanwhile is spread as evenly. */
+/** How long counts are used. Meanwhile other nodes distribute their new accounts just as evenly. */
 const COUNTED_FOR_MS = 600_000;
 
 /**
- * Places an account where the fewest are; of several such partitions, in the first one.
+ * Places each account in the partition with the fewest accounts, or in the first one of several.
  *
- * @param partitions how many there are.
+ * @param partitions the number of partitions
  */
 export function createPlacement(
   partitions: number,
   store: Pick<AccountPartitionStore, 'count' | 'listTaking'>,
   clock: Pick<Clock, 'nowMs'>,
 ): Place {
-  /** Of each partition that takes accounts; the others have infinitely many. */
+  /** Accounts by partition; infinite for partitions that take none. */
   let counts: number[] = [];
   let countedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -28,7 +28,7 @@ export function createPlacement(
     counts = Array.from({ length: partitions }, (_, number) =>
       taking.includes(number) ? 0 : Number.POSITIVE_INFINITY,
     );
-    // This process may know fewer partitions than there are.
+    // The database may have partitions that this process does not know.
     for (const { partition, accounts } of found) if (partition < partitions) counts[partition]! += accounts;
     countedAtMs = nowMs;
   }

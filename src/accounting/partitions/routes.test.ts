@@ -14,7 +14,7 @@ const routesOf = <Part>(...parts: readonly Part[]) => createRoutes(parts, { find
 const never = new Promise<never>(() => undefined);
 
 describe('questions to several partitions', () => {
-  it('have what the first one says that has it, whoever fails or says nothing', async () => {
+  it('return the result of the partition that has one, although others fail or do not respond', async () => {
     const asked = routesOf<() => Promise<string | null>>(
       () => never,
       async () => {
@@ -26,27 +26,27 @@ describe('questions to several partitions', () => {
     assert.equal(await firstFound(asked, (ask) => ask()), 'found');
   });
 
-  it('fail if nobody has it and one has failed, which is named', async () => {
+  it('fail with the number of a failed partition if no other one has a result', async () => {
     const cause = Object.assign(new Error('down'), { code: 'ECONNRESET' });
     const failing = [async () => null, () => Promise.reject(cause)];
     for (const ask of [firstFound, ofEachPartition]) {
       const failure = await ask(routesOf(...failing), (work: () => Promise<null>) => work()).then(
-        () => assert.fail('it has not failed'),
+        () => assert.fail('it succeeded'),
         (error: unknown) => error,
       );
       assert.ok(failure instanceof PartitionError);
       assert.deepEqual([failure.partition, failure.code, failure.cause], [1, 'ECONNRESET', cause]);
     }
-    const told = new GatewayError('databaseSilent');
+    const refusal = new GatewayError('databaseSilent');
     await assert.rejects(
       firstFound(
         routesOf(
           async () => null,
-          () => Promise.reject(told),
+          () => Promise.reject(refusal),
         ),
         (work) => work(),
       ),
-      told,
+      refusal,
     );
     assert.equal(
       await firstFound(
@@ -60,7 +60,7 @@ describe('questions to several partitions', () => {
     );
   });
 
-  it('read where the accounts of a list are with one statement, and know it from then on', async () => {
+  it('read the partitions of the accounts of a list by one statement, and cache them', async () => {
     const reads: string[][] = [];
     const known = createKnownPartitions(
       {

@@ -4,41 +4,40 @@ import { rememberRecent } from '../../lib/recent.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
 /**
- * Something that each partition has one of, such as a store, and which of them is that of an account. An account stays in its partition, so
- * its number is read once.
+ * One object for each partition, such as a store, and the lookup of the object of an account's partition. An account never moves, so its
+ * partition is read once.
  */
 export interface Routes<Part> {
-  /** By the number of the partition. */
+  /** By partition number. */
   readonly all: readonly Part[];
   /**
-   * That of an account, at once if its partition is known. Of an account that is not there it is the first one, which has nothing of it.
+   * The object of an account's partition, synchronously if the partition is cached. Returns the first one if the account does not exist.
    *
-   * @throws if the directory does not respond.
+   * @throws if the directory does not respond
    */
   of(accountId: string): Part | Promise<Part>;
-  /** What is made of each of them. */
   map<Other>(make: (part: Part, number: number) => Other): Routes<Other>;
 }
 
-/** Which partition each account is in, as far as this process has read it. */
+/** A cache of the partitions of accounts. */
 export interface KnownPartitions {
-  /** @throws if the directory does not respond; UnknownPartitionError. */
+  /** @throws if the directory does not respond; UnknownPartitionError */
   find(accountId: string): number | Promise<number>;
-  /** Who has read it with something else says so. @throws UnknownPartitionError if this process has not opened it. */
+  /** Caches a partition that another query has read. @throws UnknownPartitionError if this process has not opened it */
   note(accountId: string, partition: number): void;
 }
 
-/** More accounts than keys are cached (`accounts/principals.ts`): a call whose key is known needs no statement for its partition. */
+/** More than the number of cached keys (`accounts/principals.ts`): a call with a cached key needs no query for its partition. */
 const KNOWN_MAX = 200_000;
 
-/** @param opened how many partitions this process has opened. */
+/** @param opened the number of partitions that this process has opened */
 export function createKnownPartitions(
   store: Pick<AccountPartitionStore, 'find'>,
   questions: Pick<Questions, 'ask'>,
   opened = Number.POSITIVE_INFINITY,
 ): KnownPartitions {
   const known = rememberRecent<number>(KNOWN_MAX);
-  /** Accounts that are asked for at the same time, such as those of a list, are read with one statement. */
+  /** Accounts that are requested in the same tick, such as those of a list, are read by one statement. */
   let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
   function note(accountId: string, partition: number): void {
@@ -47,7 +46,7 @@ export function createKnownPartitions(
   }
 
   async function read(accountIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
-    // Until whoever has begun it has asked for all of them.
+    // Waits until the caller has requested all accounts of its list.
     await null;
     next = null;
     const found = await questions.ask((signal) => store.find([...accountIds], signal));
@@ -69,7 +68,7 @@ export function createKnownPartitions(
   return { find: (accountId) => known.get(accountId) ?? readWithOthers(accountId), note };
 }
 
-/** @param all by the number of the partition. With one of them nothing is looked up. */
+/** @param all by partition number. A single one needs no lookup. */
 export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartitions, 'find'>): Routes<Part> {
   const at = (number: number): Part => partAt(all, number);
   return {
@@ -83,39 +82,39 @@ export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartit
   };
 }
 
-/** @throws UnknownPartitionError: the partition may have been added when this process had opened the others. */
+/** @throws UnknownPartitionError if the partition was added after this process opened its own */
 export function partAt<Part>(all: readonly Part[], number: number): Part {
   const part = all[number];
   if (part === undefined) throw new UnknownPartitionError(number);
   return part;
 }
 
-/** An account is in a partition that was added when this process had opened the others: it serves nothing of it before it is started again. */
+/** The account's partition was added after this process opened its own; the process cannot serve it before a restart. */
 export class UnknownPartitionError extends GatewayError {
   constructor(number: number) {
-    const cause = new Error(`partition ${number} was added when this process had opened the others; start it again`);
+    const cause = new Error(`partition ${number} was added after this process opened its partitions; restart it`);
     super('shuttingDown', {
-      message: 'This node has to be restarted before it serves this account. Try again; another one may respond.',
+      message: 'This node must be restarted before it can serve this account. Try again; another node may respond.',
       cause,
     });
   }
 }
 
-/** Of what names accounts by their ids. */
+/** For methods whose argument is an account id. */
 export const itself = (accountId: string): string => accountId;
 
 export const accountIdOf = ({ accountId }: { readonly accountId: string }): string => accountId;
 
 type MethodOf<Part> = { readonly [Name in keyof Part]: (...given: never[]) => Promise<unknown> };
 
-/** Where each method of a part finds the account that it is about. */
+/** How to find the account of a call to each method, from its arguments. */
 export type AccountOf<Part> = {
   readonly [Name in keyof Part]: Part[Name] extends (...given: infer Given) => Promise<unknown>
     ? (...given: Given) => string
     : never;
 };
 
-/** The part of all partitions whose methods are each about one account: it hands them to that of the account. */
+/** Combines the objects of all partitions into one, whose methods each delegate to the partition of one account. */
 export function routedByAccount<Part extends MethodOf<Part>>(routes: Routes<Part>, accountOf: AccountOf<Part>): Part {
   if (routes.all.length === 1) return routes.all[0]!;
   const names = Object.keys(accountOf) as (keyof Part)[];
@@ -126,7 +125,7 @@ export function routedByAccount<Part extends MethodOf<Part>>(routes: Routes<Part
   return Object.fromEntries(routed) as Part;
 }
 
-/** Asks the part of each item's account about its items together; returns what each of these parts has said. */
+/** Groups items by the partition of their accounts and asks each partition once. Returns the results in no particular order. */
 export async function askedByPartition<Part, Item, Result>(
   routes: Routes<Part>,
   items: readonly Item[],
@@ -145,7 +144,7 @@ export async function askedByPartition<Part, Item, Result>(
   );
 }
 
-/** As `askedByPartition`, of parts that return maps: all of these as one. */
+/** As `askedByPartition`; merges the maps that partitions return. */
 export async function mapByPartition<Part, Item, Key, Value>(
   routes: Routes<Part>,
   items: readonly Item[],
@@ -157,9 +156,9 @@ export async function mapByPartition<Part, Item, Key, Value>(
 }
 
 /**
- * Works through the partitions one by one. What fails in one keeps no other from its turn.
+ * Works on all partitions, one after the other, also after a failure.
  *
- * @throws PartitionError of the first one that has failed, at the end.
+ * @throws PartitionError of the first failure, at the end
  */
 export async function inEachPartition<Part, Result>(
   { all }: Routes<Part>,
@@ -179,9 +178,9 @@ export async function inEachPartition<Part, Result>(
 }
 
 /**
- * Asks all partitions at once, for what is about all of them. What one of them does not say is missing, so none may fail.
+ * Asks all partitions in parallel. Fails if one of them fails, because the result would be incomplete.
  *
- * @throws PartitionError of the one that has failed.
+ * @throws PartitionError
  */
 export function ofEachPartition<Part, Result>(
   { all }: Routes<Part>,
@@ -197,10 +196,10 @@ export function ofEachPartition<Part, Result>(
 }
 
 /**
- * Asks all partitions at once for something that one of them has, and returns what it says; `null` if none has it. One that fails, or
- * does not respond, matters only if no other one has it.
+ * Asks all partitions in parallel for something that one of them has; returns `null` if none has it. A partition that fails or does not
+ * respond matters only if no other one has it.
  *
- * @throws PartitionError of one that has failed, if no other one has it.
+ * @throws PartitionError of the first failure, if no partition has it
  */
 export function firstFound<Part, Found>(
   { all }: Routes<Part>,
@@ -226,13 +225,11 @@ export function firstFound<Part, Found>(
   });
 }
 
-/** What clients are told is told as it is: it names the partition itself (`db/request-pool.ts`). */
+/** A `GatewayError` passes unchanged: its message names the partition already (`db/request-pool.ts`). */
 const withNumber = (number: number, partitions: number, error: unknown): unknown =>
   partitions === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
 
-/**
- * One list of the lists of several partitions, each of which begins with the newest: ids sort by time, and as text as their bytes do.
- */
+/** Merges lists of several partitions into one, newest first. Ids sort by time. */
 export function newestFirst<Item extends { readonly id: string }>(
   lists: readonly (readonly Item[])[],
   limit: number,
@@ -241,10 +238,10 @@ export function newestFirst<Item extends { readonly id: string }>(
   return sorted.slice(0, limit);
 }
 
-/** A partition has failed at what was asked of several; the cause says why. */
+/** A failure of one of several partitions. */
 export class PartitionError extends Error {
   readonly partition: number;
-  /** That of the cause. */
+  /** The code of the cause. */
   readonly code: unknown;
 
   constructor(partition: number, cause: unknown) {

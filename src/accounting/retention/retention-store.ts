@@ -1,18 +1,21 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
-import { booleanColumn, listColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { sqlState } from '../../db/errors.ts';
+import type { PartitionDatabase, PartitionQueryable } from '../../db/home-lanes.ts';
+import { lockOfPartition } from '../../db/partition-locks.ts';
+import { booleanColumn, listColumn, selection } from '../../db/table.ts';
+import { firstIdAt } from '../../lib/ids.ts';
 import { monthTableName } from '../calls/calls-store.ts';
+import { sqlTimezone } from '../usage/sql-timezone.ts';
 import { DisagreementError } from './disagreement.ts';
-import { writtenDown } from './dropped-sums-store.ts';
-import { createLooseRecords } from './loose-records-store.ts';
+import { RECORD_SUMS } from './dropped-sums-store.ts';
+import { createRecordDeletion } from './loose-records-store.ts';
 import { boundsOf, type Month } from './months.ts';
-import { createOrphanSearch } from './orphans-store.ts';
-import { dropTable, firstIdBehind, lockRecords, SLICE, writeSlice } from './records-store.ts';
+import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
 /**
- * The SQL that drops months of call records. What the records of a month say is written down in slices, each a transaction, and becomes
- * valid with the transaction that drops the table of the month; records elsewhere are deleted in slices, with what they say. Nothing here
- * waits for a lock for longer than a moment, and nobody waits for longer behind one.
+ * The SQL that drops months of call records, in two transactions. The first one compares the records with the ledger and records their
+ * sums, in one snapshot and without locks. The second one drops the table, which makes the sums valid; it holds an exclusive lock on the
+ * records for a moment.
  */
 
 const MONTH_TABLE = /^calls_(\d{4})_(\d{2})$/;
@@ -30,230 +33,232 @@ const READINESS = selection({
   isOver: booleanColumn('not exists (select from reservations r where r.call_id < $1::text) as is_over'),
 });
 
-/** Of records up to an id. Plans: the queue is short, and as many reservations are there as calls in flight. */
+/** Of records with smaller ids than $1. The queue is short, and reservations are those of calls in flight. */
 const selectReadiness: Statement = { name: 'retention.select-readiness', text: `select ${READINESS.list}` };
 
-/** A node that has not been heard for so long has stopped. It is heard after each slice. */
-const SILENCE = `interval '5 minutes'`;
+/** From then on, late ends of calls of the month write nothing. */
+const insertMonth: Statement = {
+  name: 'retention.insert-month',
+  text: 'insert into dropped_months (month) values ($1::date) on conflict (month) do nothing',
+};
 
-const BEGUN = selection({
+const MONTHS = selection({
   isDropped: booleanColumn('dropped_at is not null as is_dropped'),
-  isOurs: booleanColumn('run_id is not distinct from $2::text as is_ours'),
-});
-
-const beginMonth: Statement = {
-  name: 'retention.begin-month',
-  text: `insert into dropped_months as m (month, run_id, seen_at) values ($1::date, $2::text, statement_timestamp())
-on conflict (month) do update set run_id = $2::text, seen_at = excluded.seen_at
-where m.dropped_at is null
-  and (m.run_id is null or m.run_id = $2::text or excluded.seen_at - m.seen_at > ${SILENCE})`,
-};
-
-const selectBegun: Statement = {
-  name: 'retention.select-begun',
-  text: `select ${BEGUN.list} from dropped_months where month = $1::date`,
-};
-
-const PLACE = selection({
-  accountId: textColumn('last_account_id'),
-  callId: textColumn('last_call_id'),
   isSummed: booleanColumn('is_summed'),
   isVoid: booleanColumn('is_void'),
   unresolved: listColumn('unresolved'),
 });
 
-/** Locks the month; none if another node has it, or has dropped it. */
-const keepMonth: Statement = {
-  name: 'retention.keep-month',
-  text: `update dropped_months set seen_at = statement_timestamp()
-where month = $1::date and run_id = $2::text and dropped_at is null
-returning month`,
+const selectMonth: Statement = {
+  name: 'retention.select-month',
+  text: `select ${MONTHS.list} from dropped_months where month = $1::date`,
 };
 
-/** Of a month that is locked. */
-const selectPlace: Statement = {
-  name: 'retention.select-place',
-  text: `select ${PLACE.list} from dropped_months where month = $1::date`,
+const lockMonth: Statement = { name: 'retention.lock-month', text: `${selectMonth.text} for update` };
+
+/** Arbitrary, but the same for every node. The node that has it sums the records of the partition. */
+const SUMS_LOCK = 7_212_202_613;
+
+const tryLock: Statement = {
+  name: 'retention.try-lock',
+  text: 'select pg_try_advisory_xact_lock($1::bigint) as is_ours',
 };
 
-const moveOn: Statement = {
-  name: 'retention.move-on',
-  text: `update dropped_months set last_account_id = coalesce($2::text, last_account_id),
-  last_call_id = coalesce($3::text, last_call_id), is_summed = $4::boolean, unresolved = unresolved || $5::text[]
-where month = $1::date`,
+const useSnapshot: Statement = {
+  name: 'retention.use-snapshot',
+  text: 'set transaction isolation level repeatable read',
 };
 
-/** Records and ledger may have been mended since: nothing that is written down counts any more. */
-const voidMonth: Statement = {
-  name: 'retention.void-month',
-  text: 'update dropped_months set is_void = true where month = $1::date and run_id = $2::text and dropped_at is null',
-};
+/** A transaction in a snapshot changes a row that another one has changed since. */
+const SERIALIZATION_FAILURE = '40001';
 
-/** Deletes what is written down of a month: rows of accounts from $2 on, up to $3 of them. Plan: primary key, along the index. */
-const clearSlice = (table: string): Statement => ({
-  name: `retention.clear-${table}`,
-  text: `with part as materialized (
-  select ctid, account_id from ${table} where dropped_in = $1::date and account_id >= $2::text order by account_id limit $3::int
-),
-gone as (delete from ${table} where ctid = any (array(select ctid from part)))
-select count(*)::int as n, max(account_id) as last_id from part`,
+/** A record of a month that disagrees with the ledger. */
+const findWrong = (month: Month): Statement => ({
+  name: `retention.find-wrong-${monthTableName(month)}`,
+  text: `select c.id from ${monthTableName(month)} c ${DISAGREES} limit 1`,
 });
 
-const WRITTEN_DOWN = ['dropped_calls', 'dropped_uses', 'dropped_usage'].map(clearSlice);
+const findWrongNamed = (month: Month): Statement => ({
+  name: `retention.find-wrong-named-${monthTableName(month)}`,
+  text: `select c.id from ${monthTableName(month)} c ${DISAGREES} and c.id = any ($1::text[]) limit 1`,
+});
 
-const beginAnew: Statement = {
-  name: 'retention.begin-anew',
-  text: `update dropped_months set is_void = false, is_summed = false, last_account_id = '', last_call_id = '', unresolved = '{}'
-where month = $1::date`,
+/**
+ * An account with charges of calls, with ids from $1 to $2, that have no record which started from $3 to $4, unless those are the charges
+ * of records of the month $5 of ids that were dropped before. Uses ledger_one_charge_a_call for each account.
+ */
+const findOrphans: Statement = {
+  name: 'retention.find-orphaned-charges',
+  text: `with orphans as (
+  select b.account_id, count(*) as charges, -sum(e.amount_nano) as charge_nano
+  from balances b
+  cross join lateral (
+    select e.call_id, e.amount_nano from ledger_entries e
+    where e.account_id = b.account_id and e.kind = 'charge' and e.call_id >= $1::text and e.call_id < $2::text offset 0
+  ) e
+  where not exists (
+    select from calls c
+    where c.account_id = b.account_id and c.id = e.call_id and c.started_at >= $3::timestamptz and c.started_at < $4::timestamptz
+  )
+  group by b.account_id
+),
+dropped as (
+  select d.account_id, sum(d.charged_calls) as charges, sum(d.charge_nano) as charge_nano
+  from dropped_calls d join dropped_months m on m.month = d.dropped_in and m.dropped_at is not null
+  where d.month = $5::date group by d.account_id
+)
+select account_id from orphans o left join dropped d using (account_id)
+where o.charges is distinct from d.charges or o.charge_nano is distinct from d.charge_nano order by account_id limit 1`,
 };
 
-/** The next records of a month, up to $4 behind ($2, $3); those that may still change are named. Plan: primary key of the table. */
-const sumSlice = (month: Month): Statement => ({
+/** The sums of an earlier run, which are not valid any more. */
+const DELETE_SUMS: readonly Statement[] = ['dropped_calls', 'dropped_uses', 'dropped_usage'].map((table) => ({
+  name: `retention.delete-${table}`,
+  text: `delete from ${table} where dropped_in = $1::date`,
+}));
+
+/** Unresolved calls may still change. The transaction that drops the table adds them. */
+const sumMonth = (month: Month): Statement => ({
   name: `retention.sum-${monthTableName(month)}`,
-  text: `with part as materialized (
-  select * from ${monthTableName(month)} where (account_id, id) > ($2::text, $3::text) order by account_id, id limit $4::int
+  text: `with dropped as not materialized (
+  select c.*, $2::date as dropped_in from ${monthTableName(month)} c where c.status <> 'unresolved'
 ),
-${writtenDown(`c.status <> 'unresolved'`)}
-select ${SLICE.list}
-from (values (1)) as one (row) left join (select account_id, id from part order by account_id desc, id desc limit 1) last on true`,
+${RECORD_SUMS}
+select`,
 });
 
-/** The records that could have changed since they were looked at, as they are now. Plan: index by id of the table. */
 const sumNamed = (month: Month): Statement => ({
   name: `retention.sum-named-${monthTableName(month)}`,
-  text: `with part as materialized (select * from ${monthTableName(month)} where id = any ($2::text[])),
-${writtenDown('true')}
-select ${SLICE.list} from (values (1)) as one (row) left join (select null as account_id, null as id) last on true`,
+  text: `with dropped as materialized (
+  select c.*, $2::date as dropped_in from ${monthTableName(month)} c where c.id = any ($3::text[])
+),
+${RECORD_SUMS}
+select`,
+});
+
+const markSummed = (month: Month): Statement => ({
+  name: `retention.mark-summed-${monthTableName(month)}`,
+  text: `update dropped_months set is_summed = true, is_void = false,
+  unresolved = array(select id from ${monthTableName(month)} where status = 'unresolved')
+where month = $1::date`,
 });
 
 const markDropped: Statement = {
   name: 'retention.mark-dropped',
-  text: `update dropped_months set dropped_at = statement_timestamp(), drops = drops + 1, run_id = null, seen_at = null, unresolved = '{}'
-where month = $1::date`,
+  text: `update dropped_months set dropped_at = statement_timestamp(), drops = drops + 1, unresolved = '{}' where month = $1::date`,
 };
-
-/** The table that is cleared, by its number, and an account of which nothing before is left. */
-interface ClearedUpTo {
-  readonly table: number;
-  readonly accountId: string;
-}
-
-export const UNCLEARED: ClearedUpTo = { table: 0, accountId: '' };
 
 /** Why a month stays for now. */
 export type Wait = 'not_summed' | 'in_flight' | 'elsewhere' | 'changed';
 
 export type RetentionStore = ReturnType<typeof createRetentionStore>;
 
-/** Rows of a slice. */
+/** Rows of a batch of records that are deleted one by one. */
 const ROWS_MAX = 2_000;
+const DAY_MS = 86_400_000;
 
-export function createRetentionStore(database: PartitionLane, rowsMax: number = ROWS_MAX) {
+/** @param number of the partition */
+export function createRetentionStore(
+  database: Pick<PartitionDatabase, 'lane' | 'longTransaction'>,
+  number = 0,
+  rowsMax = ROWS_MAX,
+) {
+  const housekeeping = database.lane('housekeeping');
+
   async function readiness(on: PartitionQueryable, beforeMs: number): Promise<'ready' | 'not_summed' | 'in_flight'> {
-    const { isSummed, isOver } = READINESS.first(await on.query(selectReadiness, [firstIdBehind(beforeMs)]))!;
+    const { isSummed, isOver } = READINESS.first(await on.query(selectReadiness, [firstIdAfter(beforeMs)]))!;
     if (!isOver) return 'in_flight';
     return isSummed ? 'ready' : 'not_summed';
   }
 
-  /** In a transaction the month is locked until its end. */
-  async function keep(
-    transaction: PartitionQueryable,
-    month: Month,
-    runId: string,
-  ): Promise<RowOf<typeof PLACE> | null> {
-    const kept = await transaction.query(keepMonth, [month, runId]);
-    return kept.length === 0 ? null : PLACE.first(await transaction.query(selectPlace, [month]));
-  }
-
   return {
-    ...createOrphanSearch(database, rowsMax, async (month, runId) => (await keep(database, month, runId)) !== null),
-    ...createLooseRecords(database, rowsMax),
+    ...createRecordDeletion(housekeeping, rowsMax),
     /** Months that have a table of records, the oldest first. */
     async months(): Promise<Month[]> {
-      const tables = await database.query<{ name: string }>(listTables);
+      const tables = await housekeeping.query<{ name: string }>(listTables);
       return tables.flatMap(({ name }) => {
         const match = MONTH_TABLE.exec(name);
         return match === null ? [] : [`${match[1]}-${match[2]}-01`];
       });
     },
     /** Whether records that started before an instant may be dropped now; if not, why. */
-    readiness: (beforeMs: number) => readiness(database, beforeMs),
-    /**
-     * Takes a month for a run, which goes on where the one before has stopped. `dropped_before`: the month was dropped once, and has
-     * records again.
-     */
-    async begin(month: Month, runId: string): Promise<'begun' | 'elsewhere' | 'dropped_before'> {
-      await database.query(beginMonth, [month, runId]);
-      const begun = BEGUN.first(await database.query(selectBegun, [month, runId]))!;
-      if (begun.isDropped) return 'dropped_before';
-      return begun.isOurs ? 'begun' : 'elsewhere';
+    readiness: (beforeMs: number) => readiness(housekeeping, beforeMs),
+    /** `dropped_before`: the month was dropped once, and has records again. */
+    async begin(month: Month): Promise<'begun' | 'dropped_before'> {
+      await housekeeping.query(insertMonth, [month]);
+      return MONTHS.first(await housekeeping.query(selectMonth, [month]))!.isDropped ? 'dropped_before' : 'begun';
     },
-    /** What is written down of a month does not count any more: it is deleted before the month is begun anew. */
-    async void(month: Month, runId: string): Promise<void> {
-      await database.query(voidMonth, [month, runId]);
-    },
-    /** Deletes what does not count: of one of its tables behind an account. Returns where to go on; `null`: nothing is left. */
-    clear: (
-      month: Month,
-      runId: string,
-      { table, accountId }: ClearedUpTo,
-    ): Promise<ClearedUpTo | null | 'elsewhere'> =>
-      database.transaction(async (transaction) => {
-        const place = await keep(transaction, month, runId);
-        if (place === null) return 'elsewhere';
-        if (!place.isVoid) return null;
-        const statement = WRITTEN_DOWN[table];
-        if (statement === undefined) {
-          await transaction.query(beginAnew, [month]);
-          return null;
-        }
-        const [row] = await transaction.query<{ n: number; last_id: string | null }>(statement, [
-          month,
-          accountId,
-          rowsMax,
-        ]);
-        return row!.n < rowsMax ? { table: table + 1, accountId: '' } : { table, accountId: row!.last_id! };
-      }),
     /**
-     * Writes the next records of a month down. Returns whether there may be more.
+     * Compares the records of a month with the ledger and records their sums, unless that is done. All or nothing; takes minutes for
+     * millions of records.
      *
      * @throws DisagreementError
      */
-    sumSlice: (month: Month, runId: string, timezone: string): Promise<'more' | 'done' | 'elsewhere' | 'changed'> =>
-      database.transaction(async (transaction) => {
-        const place = await keep(transaction, month, runId);
-        if (place === null) return 'elsewhere';
-        if (place.isVoid) return 'changed';
-        if (place.isSummed) return 'done';
-        const from = [place.accountId, place.callId, rowsMax];
-        const summed = await writeSlice(transaction, sumSlice(month), timezone, from);
-        const { accountId, callId, wrongId, unresolved } = summed;
-        if (wrongId !== null) throw new DisagreementError(`call ${wrongId}`);
-        const isDone = summed.rows < rowsMax;
-        await transaction.query(moveOn, [month, accountId, callId, isDone, toArray(unresolved)]);
-        return isDone ? 'done' : 'more';
-      }),
+    async sum(month: Month, timezone: string, signal: AbortSignal): Promise<'summed' | 'elsewhere' | 'changed'> {
+      try {
+        return await database.longTransaction(async (transaction) => {
+          await transaction.query(useSnapshot);
+          const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock, [lockOfPartition(SUMS_LOCK, number)]);
+          if (lock?.is_ours !== true) return 'elsewhere';
+          const { isDropped, isSummed, isVoid } = MONTHS.first(await transaction.query(selectMonth, [month]))!;
+          if (isDropped) return 'elsewhere';
+          if (isSummed && !isVoid) return 'summed';
+          await requireAgreement(transaction, month);
+          for (const statement of DELETE_SUMS) await transaction.query(statement, [month]);
+          await transaction.query(sumMonth(month), [sqlTimezone(timezone), month]);
+          await transaction.query(markSummed(month), [month]);
+          return 'summed';
+        }, signal);
+      } catch (error) {
+        if (sqlState(error) === SERIALIZATION_FAILURE) return 'changed';
+        throw error;
+      }
+    },
     /**
-     * Drops the table of a month that is written down.
+     * Drops the table of a month whose records are summed.
      *
      * @throws DisagreementError
-     * @throws where others have locked the records for longer than a moment (`isLockTimeout`).
+     * @throws if others keep a lock on the records for longer than a moment (`isLockTimeout`).
      */
-    drop: (month: Month, runId: string, timezone: string): Promise<'dropped' | Wait> =>
-      database.transaction(async (transaction) => {
+    drop: (month: Month, timezone: string): Promise<'dropped' | Wait> =>
+      housekeeping.transaction(async (transaction) => {
         await lockRecords(transaction);
-        const place = await keep(transaction, month, runId);
-        if (place?.isSummed !== true) return 'elsewhere';
-        if (place.isVoid) return 'changed';
+        const { isDropped, isSummed, isVoid, unresolved } = MONTHS.first(await transaction.query(lockMonth, [month]))!;
+        if (isDropped || !isSummed) return 'elsewhere';
+        if (isVoid) return 'changed';
         const ready = await readiness(transaction, boundsOf(month).toMs);
         if (ready !== 'ready') return ready;
-        if (place.unresolved.length > 0) {
-          const named = await writeSlice(transaction, sumNamed(month), timezone, [toArray(place.unresolved)]);
-          if (named.wrongId !== null) throw new DisagreementError(`call ${named.wrongId}`);
+        if (unresolved.length > 0) {
+          const ids = toArray(unresolved);
+          await requireNone(transaction, findWrongNamed(month), [ids]);
+          await transaction.query(sumNamed(month), [sqlTimezone(timezone), month, ids]);
         }
         await transaction.query(dropTable(month));
         await transaction.query(markDropped, [month]);
         return 'dropped';
       }),
   };
+}
+
+/** Each record of a month has its charge, and each charge its record, or it is of a record that was dropped before. */
+async function requireAgreement(transaction: PartitionQueryable, month: Month): Promise<void> {
+  await requireNone(transaction, findWrong(month), []);
+  const { fromMs, toMs } = boundsOf(month);
+  const [orphan] = await transaction.query<{ account_id: string }>(findOrphans, [
+    firstIdAt('call', fromMs),
+    firstIdAt('call', toMs),
+    new Date(fromMs - DAY_MS),
+    new Date(toMs + DAY_MS),
+    month,
+  ]);
+  if (orphan !== undefined) throw new DisagreementError(`charges of account ${orphan.account_id} without a record`);
+}
+
+async function requireNone(
+  transaction: PartitionQueryable,
+  find: Statement,
+  parameters: readonly string[],
+): Promise<void> {
+  const [wrong] = await transaction.query<{ id: string }>(find, parameters);
+  if (wrong !== undefined) throw new DisagreementError(`call ${wrong.id}`);
 }

@@ -4,7 +4,7 @@ import { type DaySpan, daySpans, type SpanUnit } from './day-spans.ts';
 
 const ALL = { from: null, to: null };
 
-/** The spans where each has as many groups as `groupsOf` says. */
+/** The spans, if each has `groupsOf` groups. */
 function spansOf(
   unit: SpanUnit,
   whole: DaySpan,
@@ -20,7 +20,7 @@ function spansOf(
 }
 
 describe('spans of days', () => {
-  it('grow if little is in them, and become shorter if there is much', () => {
+  it('double while they have few groups, and halve if they have many', () => {
     const busy = (span: DaySpan) => ((span.from ?? '') >= '2026-01-08' ? 150 : 3);
     assert.deepEqual(spansOf('day', ALL, { first: '2026-01-01', last: '2026-01-20' }, busy), [
       '..2026-01-02',
@@ -32,7 +32,7 @@ describe('spans of days', () => {
     ]);
   });
 
-  it('are all that is asked for, whatever is known', () => {
+  it('cover the requested days, whichever days have sums', () => {
     const known = { first: '2026-01-01', last: '2026-01-03' };
     const asked = (from: string | null, to: string | null) => spansOf('day', { from, to }, known, () => 50);
     assert.deepEqual(asked('2026-01-02', '2026-01-03'), ['2026-01-02..2026-01-03']);
@@ -49,7 +49,7 @@ describe('spans of days', () => {
     );
   });
 
-  it('are whole months if groups are of months', () => {
+  it('are whole months if groups are by month', () => {
     assert.deepEqual(
       spansOf('month', ALL, { first: '2025-12-31', last: '2026-02-03' }, () => 50),
       ['..2026-01-01', '2026-01-01..2026-02-01', '2026-02-01..'],

@@ -1,20 +1,20 @@
-/** Days from one on, up to another one that is not among them, as `YYYY-MM-DD`; `null`: all earlier or later ones. */
+/** Days as `YYYY-MM-DD`: an inclusive start and an exclusive end; `null` is unbounded. */
 export interface DaySpan {
   readonly from: string | null;
   readonly to: string | null;
 }
 
-/** A span is not shorter, because its groups would be cut. */
+/** The shortest span: a shorter one would split a group. */
 export type SpanUnit = 'day' | 'month';
 
 const LENGTH_MAX = 512;
 
 /**
- * Cuts days into spans of about so many groups each, so that sums of all of them are made a span at a time, and each once. Each
- * `next` is told how many groups the span before had.
+ * Divides days into consecutive spans of about `groupsWanted` groups, so that each sum is computed once. Pass the number of groups of the
+ * previous span to `next`.
  *
- * @param whole what is cut; the spans are all of it, without a gap
- * @param known the first and the last day that has sums; `null`: none has
+ * @param whole the days to divide; the spans cover all of it
+ * @param known the first and the last day that has sums; `null` if none has
  */
 export function* daySpans(
   unit: SpanUnit,
@@ -37,7 +37,7 @@ export function* daySpans(
   }
 }
 
-/** The first day of the unit that is so many units later. */
+/** Of months, the first day. */
 function unitsLater(day: string, units: number, unit: SpanUnit): string {
   const date = new Date(`${day}T00:00:00Z`);
   if (unit === 'day') date.setUTCDate(date.getUTCDate() + units);

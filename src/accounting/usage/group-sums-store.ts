@@ -7,11 +7,11 @@ import { EARNING_DAYS, earnedSql } from './plan-revenue.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
- * The SQL of sums of one partition. Those of final calls are read from `usage_rollups` of accounts, or `usage_totals` of all of
- * them; unresolved calls, which are few and may still change, from their records; what plans earned, from what they were sold for.
+ * The SQL of sums of one partition: of final calls from `usage_rollups` (by account) or `usage_totals` (all accounts), of unresolved
+ * calls, which are few and may change, from their records, and of plan revenue from `plan_periods`.
  */
 
-/** What sums are grouped by, in the order in which they are sorted. */
+/** The dimensions of groups, in their sort order. */
 const DIMENSIONS = {
   account: 'u.account_id',
   key: 'u.key_id',
@@ -26,11 +26,11 @@ const DIMENSIONS = {
 export type Dimension = keyof typeof DIMENSIONS;
 export const dimensions = Object.keys(DIMENSIONS) as readonly Dimension[];
 
-/** Which calls are summed. Days are those of the billing time zone; `to` is the first one that is not. */
+/** Days are of the billing time zone; `to` is exclusive. */
 export interface UsageFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** Calls of these keys alone, which are of one account that is named too. */
+  /** Only calls of these keys; requires `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly provider: string | null;
@@ -40,7 +40,7 @@ export interface UsageFilter {
   readonly to: string | null;
 }
 
-/** Whose usage is summed: of all accounts, of one, or of those from an id up to another one that is not among them. */
+/** All accounts, one account, or the accounts of an interval of ids whose end is exclusive. */
 export type UsageScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'account'; readonly accountId: string }
@@ -49,7 +49,7 @@ export type UsageScope =
 export interface AccountWindow {
   readonly kind: 'window';
   readonly from: string;
-  /** `null`: to the last one. */
+  /** `null`: to the last account. */
   readonly to: string | null;
 }
 
@@ -57,16 +57,16 @@ export interface UsageQuery {
   /** In the order of `dimensions`. */
   readonly groupBy: readonly Dimension[];
   readonly filter: UsageFilter;
-  /** For days of records that are not summed yet. */
+  /** Determines the days of unresolved calls. */
   readonly timezone: string;
-  /** The first day of which plans have earned nothing yet; `null`: what plans earn is not asked for. */
+  /** The first day for which plans have no revenue yet; `null` leaves out plan revenue. */
   readonly earnedUntil?: string | null;
 }
 
-/** What plans earn is known of accounts and days; it is of no key, model, provider or status. */
+/** Plan revenue is known by account and day, but not by key, model, provider or status. */
 const EARNING: ReadonlySet<Dimension> = new Set(['account', 'month', 'day', 'context']);
 
-/** Whether the groups of a query have what plans earned. */
+/** Whether the groups of a query have plan revenue. */
 export function hasPlanRevenue({ groupBy, filter, earnedUntil = null }: UsageQuery): boolean {
   const { keyId, ownKeyIds = null, model, provider, status } = filter;
   const isOfCalls = [keyId, ownKeyIds, model, provider, status].some((each) => each !== null);
@@ -77,27 +77,25 @@ const UNITS = selection(Object.fromEntries(unitMeasures.map(({ unit, column }) =
   (units): UnitCounts => ({ ...byUnit(() => 0), ...units }),
 );
 
-/** All measures, and what unresolved calls hold. */
 const SUMS = selection({
   calls: countColumn('calls'),
   chargeNano: bigintColumn('charge_nano'),
   refundNano: bigintColumn(REFUND_COLUMN),
   costNano: bigintColumn('cost_nano'),
-  /** Calls with usage whose cost is not known. */
+  /** Calls with usage whose cost is unknown. */
   uncostedCalls: countColumn('uncosted_calls'),
-  /** What unresolved calls had reserved. */
+  /** Reserved by unresolved calls. */
   reservedNano: bigintColumn('reserved_nano'),
-  /** Of the costs and calls above those of calls on a plan. */
+  /** Those of the calls and costs above that are of calls on a plan. */
   planCalls: countColumn('plan_calls'),
   planCostNano: bigintColumn('plan_cost_nano'),
   planUncostedCalls: countColumn('plan_uncosted_calls'),
-  /** What periods of plans earned by their prices. */
+  /** Revenue of plan periods. */
   planRevenueNano: bigintColumn('plan_revenue_nano'),
   images: countColumn('images'),
   units: UNITS,
 });
 
-/** Sums of one group. */
 export interface GroupSums extends RowOf<typeof SUMS> {
   /** The values of `groupBy`, in its order. */
   readonly group: readonly string[];
@@ -105,19 +103,19 @@ export interface GroupSums extends RowOf<typeof SUMS> {
 
 const SUM_COLUMNS = measures.map(({ column }) => column);
 
-/** How a statement names accounts; `open` has no upper end. Their parameters follow those of the cursor. */
+/** How a statement filters accounts; `open` is a window without an end. Parameters of the scope follow those of the cursor. */
 type ScopeKind = 'all' | 'account' | 'window' | 'open';
 
-/** Parameters before those of the cursor. */
+/** The number of parameters before those of the cursor. */
 const FIRST_PARAMETERS = 10;
 
 /**
- * The statement of a grouping: 256 groupings in four scopes are the most that a connection prepares, and 16 of them with what plans earned.
- * Plan: usage_rollups by primary key, of one account or of a window; usage_totals by primary key; calls_by_status in each month;
- * plan_periods by primary key or by plan_periods_by_end.
+ * The statement of a grouping. A connection prepares at most 256 groupings in four scopes, 16 of them also with plan revenue. Uses the
+ * primary keys of usage_rollups and usage_totals, calls_by_status in each month, and the primary key of plan_periods or
+ * plan_periods_by_end.
  */
 function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenue: boolean): Statement {
-  // By their bytes, so that all partitions have one order, whatever the databases sort by (`merged-groups.ts`).
+  // Sorted by bytes, so that all partitions have the same order, whatever their collation (`merged-groups.ts`).
   const keys = groupBy.map((name) => `(${DIMENSIONS[name]} collate "C")`);
   const keyList = keys.join(', ');
   const cursor = keys.map((_, i) => `$${FIRST_PARAMETERS + 1 + i}::text`).join(', ');
@@ -131,7 +129,7 @@ function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenu
   const unresolvedSums = SUM_COLUMNS.map((name) => (name === 'calls' ? '1::bigint' : '0::bigint'));
   const days = `day >= coalesce($5::date, '-infinity') and day < coalesce($6::date, 'infinity')`;
   return {
-    // Engines cut longer names.
+    // PostgreSQL truncates names at 63 bytes.
     name: `usage.sum-${scope}-${dimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}${hasRevenue ? '-earned' : ''}`,
     text: `select ${[...groups, ...SUM_COLUMNS.map((name) => `sum(u.${name})::bigint as ${name}`)].join(', ')},
   sum(u.reserved_nano)::bigint as reserved_nano, sum(u.plan_revenue_nano)::bigint as plan_revenue_nano,
@@ -156,12 +154,11 @@ limit $8::int`,
   };
 }
 
-/** Of the sums those of calls on a plan. */
 const PLAN_SUMS = (['calls', 'cost_nano', 'uncosted_calls'] as const)
   .map((name) => `coalesce(sum(u.${name}) filter (where u.context = 'coding'), 0)::bigint as plan_${name}`)
   .join(', ');
 
-/** SQL: what periods of plans earned, by the day if groups are of days or months, else each as a whole. */
+/** SQL: the revenue of plan periods, by day if groups are by day or month, else by period. */
 function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: number): string {
   const ofAccount = scope === 'all' ? '' : `p.account_id, '' as key_id, `;
   const isByDay = groupBy.includes('day') || groupBy.includes('month');
@@ -179,7 +176,7 @@ function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: numb
   where p.first_n < p.behind_n`;
 }
 
-/** SQL: the accounts of a scope, of rows that a statement calls so. */
+/** SQL: a condition for the accounts of a scope. `table` is the prefix of columns, such as `p.`. */
 function accountFilter(scope: ScopeKind, first: number, table = ''): string {
   const [accountId, from, to] = [`${table}account_id`, `$${first + 1}::text`, `$${first + 2}::text`];
   switch (scope) {
@@ -194,7 +191,7 @@ function accountFilter(scope: ScopeKind, first: number, table = ''): string {
   }
 }
 
-/** SQL: the accounts and keys of a scope. */
+/** SQL: a condition for the accounts and keys of a scope. */
 function scopeFilter(scope: ScopeKind, first: number): string {
   if (scope === 'all') return '';
   const ofKeys = `and ($${first + 2}::text[] is null or key_id = any ($${first + 2}::text[]))`;
@@ -218,7 +215,7 @@ interface SumRow extends StoredRow {
   readonly [key: `group_${number}`]: string;
 }
 
-/** At most `limit` groups behind `after`, which has the values of the group before. */
+/** Selects at most `limit` groups after the group `after`. */
 export async function sumGroups(
   partition: PartitionLane,
   query: UsageQuery,

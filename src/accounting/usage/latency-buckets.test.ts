@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS_MS, percentileMs } from './latency-buckets.ts';
 
-/** As the database counts them. */
+/** Counts as the database does. */
 function counted(times: readonly number[]): number[] {
   const counts = new Array<number>(LIMITS_MS.length + 1).fill(0);
   for (const ms of times) {
@@ -14,7 +14,7 @@ function counted(times: readonly number[]): number[] {
 }
 
 describe('percentiles of buckets', () => {
-  it('are in the bucket of the time that has so many at or below it', () => {
+  it('are in the bucket of the exact percentile', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 200 }),
@@ -29,7 +29,7 @@ describe('percentiles of buckets', () => {
     );
   });
 
-  it('are not known of no times, and the last limit of times beyond it', () => {
+  it('are null without times, and at most the last limit', () => {
     assert.equal(percentileMs(counted([]), 0.5), null);
     assert.equal(percentileMs(counted([10 ** 9]), 0.5), LIMITS_MS.at(-1));
   });

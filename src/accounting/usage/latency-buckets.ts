@@ -1,6 +1,6 @@
 /**
- * Times are counted in buckets, so that sums of hours, routes and partitions have percentiles. The limits are the same for ever: rows have one
- * count for each, and one more for what is longer.
+ * Latency histograms. The counts of buckets can be added up over hours, routes and partitions. The limits never change, because stored
+ * rows have one count for each of them, and one for longer times.
  */
 
 const FIRST_MS = 10;
@@ -12,8 +12,10 @@ export const LIMITS_MS: readonly number[] = Array.from({ length: LIMITS }, (_, i
 );
 
 /**
- * The time that a share of all times is not above, such as 0.5 or 0.95, as near as the buckets tell: within one, times are taken to be spread
- * evenly. `null`: there are none. Of times beyond the last limit, that limit.
+ * Estimates a percentile in milliseconds, by linear interpolation within its bucket. Beyond the last limit, returns that limit; `null` if
+ * there are no times.
+ *
+ * @param share such as 0.5 or 0.95
  */
 export function percentileMs(counts: readonly number[], share: number): number | null {
   const all = counts.reduce((sum, count) => sum + count, 0);

@@ -8,9 +8,9 @@ import { LIMITS_MS } from './latency-buckets.ts';
 import { mergeGroups } from './merged-groups.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
-/** The SQL that reads how fast routes respond, and forgets hours that are over their time. */
+/** The SQL that sums the latency of routes and deletes hours past their retention. */
 
-/** What is told apart, in the order in which groups are sorted. Days are those of the billing time zone; hours are whole in UTC. */
+/** The dimensions of groups, in their sort order. Days are of the billing time zone; hours are of UTC. */
 const DIMENSIONS = {
   hour: `to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
   day: `to_char(h.hour at time zone $5::text, 'YYYY-MM-DD')`,
@@ -42,7 +42,7 @@ export interface LatencySums extends RowOf<typeof SUMS> {
 export interface LatencyQuery {
   /** In the order of `latencyDimensions`. */
   readonly groupBy: readonly LatencyDimension[];
-  /** Hours that begin at these instants or between them; `toMs` is the first that is not. */
+  /** Hours that start in this interval; `toMs` is exclusive. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly model: string | null;
@@ -50,7 +50,7 @@ export interface LatencyQuery {
   readonly timezone: string;
 }
 
-/** Plan: primary key. A row is a route in an hour, so a year of many routes is still read at once. */
+/** Uses the primary key. There is a row for each route and hour, so even a year of many routes is one query. */
 const sumHours = (groupBy: readonly LatencyDimension[]): Statement => {
   const keys = groupBy.map((name) => `(${DIMENSIONS[name]} collate "C")`);
   const groups = keys.map((key, i) => `${key} as group_${i}, `).join('');
@@ -65,7 +65,6 @@ limit $6::int`,
   };
 };
 
-/** Plan: primary key. */
 const deleteHours: Statement = {
   name: 'latency.delete-before',
   text: `delete from route_hours where ctid = any (array(
@@ -77,7 +76,7 @@ export type LatencyStore = ReturnType<typeof createLatencyStore>;
 
 export function createLatencyStore(partition: PartitionLane) {
   return {
-    /** At most `limit` groups, in their order. */
+    /** At most `limit` groups, sorted. */
     async sum(query: LatencyQuery, limit: number): Promise<readonly LatencySums[]> {
       const { groupBy, fromMs, toMs, model, provider, timezone } = query;
       const parameters = [toTimestamp(fromMs), toTimestamp(toMs), model, provider, sqlTimezone(timezone), limit];
@@ -85,13 +84,12 @@ export function createLatencyStore(partition: PartitionLane) {
       const rows = await partition.query<Row>(sumHours(groupBy), parameters);
       return rows.map((row) => ({ group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) }));
     },
-    /** Ends after a batch once the signal has aborted. */
+    /** Stops after the current batch when the signal aborts. */
     deleteBefore: (instantMs: number, signal: AbortSignal) =>
       deleteInBatches(partition, deleteHours, toTimestamp(instantMs), signal),
   };
 }
 
-/** Of all partitions. */
 export function joinedLatency(routes: Routes<LatencyStore>): LatencyStore {
   return {
     async sum(query, limit) {

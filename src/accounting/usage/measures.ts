@@ -1,19 +1,18 @@
 import { snakeCase } from '../../lib/snake-case.ts';
 import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
 
-/** What is summed of calls: the columns of `usage_rollups` and `usage_totals` beside their keys. */
+/** A sum over calls: a column of `usage_rollups` and `usage_totals` that is not part of their keys. */
 interface Measure {
   readonly column: string;
   /** SQL: its value for a final call record `c`. */
   readonly ofCall: string;
 }
 
-/** A usage unit and its column in the sums. */
 interface UnitMeasure extends Measure {
   readonly unit: UnitName;
 }
 
-/** The units that are summed; those that are neither shown nor charged are on the records only. */
+/** Only units that are shown or charged have sums. */
 export const unitMeasures: readonly UnitMeasure[] = shownUnits.map((unit) => {
   const { column } = usageUnits[unit];
   return column === null
@@ -21,7 +20,7 @@ export const unitMeasures: readonly UnitMeasure[] = shownUnits.map((unit) => {
     : { unit, column, ofCall: `c.${column}` };
 });
 
-/** Refunds are no calls; their amounts come from the ledger. */
+/** Its amounts come from ledger entries, not from call records. */
 export const REFUND_COLUMN = 'refund_nano';
 
 export const measures: readonly Measure[] = [

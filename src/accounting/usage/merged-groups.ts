@@ -1,13 +1,12 @@
-/** Sums of one group. */
+/** The sums of one group. */
 interface Group {
-  /** The values of what it is grouped by. */
+  /** Its values of the dimensions, in the order of the query. */
   readonly group: readonly string[];
 }
 
 /**
- * One page of the pages that partitions have of the same groups: each sorted, with all groups behind the same place, or the first `limit`
- * of them. The sums of a group are added up. The page is exact: a partition that has stopped has returned `limit` groups, so what it has
- * left out comes behind as many.
+ * Merges the pages of several partitions into one and adds up the sums of equal groups. Each page has the first `limit` groups after the
+ * same cursor, sorted. The result is exact: what a partition has left out sorts after `limit` groups.
  */
 export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[])[], limit: number): readonly Sums[] {
   const [only] = pages;
@@ -21,7 +20,7 @@ export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[]
   return [...merged.values()].sort((left, right) => compareGroups(left.group, right.group)).slice(0, limit);
 }
 
-/** As the statements sort them: value by value, by the bytes of each. */
+/** As the statements sort: value by value, by bytes. */
 function compareGroups(left: readonly string[], right: readonly string[]): number {
   for (const [i, value] of left.entries()) {
     if (value !== right[i]) return Buffer.compare(Buffer.from(value), Buffer.from(right[i]!));
@@ -29,7 +28,7 @@ function compareGroups(left: readonly string[], right: readonly string[]): numbe
   return 0;
 }
 
-/** Numbers and amounts are added up, also those in lists and in sums within sums; text stays. */
+/** Adds up numbers, also in nested lists and objects; keeps text. */
 function sumOf(left: unknown, right: unknown): unknown {
   if (typeof left === 'number') return left + (right as number);
   if (typeof left === 'bigint') return left + (right as bigint);

@@ -6,7 +6,7 @@ interface Month {
   /** Its first day and that of the next month, `YYYY-MM-DD`. */
   readonly firstDay: string;
   readonly nextDay: string;
-  /** The instants at which it begins and ends. */
+  /** Inclusive start and exclusive end. */
   readonly from: Date;
   readonly to: Date;
 }

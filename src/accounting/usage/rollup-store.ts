@@ -6,17 +6,17 @@ import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
- * The SQL that sums usage by day and attempts by the hour, and names the accounts for whoever looks at what has changed: in slices, each one statement in a transaction of its own. A final record is summed once: a
- * record of this database by its row in `usage_queue`, which the same statement deletes, and one that an import brought by its
- * place in the order of ids, which the same statement moves (`docs/decisions/0033-usage-rollups.md`).
+ * The SQL that sums usage by day and attempts by hour, in batches, each one statement in its own transaction. It also queues the accounts
+ * for notices. Each final record is summed once: the statement deletes the record's row of `usage_queue`, or, for imported records, moves a
+ * cursor over their ids (`docs/decisions/0033-usage-rollups.md`).
  */
 
-/** Rows of the queue in a slice: a row has the calls of one batch, 256 at most. */
+/** Rows of the queue in a batch; each has the calls of one settlement batch, at most 256. */
 const QUEUE_ROWS = 8;
-/** Records of an import in a slice. */
+/** Imported records in a batch. */
 const IMPORTED_ROWS = 500;
 
-/** Arbitrary, but the same for every node. The node that has it works in the partition; the others do something else. */
+/** Arbitrary, but the same for every node. The node that holds it sums the usage of the partition. */
 const ROLLUP_LOCK = 7_212_202_611;
 
 const tryLock: Statement = {
@@ -28,19 +28,19 @@ export const ROLLUP_KEY = ['account_id', 'day', 'key_id', 'model', 'provider', '
 export const TOTALS_KEY = ROLLUP_KEY.filter((name) => name !== 'account_id' && name !== 'key_id');
 export const ROLLUP_SUMS = measures.map(({ column }) => column);
 
-/** A call belongs to the day of its charge in the ledger: that of its end, or that on which an operator resolved it. */
+/** A call belongs to the day of its charge: the day of its end, or the day on which an operator resolved it. */
 const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
     else c.ended_at end) at time zone $1::text)::date`;
 
-/** The keys and measures of call records `c`, with the billing time zone as $1. */
+/** SQL: the keys and measures of call records `c`; the billing time zone is $1. */
 export const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model, c.provider, c.status,
     c.context, ${measures.map(({ column, ofCall }) => `${ofCall} as ${column}`).join(', ')}`;
 
-/** A refund `e` belongs to the day on which it was made. */
+/** SQL: as `OF_CALLS`, of a refund `e`, which belongs to the day of its entry. */
 export const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
     ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
 
-/** Adds the rows of `found` to both tables, in the order of keys. */
+/** SQL: adds the rows of `found` to both tables, in the order of keys. */
 const ADD_FOUND = `summed as materialized (
   select ${ROLLUP_KEY.join(', ')}, ${ROLLUP_SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
   from found group by ${ROLLUP_KEY.join(', ')}
@@ -60,7 +60,7 @@ function addTo(table: string, key: readonly string[], values: readonly string[],
     ${ROLLUP_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`;
 }
 
-/** Plan: the queue is short and read from its start; calls by primary key in the month of each, or in all for a refund. */
+/** Reads the short queue from its start, and calls by primary key: in the month of each, or for refunds in all months. */
 const sumQueued: Statement = {
   name: 'usage.sum-queued',
   text: `with taken as (
@@ -98,7 +98,7 @@ const lockImported: Statement = {
   text: 'select last_call_id, is_done from usage_backfill for update',
 };
 
-/** Plan: calls_by_id in each month, merged. */
+/** Uses calls_by_id in each month, merged. */
 const sumImported: Statement = {
   name: 'usage.sum-imported',
   text: `with slice as materialized (
@@ -117,15 +117,15 @@ from ending e
 returning is_done`,
 };
 
-/** What a slice did: `more` where there may be more to do, `idle` if there is nothing, `elsewhere` if another node works. */
+/** `more`: there may be more to sum; `elsewhere`: another node holds the lock. */
 type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 export type RollupStore = ReturnType<typeof createRollupStore>;
 
-/** @param partition its number. */
+/** @param partition the number of the partition */
 export function createRollupStore(database: PartitionLane, partition = 0) {
   return {
-    /** Sums a part of what is queued, or of the records of an import. All or nothing. */
+    /** Sums a batch of queued records, or else of imported ones. All or nothing. */
     sumSlice: (timezone: string): Promise<SliceResult> =>
       database.transaction(async (transaction) => {
         const zone = sqlTimezone(timezone);

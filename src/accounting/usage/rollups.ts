@@ -7,15 +7,15 @@ interface RollupsParts {
   /** The billing time zone in force. */
   readonly timezone: () => string;
   readonly logger: Logger;
-  /** For tests: how long after a round the next one follows. */
+  /** For tests: the pause between rounds. */
   readonly intervalMs?: number;
 }
 
 const INTERVAL_MS = 2_000;
 
 /**
- * Creates the job that sums usage by day: a call is in the sums some seconds after its end. Every node has one; which of them works is decided
- * slice by slice.
+ * Creates the job that sums usage by day. A call is in the sums some seconds after its end. Every node runs the job, and a lock in the
+ * database assigns each batch to one of them.
  */
 export function createRollups({
   store,
@@ -29,7 +29,7 @@ export function createRollups({
       while (!isStopping() && (await store.sumSlice(timezone())) === 'more');
     },
     logger,
-    failing: 'usage could not be summed; it is tried again, and calls go on',
-    recovered: 'usage is summed again',
+    failing: 'summing usage failed; retrying while calls continue',
+    recovered: 'summing usage resumed',
   });
 }

@@ -4,15 +4,15 @@ import { bigintColumn, type Column, intColumn, type RowOf, selection, textColumn
 import { ENTRIES, type LedgerEntry, type LedgerKind } from '../ledger/ledger-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 
-/** The SQL of statements of account: what the ledger says of a time, by the instants of its entries. */
+/** The SQL of statements of account: sums of the ledger entries of a period. */
 
-/** A sum as text. */
+/** A sum that is selected as text. */
 const sumColumn = (sql: string): Column<bigint> => ({
   ...bigintColumn(sql),
   read: (stored) => BigInt(stored as string),
 });
 
-/** The entries of one kind: sums may be beyond what a balance may, so they are text. */
+/** By kind of entry. Sums are text, because they may exceed the range of a balance. */
 const SUMS = selection({
   kind: textColumn<LedgerKind>('kind'),
   entries: intColumn('(count(*) filter (where created_at >= $2::timestamptz))::int as entries'),
@@ -25,13 +25,13 @@ const SUMS = selection({
   lastEntryNo: bigintColumn('max(entry_no) as last_entry_no'),
 });
 
-/** Opening balance and sums together are the closing balance: all are of one state of the ledger. */
+/** All of one snapshot: the closing balance is the opening balance plus the sums. */
 export interface LedgerSums {
   readonly openingNano: bigint;
   readonly closingNano: bigint;
-  /** The last entry of that state before the end of the time. */
+  /** The last entry of the snapshot before the end of the period. */
   readonly lastEntryNo: bigint;
-  /** Kinds with entries in the time. */
+  /** Kinds with entries in the period. */
   readonly kinds: readonly Pick<RowOf<typeof SUMS>, 'kind' | 'entries' | 'amountNano'>[];
 }
 
@@ -41,8 +41,8 @@ const selectAccount: Statement = {
 };
 
 /**
- * Entries are numbered in the order in which they were stored, and one of the journal is stored later than others that are newer.
- * So all entries of the account are read. Plan: primary key.
+ * Reads all entries of the account by the primary key: entries are numbered in the order of their insertion, and those from a journal are
+ * inserted later than newer ones.
  */
 const sumEntries: Statement = {
   name: 'statement.sum-entries',
@@ -51,7 +51,7 @@ from ledger_entries where account_id = $1::text and created_at < $3::timestamptz
 group by kind order by kind`,
 };
 
-/** Plan: ledger_entries_beside_charges. */
+/** Uses ledger_entries_beside_charges. */
 const listBesideCharges: Statement = {
   name: 'statement.list-beside-charges',
   text: `select ${ENTRIES.list} from ledger_entries
@@ -64,7 +64,7 @@ export type StatementStore = ReturnType<typeof createStatementStore>;
 
 export function createStatementStore(database: PartitionLane) {
   return {
-    /** `null` if there is no such account. */
+    /** `null` if the account does not exist. */
     async sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null> {
       const [account] = await database.query(selectAccount, [accountId]);
       if (account === undefined) return null;
@@ -79,7 +79,7 @@ export function createStatementStore(database: PartitionLane) {
           .map(({ kind, entries, amountNano }) => ({ kind, entries, amountNano })),
       };
     },
-    /** Entries up to a number that are no charges, oldest first. */
+    /** Entries other than charges, up to `lastEntryNo`, oldest first. */
     listBesideCharges: async (
       accountId: string,
       from: Date,
@@ -91,6 +91,5 @@ export function createStatementStore(database: PartitionLane) {
   };
 }
 
-/** Of all partitions. */
 export const routedStatements = (routes: Routes<StatementStore>): StatementStore =>
   routedByAccount(routes, { sum: itself, listBesideCharges: itself });

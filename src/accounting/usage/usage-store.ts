@@ -14,16 +14,15 @@ import {
 } from './group-sums-store.ts';
 import { mergeGroups } from './merged-groups.ts';
 
-/** What people ask about usage, of all partitions: sums of groups, with the names of their accounts and keys. */
+/** The usage queries of people, over all partitions: sums of groups, with the names of their accounts and keys. */
 
-/** Sums of one group. */
 export interface UsageRow extends GroupSums, GroupNames {}
 
-/** How far the sums are. */
+/** How current the sums are. */
 export interface Completeness {
-  /** Calls whose end was stored before are in the sums. */
+  /** The sums have all calls whose end was stored before; `null` if that is not known. */
   readonly until: Date | null;
-  /** Whether all records that an import brought are summed. */
+  /** Whether all imported records are summed. */
   readonly isBackfilled: boolean;
 }
 
@@ -33,14 +32,14 @@ interface KnownDays {
 }
 
 export interface UsageStore {
-  /** At most `limit` groups behind `after`, which has the values of the group before. */
+  /** At most `limit` groups after the group `after`. */
   sum(query: UsageQuery, scope: UsageScope, after: readonly string[] | null, limit: number): Promise<UsageRow[]>;
-  /** The window of so many accounts that begins with an id. */
+  /** A window of `accounts` accounts, from an id on. */
   windowFrom(accountId: string, accounts: number): Promise<AccountWindow>;
-  /** The first and the last day that has sums, of an account or of all of them; `null`: none has. */
+  /** The first and the last day that has sums, of an account or of all; `null` if none has. */
   knownDays(accountId: string | null): Promise<KnownDays | null>;
   accountOfKey(keyId: string): Promise<string | null>;
-  /** How far the sums of an account are, or those of all of them. */
+  /** Of an account, or of all. */
   readCompleteness(accountId: string | null): Promise<Completeness>;
 }
 
@@ -50,12 +49,12 @@ const NAMES = selection({
   keyPrefix: orNull(textColumn('k.prefix as key_prefix')),
 });
 
-/** Of the account and key of a group if it has one, and by what else lists show that key. */
+/** The names of the account and the key of a group, and the prefix by which lists show the key. */
 type GroupNames = RowOf<typeof NAMES>;
 
 const NO_NAMES: GroupNames = { accountName: null, keyName: null, keyPrefix: null };
 
-/** Names of the accounts and keys of groups. Plans: primary keys. */
+/** Uses primary keys. */
 const selectNames: Statement = {
   name: 'usage.select-names',
   text: `select v.position, ${NAMES.list}
@@ -64,13 +63,13 @@ left join accounts a on a.id = v.account_id
 left join api_keys k on k.account_id = v.account_id and k.id = v.key_id`,
 };
 
-/** The first id behind a window. Plan: primary key. */
+/** The first id after a window. Uses the primary key. */
 const selectBoundary: Statement = {
   name: 'usage.select-boundary',
   text: 'select id from accounts where id >= $1::text order by id offset $2::int limit 1',
 };
 
-/** Plans: the ends of primary keys. */
+/** Reads both ends of a primary key. */
 const selectDays: Statement = {
   name: 'usage.select-days',
   text: `select min(day)::text as first, max(day)::text as last from usage_totals`,
@@ -80,7 +79,6 @@ const selectDaysOfAccount: Statement = {
   text: `select min(day)::text as first, max(day)::text as last from usage_rollups where account_id = $1::text`,
 };
 
-/** Plan: api_keys_by_id. */
 const selectAccountOfKey: Statement = {
   name: 'usage.select-account-of-key',
   text: 'select account_id from api_keys where id = $1::text',
@@ -95,15 +93,14 @@ const COMPLETENESS = selection({
 });
 
 /**
- * What was stored before `until` is in the sums: a row of the queue that is not seen here was deleted with its calls summed, or
- * is committed later than now. Plan: the queue is short; calls_by_id in each month.
+ * Everything that was stored before `until` is summed: a queue row that is not visible here was deleted together with the sum of its calls,
+ * or is committed later. The queue is short; records use calls_by_id in each month.
  */
 const selectCompleteness: Statement = {
   name: 'usage.select-completeness',
   text: `select ${COMPLETENESS.list} from usage_backfill b`,
 };
 
-/** The first and the last day that has sums, in one partition. */
 async function readDays(partition: PartitionLane, accountId: string | null): Promise<KnownDays | null> {
   type Row = { readonly first: string | null; readonly last: string | null };
   const [row] =
@@ -114,7 +111,6 @@ async function readDays(partition: PartitionLane, accountId: string | null): Pro
   return first === null || last === null ? null : { first, last };
 }
 
-/** How far the sums of one partition are. */
 async function readCompleteness(partition: PartitionLane): Promise<Completeness> {
   const [row] = await partition.query(selectCompleteness);
   const { isBackfilled, until, backfilledUntil } = COMPLETENESS.read(row!);
@@ -124,7 +120,7 @@ async function readCompleteness(partition: PartitionLane): Promise<Completeness>
 }
 
 export function createUsageStore({ directory, partitions }: PlacedLanes): UsageStore {
-  /** One a group, in the same order. */
+  /** One for each group, in the same order. */
   async function namesOf(groups: readonly GroupSums[], groupBy: readonly Dimension[]): Promise<readonly GroupNames[]> {
     const [account, key] = [groupBy.indexOf('account'), groupBy.indexOf('key')];
     if (account < 0 || groups.length === 0) return groups.map(() => NO_NAMES);
@@ -138,7 +134,7 @@ export function createUsageStore({ directory, partitions }: PlacedLanes): UsageS
     return NAMES.all(inOrder);
   }
 
-  /** Of the partition of an account, or of each. */
+  /** Asks the partition of an account, or all partitions. */
   async function ask<Result>(accountId: string | null, read: (partition: PartitionLane) => Promise<Result>) {
     return accountId === null ? ofEachPartition(partitions, read) : [await read(await partitions.of(accountId))];
   }
@@ -174,11 +170,10 @@ function mergeDays(ofPartitions: readonly (KnownDays | null)[]): KnownDays | nul
   };
 }
 
-/** What was stored before is in the sums of all of them. */
 function leastComplete(ofPartitions: readonly Completeness[]): Completeness {
   const isBackfilled = ofPartitions.every((each) => each.isBackfilled);
   const untils = ofPartitions.map(({ until }) => until);
-  // One that cannot say how far it is comes before all others.
+  // Unknown in one partition is unknown in all.
   return {
     isBackfilled,
     until: untils.reduce((left, right) => (left !== null && (right === null || right < left) ? right : left)),

@@ -2,11 +2,11 @@ import { daySpans } from './day-spans.ts';
 import type { UsageQuery, UsageScope } from './group-sums-store.ts';
 import type { Completeness, UsageRow, UsageStore } from './usage-store.ts';
 
-/** Where a list of groups goes on. */
+/** A cursor of a list of groups. */
 export interface UsagePlace {
-  /** Groups of earlier accounts have been listed; absent where groups have no account. */
+  /** Groups of smaller account ids were listed; `null` if groups have no account. */
   readonly account: string | null;
-  /** The last group that was listed; `null`: none of this place. */
+  /** The last group that was listed; `null`: none of this account window. */
   readonly after: readonly string[] | null;
 }
 
@@ -14,21 +14,21 @@ export const USAGE_START: UsagePlace = { account: null, after: null };
 
 interface UsagePage {
   readonly rows: readonly UsageRow[];
-  /** `null`: there is no more. */
+  /** `null` after the last page. */
   readonly next: UsagePlace | null;
   readonly completeness: Completeness;
 }
 
 /**
- * Groups by account are read a window of accounts at a time, because a sum over all of them would read every row first. Where
- * most accounts have no usage, a page ends early, with fewer groups than it may have.
+ * Groups by account are read in windows of accounts, because a sum over all accounts would read every row first. If most accounts have no
+ * usage, a page ends after `WINDOWS_MAX` windows, with fewer groups than its limit.
  */
 const WINDOW_ACCOUNTS = 500;
 const WINDOWS_MAX = 40;
 
 /**
- * A page of sums. Groups are sorted by account, key, month, day, model, provider, status and context, as far as they have these.
- * Each page is as of its own moment; a group is listed once.
+ * Reads a page of sums, sorted by the dimensions of the query in the order of `dimensions`. Each page has its own snapshot; each group is
+ * listed once.
  */
 export async function readUsage(
   store: UsageStore,
@@ -37,15 +37,15 @@ export async function readUsage(
   limit: number,
 ): Promise<UsagePage> {
   const accountId = await accountOf(store, query);
-  // Before the sums, so that what it says is true of them.
+  // Read before the sums, which are then at least as complete.
   const completeness = await store.readCompleteness(accountId === NOBODY ? query.filter.accountId : accountId);
   if (accountId === NOBODY) return { rows: [], next: null, completeness };
   return { ...(await find(store, query, accountId, place, limit)), completeness };
 }
 
 /**
- * All groups, page by page. A page sums all that lies behind it, so where groups are of days or months, those of one span of them
- * come before those of the next, and each span is summed once. Other groupings have few pages.
+ * Reads all groups, page by page. Each page sums everything after its cursor, so groups by day or month are read in spans of days, each
+ * of which is summed about once. Other groupings have few pages.
  */
 export async function* usagePages(
   store: UsageStore,
@@ -86,7 +86,7 @@ async function* pagesOf(store: UsageStore, query: UsageQuery, accountId: string 
 
 const NOBODY = Symbol('no account');
 
-/** The account that the filter names, by its id or by that of a key; `null`: all of them. */
+/** The account of the filter, by its id or by its key; `null` means all accounts. */
 async function accountOf(store: UsageStore, { filter }: UsageQuery): Promise<string | null | typeof NOBODY> {
   const { accountId, keyId } = filter;
   if (keyId === null) return accountId;

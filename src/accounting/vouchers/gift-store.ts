@@ -7,41 +7,38 @@ import type { PlanSale } from '../plans/plan.ts';
 import { findKeyedSubscription, grantPeriod } from '../plans/subscriptions-store.ts';
 import type { GiftRefusal, RedemptionRequest, VoucherGift } from './voucher.ts';
 
-/** The SQL of what redeemed vouchers give, in the partition of the account. */
+/** The SQL of the gifts of redeemed vouchers, in the partition of the account. */
 
 const ENDS = selection({ id: textColumn('s.id'), endsAt: dateColumn('s.ends_at') });
 
-/** When subscriptions end. Plan: primary key. */
 const selectEnds: Statement = {
   name: 'vouchers.select-subscription-ends',
   text: `select ${ENDS.list}
 from unnest($1::text[], $2::text[]) as v (account_id, id) join subscriptions s on s.account_id = v.account_id and s.id = v.id`,
 };
 
-/** What a redemption has given: an entry of the ledger, or a period of a subscription. */
+/** The gift of a redemption: a ledger entry or a subscription. */
 export interface Given {
   readonly entryNo: bigint | null;
   readonly subscriptionId: string | null;
 }
 
-/** What a code stands for. */
 export interface Voucher {
   readonly batchId: string;
   readonly codeEnd: string;
   readonly gift: VoucherGift;
 }
 
-/** A period of a plan that is offered. */
 export interface OfferedPeriod {
   readonly periodMs: number;
   readonly sale: PlanSale | null;
 }
 
 /**
- * Gives what a voucher gives, in a transaction that holds the lock of the account. A refusal has written nothing. The entry, or the period, has an
- * idempotency key made of the code, so that a code gives once also where its redemption was lost in an import.
+ * Posts the entry or grants the plan period of a voucher, in a transaction that holds the lock of the account. A refusal writes nothing. The
+ * idempotency key is derived from the code, so that a code gives once even if an import has lost its redemption.
  *
- * @param period of the plan; `null`: the plan is not offered, or the voucher is of no plan.
+ * @param period of the plan; `null`: the plan is not offered, or the voucher has a value
  */
 export async function giveVoucher(
   transaction: PartitionQueryable,
@@ -54,7 +51,7 @@ export async function giveVoucher(
     const memo = `voucher …${codeEnd} of ${batchId}`;
     const entry = { accountId, kind: 'top_up', amountNano: gift.amountNano, memo, idempotencyKey, at } as const;
     const posted = await postEntry(transaction, entry);
-    if (!('entry' in posted)) throw new Error(`the entry of a voucher was ${posted.outcome}`);
+    if (!('entry' in posted)) throw new Error(`posting the entry of a voucher failed: ${posted.outcome}`);
     return { entryNo: posted.entry.entryNo, subscriptionId: null };
   }
   const { planId } = gift;
@@ -66,7 +63,7 @@ export async function giveVoucher(
   return typeof granted === 'string' ? granted : { entryNo: null, subscriptionId: granted.id };
 }
 
-/** When the subscriptions of redemptions end now, by their ids. */
+/** The current ends of the subscriptions of redemptions, by their ids. */
 export async function findSubscriptionEnds(
   partition: PartitionQueryable,
   redemptions: readonly { readonly accountId: string; readonly subscriptionId: string | null }[],
@@ -77,5 +74,5 @@ export async function findSubscriptionEnds(
   return new Map(ENDS.all(await partition.query(selectEnds, names)).map(({ id, endsAt }) => [id, endsAt]));
 }
 
-/** No client can send a key with a blank; the audit finds what vouchers have given by it. */
+/** Clients cannot send keys with a space. The audit finds the gifts of vouchers by this prefix. */
 const keyOf = (codeHash: Buffer): string => `voucher ${codeHash.toString('hex')}`;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GuessLimit } from './guess-limit.ts';
 
-describe('the limit of guesses', () => {
-  it('lets an account try ten codes, and one more every six seconds', () => {
+describe('the limit of wrong codes', () => {
+  it('allows an account ten attempts, and one more every six seconds', () => {
     let nowMs = 1_000;
     const limit = new GuessLimit(() => nowMs);
     for (let n = 0; n < 10; n++) assert.equal(limit.take('acct_a'), 0);
@@ -19,7 +19,7 @@ describe('the limit of guesses', () => {
     assert.equal(limit.take('acct_a'), 6_000);
   });
 
-  it('does not count those that were codes', () => {
+  it('does not count attempts that are given back', () => {
     const limit = new GuessLimit(() => 0);
     for (let n = 0; n < 100; n++) {
       assert.equal(limit.take('acct_a'), 0);

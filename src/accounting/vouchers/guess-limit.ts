@@ -1,26 +1,26 @@
 import { type Rate, RateDebts } from '../../lib/rate-debts.ts';
 
-/** Codes that an account may try without success. */
+/** Wrong codes that an account may try. */
 const GUESSES: Rate = { burst: 10, everyMs: 6_000 };
-/** Accounts that are remembered; beyond it the one that tried least recently is forgotten. */
+/** Tracked accounts; the least recently active one is evicted. */
 const ACCOUNTS_MAX = 10_000;
 
-/** How tries are counted: here, or by a process that counts for several. */
+/** Counts attempts: in this process, or in one that counts for several. */
 export interface VoucherGuesses {
-  /** Takes a try. Returns 0, or where there is none left, after how many milliseconds there is. */
+  /** Takes an attempt. Returns 0, or the milliseconds until the next attempt if none is left. */
   take(accountId: string): number | Promise<number>;
   giveBack(accountId: string): void;
 }
 
 /**
- * How often members of an account may try codes that are none, on one machine. Each try is taken before the look-up, so that many at a time count too,
- * and is given back if the code was one.
+ * Limits wrong codes by account, on one machine. An attempt is taken before the lookup, so that concurrent attempts count too, and given
+ * back if the code exists.
  */
 export class GuessLimit implements VoucherGuesses {
   readonly #nowMs: () => number;
   readonly #debts = new RateDebts(ACCOUNTS_MAX);
 
-  /** `nowMs`: any clock that never goes back. */
+  /** `nowMs`: a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }

@@ -11,7 +11,7 @@ import { findSubscriptionEnds, giveVoucher, type OfferedPeriod } from './gift-st
 import { decideCode, type RedeemRefusal, type RedemptionRequest, type VoucherGift } from './voucher.ts';
 import { GIFT } from './vouchers-store.ts';
 
-/** The SQL of redeemed codes, in the directory, and the transaction that redeems one. */
+/** The SQL of redemptions, in the directory, and the transaction that redeems a code. */
 
 const VOUCHERS = selection({
   batchId: textColumn('v.batch_id'),
@@ -22,8 +22,8 @@ const VOUCHERS = selection({
 });
 
 /**
- * The voucher of a code. Redemptions of the code wait here for each other, and a cancellation of its batch for them, and they for
- * it. Plan: primary keys.
+ * Locks the voucher of a code, which serializes redemptions of the code, and its batch, which serializes redemptions and a cancellation.
+ * Uses primary keys.
  */
 const lockVoucher: Statement = {
   name: 'vouchers.lock-voucher',
@@ -41,31 +41,29 @@ const REDEMPTIONS = selection({
   accountId: textColumn('r.account_id'),
   redeemedAt: dateColumn('r.redeemed_at'),
   redeemedBy: textColumn('r.redeemed_by'),
-  /** Of a value. */
+  /** Of a value voucher. */
   entryNo: orNull(bigintColumn('r.entry_no')),
-  /** Of a plan. */
+  /** Of a plan voucher. */
   subscriptionId: orNull(textColumn('r.subscription_id')),
 });
 
 type StoredRedemption = RowOf<typeof REDEMPTIONS>;
 
 export interface Redemption extends StoredRedemption {
-  /** When the plan ends now. */
+  /** The current end of the subscription. */
   readonly subscriptionEndsAt: Date | null;
 }
 
 export type RedeemResult =
   | { readonly outcome: 'redeemed' | 'repeated'; readonly redemption: Redemption }
-  /** Nothing has changed. */
+  /** A refusal changes nothing. */
   | { readonly outcome: RedeemRefusal };
 
-/** What a redemption needs of a plan. */
 export type OfferedPlan = Pick<PlanTerms, 'id' | 'periodDays' | 'sale'>;
 
 const SELECT_REDEMPTIONS = `select ${REDEMPTIONS.list}
 from voucher_redemptions r join voucher_batches b on b.id = r.batch_id`;
 
-/** Plan: primary keys. */
 const selectRedemption: Statement = {
   name: 'vouchers.select-redemption',
   text: `${SELECT_REDEMPTIONS} where r.code_hash = $1::bytea`,
@@ -79,7 +77,7 @@ const insertRedemption: Statement = {
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 
-/** Newest first. Walks voucher_redemptions_by_batch backwards. */
+/** Newest first. Uses voucher_redemptions_by_batch, backwards. */
 const listRedemptions: Statement = {
   name: 'vouchers.list-redemptions',
   text: `${SELECT_REDEMPTIONS}
@@ -89,7 +87,7 @@ order by r.id desc limit $3::int`,
 
 export type RedemptionStore = ReturnType<typeof createRedemptionStore>;
 
-/** @param plans those in force. */
+/** @param plans returns the plans in force */
 export function createRedemptionStore({ directory, partitions }: PlacedLanes, plans: () => readonly OfferedPlan[]) {
   async function withEnds(redemptions: readonly StoredRedemption[]): Promise<Redemption[]> {
     const ends = await mapByPartition(partitions, redemptions, accountIdOf, findSubscriptionEnds);
@@ -100,12 +98,12 @@ export function createRedemptionStore({ directory, partitions }: PlacedLanes, pl
     /** Newest first. */
     list: async (batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]> =>
       withEnds(REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit]))),
-    /** Of a code; `null` if it is not redeemed. */
+    /** `null` if the code is not redeemed. */
     async find(codeHash: Buffer): Promise<Redemption | null> {
       const [found] = await withEnds(REDEMPTIONS.all(await directory.query(selectRedemption, [codeHash])));
       return found ?? null;
     },
-    /** Redeems a code for an account. A repeat by the same account changes nothing. */
+    /** Redeems a code for an account. A repeat by the same account returns the first redemption. */
     async redeem(request: RedemptionRequest): Promise<RedeemResult> {
       const partition = await partitions.of(request.accountId);
       try {
@@ -142,7 +140,7 @@ async function redeemIn(
   return { outcome: 'redeemed', redemption: await withEndOf(redemption) };
 }
 
-/** `null` if the plan is not offered any more, or the gift is none. */
+/** `null` if the plan is no longer offered, or the gift is a value. */
 function periodOf(gift: VoucherGift, plans: readonly OfferedPlan[]): OfferedPeriod | null {
   const plan = gift.kind === 'plan' ? plans.find(({ id }) => id === gift.planId) : undefined;
   return plan === undefined ? null : { periodMs: periodMsOf(plan), sale: plan.sale };

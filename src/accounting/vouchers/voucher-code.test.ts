@@ -11,20 +11,20 @@ const codes = fc
   .map((random) => createVoucherCode((bytes) => bytes.set(random)));
 
 describe('codes of vouchers', () => {
-  it('are four groups of five characters that nobody takes for one another', () => {
+  it('are four groups of five unambiguous characters', () => {
     const code = createVoucherCode(randomFillSync);
     assert.match(code, /^([0-9A-HJKMNP-TV-Z]{5}-){3}[0-9A-HJKMNP-TV-Z]{5}$/);
     assert.notEqual(createVoucherCode(randomFillSync), code);
     assert.equal(readVoucherCode(code), code.replaceAll('-', ''));
     assert.equal(shownEnd(code), code.slice(-4));
-    // Codes that were given out stay valid: this one was made by the first version.
+    // Issued codes stay valid: the first version created this one.
     assert.equal(
       createVoucherCode((bytes) => bytes.set(bytes.map((_, i) => i))),
       '01234-56789-ABCDE-FGHJT',
     );
   });
 
-  it('are read in either case, with and without hyphens and blanks, with O, I and L for digits', () => {
+  it('are read in either case, with or without hyphens and spaces, with O, I and L as digits', () => {
     fc.assert(
       fc.property(codes, fc.array(fc.boolean(), { minLength: 80, maxLength: 80 }), (code, coins) => {
         const typed = [...code].map((character, i) => {
@@ -38,7 +38,7 @@ describe('codes of vouchers', () => {
     );
   });
 
-  it('are told from those with one wrong character, and from those with two that have changed places', () => {
+  it('are rejected with one wrong character, or with two that were swapped', () => {
     fc.assert(
       fc.property(codes, fc.nat(19), fc.integer({ min: 1, max: 31 }), fc.nat(19), (code, place, shift, other) => {
         const characters = [...code.replaceAll('-', '')];
@@ -51,7 +51,7 @@ describe('codes of vouchers', () => {
     );
   });
 
-  it('are nothing else that somebody may type', () => {
+  it('are rejected with a wrong length or character', () => {
     const code = createVoucherCode(randomFillSync);
     for (const typed of ['', '-', code.slice(1), `${code}0`, `U${code.slice(1)}`, `${code}${' '.repeat(100)}`]) {
       assert.equal(readVoucherCode(typed), null, typed);

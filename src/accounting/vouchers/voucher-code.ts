@@ -2,17 +2,16 @@ import { createHash } from 'node:crypto';
 import type { FillRandom } from '../../lib/ids.ts';
 
 /**
- * Codes of vouchers: `7KQ2M-X0T4B-9WZ3H-DC5RA`. 19 characters of Crockford's base 32 are random (95 bits) and the last one checks
- * them, so that a typing mistake is told at once, without a look-up. Case, hyphens and blanks do not matter, and O, I and L are
- * read as the digits that they look like.
+ * Codes of vouchers, such as `7KQ2M-X0T4B-9WZ3H-DC5RA`: 19 random characters of Crockford's base 32 (95 bits) and a check character, which
+ * detects typing mistakes without a lookup. Case, hyphens and spaces are ignored; O, I and L are read as the digits that they resemble.
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_CHARS = 20;
 const GROUP_CHARS = 5;
-/** Longer texts are no code, however many blanks they have. */
+/** Longer texts are never codes, even if they consist mostly of spaces. */
 const TEXT_CHARS_MAX = 100;
 
-/** How many characters lists show of a code. */
+/** Characters of a code that lists show. */
 const SHOWN_CHARS = 4;
 
 const VALUE_OF: ReadonlyMap<string, number> = new Map(
@@ -25,7 +24,7 @@ const VALUE_OF: ReadonlyMap<string, number> = new Map(
     ]),
 );
 
-/** Makes a code, as people get it. */
+/** Creates a code with hyphens. */
 export function createVoucherCode(fillRandom: FillRandom): string {
   const bytes = new Uint8Array(CODE_CHARS - 1);
   fillRandom(bytes);
@@ -34,7 +33,7 @@ export function createVoucherCode(fillRandom: FillRandom): string {
   return text.match(new RegExp(`.{${GROUP_CHARS}}`, 'g'))!.join('-');
 }
 
-/** The code that somebody typed, without hyphens; `null` if it is none, by its form or by its check character. */
+/** Parses a typed code and returns it without hyphens; `null` if its form or its check character is wrong. */
 export function readVoucherCode(typed: string): string | null {
   if (typed.length > TEXT_CHARS_MAX) return null;
   const values: number[] = [];
@@ -47,35 +46,35 @@ export function readVoucherCode(typed: string): string | null {
   return values.map((value) => ALPHABET[value]).join('');
 }
 
-/** All that is stored of a code, and what it is found by. `code`: as `readVoucherCode` returns it. */
+/** The key by which a code is stored and found. `code`: as `readVoucherCode` returns it. */
 export function hashVoucherCode(code: string): Buffer {
   return createHash('sha256').update(code).digest();
 }
 
-/** What is stored of a voucher. `code`: as `createVoucherCode` made it. */
+/** The stored fields of a voucher. `code`: as `createVoucherCode` returns it. */
 export function storedVoucher(code: string): { readonly codeHash: Buffer; readonly codeEnd: string } {
   return { codeHash: hashVoucherCode(readVoucherCode(code)!), codeEnd: shownEnd(code) };
 }
 
-/** What lists show of a code, so that support can tell which one somebody has. */
+/** The last characters of a code, by which support can identify it. */
 export function shownEnd(code: string): string {
   return code.slice(-SHOWN_CHARS);
 }
 
-/** The character with which the weighted sum of all is 0. */
+/** The check character, which makes the weighted sum of all characters 0. */
 function checkOf(values: readonly number[]): number {
   return double(weightedSum(values));
 }
 
 /**
- * In the field of 32 elements, each character times a power of 2 of its own (there are 31 of them): one wrong character changes
- * the sum, and so do two that have changed places.
+ * A sum in the field of 32 elements, in which each character is multiplied by a different one of the 31 powers of 2. A wrong character
+ * changes the sum, and so do two characters that were swapped.
  */
 function weightedSum(values: readonly number[]): number {
   return values.reduce((sum, value) => double(sum) ^ value, 0);
 }
 
-/** Twice an element, modulo x⁵ + x² + 1, of which 2 is a primitive root. */
+/** An element times 2, modulo x⁵ + x² + 1, of which 2 is a primitive root. */
 function double(value: number): number {
   const shifted = value << 1;
   return shifted < 32 ? shifted : shifted ^ 0b100101;

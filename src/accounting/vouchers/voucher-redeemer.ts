@@ -14,8 +14,8 @@ export const createVoucherRedeemer = ({ redemptions, databaseNowMs, ids }: Vouch
   /**
    * Redeems a code for an account. Repeats by the same account return the first redemption.
    *
-   * @param code as `readVoucherCode` returns it.
-   * @param by who does it, for lists.
+   * @param code as `readVoucherCode` returns it
+   * @param by the name of the redeemer, for lists
    */
   redeem: async (accountId: string, code: string, by: string): Promise<RedeemResult> =>
     redemptions.redeem({

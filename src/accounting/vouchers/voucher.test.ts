@@ -15,9 +15,9 @@ describe('a code, for an account', () => {
       ['expired', { voucher: { expiresAt: AT, canceledAt: null } }],
       ['canceled', { voucher: { expiresAt: AT, canceledAt: AT } }],
       ['redeemed', { redemption: by('acct_a') }],
-      // Also after its expiry and its cancellation.
+      // Also after expiry and cancellation.
       ['redeemed', { voucher: { expiresAt: AT, canceledAt: AT }, redemption: by('acct_a') }],
-      // The same whether another account has redeemed it or it does not exist.
+      // The same whether the code does not exist or another account has redeemed it.
       ['unknown_code', { redemption: by('acct_b') }],
       ['unknown_code', { voucher: { expiresAt: AT, canceledAt: AT }, redemption: by('acct_b') }],
       ['unknown_code', { voucher: null }],

@@ -1,4 +1,4 @@
-/** What each voucher of a batch gives. */
+/** The gift of each voucher of a batch. */
 export type VoucherGift =
   | { readonly kind: 'value'; readonly amountNano: bigint }
   | { readonly kind: 'plan'; readonly planId: string };
@@ -18,32 +18,30 @@ export interface RedemptionRequest {
   readonly accountId: string;
   readonly codeHash: Buffer;
   readonly redemptionId: string;
-  /** Of a plan that begins with it. */
+  /** For a new subscription. */
   readonly subscriptionId: string;
   readonly by: string;
   readonly at: Date;
 }
 
-/** Why an account does not get what a voucher gives. */
+/** Why an account cannot receive a gift. */
 export type GiftRefusal = 'unknown_account' | 'unknown_plan' | 'other_plan' | 'overlapping' | 'out_of_range';
 
-/** Nothing has changed then. */
 export type RedeemRefusal =
   | GiftRefusal
-  /** There is no such code, or another account has redeemed it. */
+  /** The code does not exist, or another account has redeemed it. */
   | 'unknown_code'
   | 'expired'
   | 'canceled';
 
-/** What is stored of a code. */
 export interface CodeFacts {
-  /** `null`: there is no such code. */
+  /** `null`: the code does not exist. */
   readonly voucher: { readonly expiresAt: Date | null; readonly canceledAt: Date | null } | null;
-  /** `null`: nobody has redeemed it. */
+  /** `null`: not redeemed. */
   readonly redemption: { readonly accountId: string } | null;
 }
 
-/** Whether a code is `free`, was `redeemed` by this account, or is refused: one that another account has redeemed as one that does not exist. */
+/** Decides on a code. A code that another account has redeemed is refused like one that does not exist, so that nothing is disclosed. */
 export function decideCode(
   { voucher, redemption }: CodeFacts,
   { accountId, at }: Pick<RedemptionRequest, 'accountId' | 'at'>,

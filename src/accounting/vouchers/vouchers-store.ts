@@ -14,9 +14,8 @@ import {
 import type { LookedThrough, SliceTiming } from '../../lib/slices.ts';
 import type { NewVoucherBatch, VoucherGift } from './voucher.ts';
 
-/** The SQL of batches of vouchers: made, listed and canceled. */
+/** The SQL that creates, lists and cancels batches of vouchers. */
 
-/** What a batch `b` gives: one of the two. */
 export const GIFT = selection({
   amountNano: orNull(bigintColumn('b.amount_nano')),
   planId: orNull(textColumn('b.plan_id')),
@@ -50,7 +49,6 @@ on conflict (idempotency_key) where idempotency_key is not null do nothing
 returning ${BATCHES.list}`,
 };
 
-/** By voucher_batches_by_key. */
 const selectByKey: Statement = {
   name: 'vouchers.select-batch-by-key',
   text: `select ${BATCHES.list} from voucher_batches b where b.idempotency_key = $1`,
@@ -62,25 +60,23 @@ const insertVouchers: Statement = {
 select decode(code_hash, 'hex'), $1, code_end from unnest($2::text[], $3::text[]) as made (code_hash, code_end)`,
 };
 
-/** Those of a list. Plans: primary key; voucher_redemptions_by_batch, index only. */
+/** Counts redemptions by an index-only scan of voucher_redemptions_by_batch. */
 const selectListed: Statement = {
   name: 'vouchers.select-listed',
   text: `select ${BATCHES.list} from voucher_batches b where b.id = any ($1::text[]) order by b.id desc`,
 };
 
-/** The batch of a code. Plan: primary keys. */
 const selectByCode: Statement = {
   name: 'vouchers.select-by-code',
   text: `select ${BATCHES.list} from vouchers v join voucher_batches b on b.id = v.batch_id where v.code_hash = $1::bytea`,
 };
 
-/** Plan: primary key. */
 const selectBatch: Statement = {
   name: 'vouchers.select-batch',
   text: `select ${BATCHES.list} from voucher_batches b where b.id = $1`,
 };
 
-/** Waits for redemptions of the batch, which hold its row. A batch that is canceled already keeps its first date. Plan: primary key. */
+/** Waits for pending redemptions of the batch, which lock its row. A repeat keeps the first date. */
 const cancelBatch: Statement = {
   name: 'vouchers.cancel-batch',
   text: 'update voucher_batches set canceled_at = coalesce(canceled_at, $2::timestamptz) where id = $1 returning id',
@@ -91,7 +87,7 @@ export type VoucherStore = ReturnType<typeof createVoucherStore>;
 export function createVoucherStore(database: DirectoryLane) {
   const search = createNameSearch(database, 'voucher_batches', ['name']);
   return {
-    /** Where the idempotency key has made a batch already, nothing is made and that one is returned as `earlier`. */
+    /** If the idempotency key already has a batch, returns it as `earlier` and creates nothing. */
     insert: (batch: NewVoucherBatch): Promise<{ readonly batch: VoucherBatch } | { readonly earlier: VoucherBatch }> =>
       database.transaction(async (transaction) => {
         const { id, name, gift, vouchers, expiresAt, at, createdBy, idempotencyKey } = batch;
@@ -109,7 +105,7 @@ export function createVoucherStore(database: DirectoryLane) {
         ]);
         return { batch: made };
       }),
-    /** Newest first: all, or those that have the text in their name, in any case, or as their id. */
+    /** Newest first: all batches, or those whose name contains `text` in any case, or whose id it is. */
     async list(
       text: string | undefined,
       beforeId: string | null,
@@ -120,10 +116,10 @@ export function createVoucherStore(database: DirectoryLane) {
       return { items: BATCHES.all(await database.query(selectListed, [toArray(items)])), next };
     },
     find: async (id: string): Promise<VoucherBatch | null> => BATCHES.first(await database.query(selectBatch, [id])),
-    /** `null` if there is no such code. */
+    /** `null` if the code does not exist. */
     findByCode: async (codeHash: Buffer): Promise<VoucherBatch | null> =>
       BATCHES.first(await database.query(selectByCode, [codeHash])),
-    /** `false` if there is no such batch. */
+    /** `false` if the batch does not exist. */
     cancel: async (id: string, at: Date): Promise<boolean> => (await database.query(cancelBatch, [id, at])).length > 0,
   };
 }

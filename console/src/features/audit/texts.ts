@@ -63,7 +63,7 @@ export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
   'the last entry number of a balance is that of its ledger': '余额记录的末条编号与账本一致',
   'every settled call has its entry with its charge': '每笔已结算调用都有相应扣费账目',
   'no charge without its call': '每笔扣费都有对应调用',
-  'the charges of calls whose records were dropped are those that were written down then':
+  'the charges of dropped call records equal the sums recorded at the drop':
     '记录已删除的调用，其扣费与删除时的汇总一致',
   'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has':
     '待处理调用不扣费；已处理调用的扣费不超过其预留金额，且不与其他记录重复',

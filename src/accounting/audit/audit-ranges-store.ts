@@ -1,0 +1,80 @@
+import type { Statement } from '../../db/database.ts';
+import type { HomeQueryables } from '../../db/home-lanes.ts';
+import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
+
+/** The ranges of accounts that an audit reads, each in one snapshot. */
+
+/** Accounts by id: after the first one, up to and including the last one. */
+export interface AccountRange {
+  readonly after: string;
+  readonly upTo: string;
+}
+
+/** SQL: whether a row is of an account of the range ($1, $2]. */
+export const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
+
+/** The largest accounts and ledgers that one range may add up to. */
+export interface RangeSize {
+  readonly accountsMax: number;
+  /** A range ends with the account that reaches it. */
+  readonly entriesMax: number;
+}
+
+const RANGES = selection({
+  accounts: intColumn('accounts'),
+  /** `null`: no table has a further account. */
+  upTo: orNull(
+    textColumn(`case when is_last then (
+  select max(account_id) from (
+    ${['balances', 'ledger_entries', 'calls', 'reservations', 'subscriptions', 'key_limits']
+      .map((table) => `(select account_id from ${table} where account_id > $1::text order by account_id desc limit 1)`)
+      .join('\n    union all ')}
+    union all select $4::text where $4::text > $1::text
+  ) greatest_ids
+) else last_id end as up_to`),
+  ),
+  isLast: booleanColumn('is_last'),
+});
+
+/**
+ * The range after account $1: at most $2 accounts, whose balances say that they have about $3 ledger entries. The last range includes
+ * rows of accounts without a balance, and the greatest account of the directory ($4). Uses the primary keys.
+ */
+const nextRange: Statement = {
+  name: 'audit.next-range',
+  text: `with candidates as materialized (
+  select account_id, sum(last_entry_no) over (order by account_id) - last_entry_no as entries_before
+  from (
+    select account_id, last_entry_no from balances where account_id > $1::text order by account_id limit $2::int
+  ) b
+),
+next as (
+  select accounts, last_id, accounts < $2::int and accounts = (select count(*) from candidates) as is_last
+  from (
+    select count(*)::int as accounts, max(account_id) as last_id from candidates where entries_before < $3::bigint
+  ) chosen
+)
+select ${RANGES.list} from next`,
+};
+
+const selectLastAccount: Statement = {
+  name: 'audit.select-last-account',
+  text: 'select id from accounts where partition_no = $1::int order by id desc limit 1',
+};
+
+/** The ranges of a partition, in the order of the ids of accounts. */
+export async function* accountRanges(
+  { directory, partition }: HomeQueryables,
+  number: number,
+  { accountsMax, entriesMax }: RangeSize,
+): AsyncGenerator<AccountRange & { readonly accounts: number }> {
+  const [last] = await directory.query<{ id: string }>(selectLastAccount, [number]);
+  for (let after = ''; ; ) {
+    const [row] = await partition.query(nextRange, [after, accountsMax, entriesMax, last?.id ?? '']);
+    const { accounts, upTo, isLast } = RANGES.read(row!);
+    if (upTo === null) return;
+    yield { after, upTo, accounts };
+    if (isLast) return;
+    after = upTo;
+  }
+}
