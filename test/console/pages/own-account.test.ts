@@ -186,7 +186,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await page.getByText('Member removed.').waitFor();
     await console.go(`#/keys?userId=${owner.id}`);
-    await page.getByText('was Mo’s').waitFor();
+    await page.getByText('formerly Mo (left)').waitFor();
     assert.equal((await ask(server, 'GET', '/keys', undefined, owner.headers)).body.data[0].id, made.body.id);
   });
 
@@ -255,7 +255,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('The code is mistyped').waitFor();
     await page.getByLabel('Voucher code').fill(code.toLowerCase());
     await page.getByRole('button', { name: 'Redeem' }).click();
-    await page.getByText('¥5.50 are added to the balance.').waitFor();
+    await page.getByText('¥5.50 was added to the balance.').waitFor();
     await console.assertAccessible();
   });
 
@@ -273,7 +273,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     assert.equal((await ask(server, 'GET', '/session', undefined, elsewhere)).status, 401);
     await page.getByLabel('Current password').fill('not the password');
     await page.getByLabel('New password *').fill('another long password');
-    await page.getByLabel('Repeat new password').fill('another long password');
+    await page.getByLabel('Repeat the password').fill('another long password');
     await page.getByRole('button', { name: 'Change the password' }).click();
     await page.getByRole('alert').filter({ hasText: 'This failed' }).waitFor();
     await page.getByLabel('Current password').fill(owner.password);
