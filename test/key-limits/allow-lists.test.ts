@@ -309,7 +309,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
       for (const address of inside) assert.equal((await from(address, account.key)).status, 200, address);
       for (const address of outside) {
         const response = await from(address, account.key);
-        assertDenied(response, /^This API key may not be used from this address\.$/);
+        assertDenied(response, /^This API key may not be used from this IP address\.$/);
       }
       // What a client adds before its address is not believed.
       assert.equal((await from(`${inside[0]}, 11.0.0.1`, account.key)).status, 403);
