@@ -219,9 +219,9 @@ describe('the command line on a database that no gateway serves', () => {
   it('refuses control characters, and names the field', async () => {
     const refused = await cli('account', 'create', 'eve\u001b[2J');
     assert.equal(refused.code, 1);
-    assert.equal(refused.stderr, 'name: Must not hold control characters or direction marks.\n');
+    assert.equal(refused.stderr, 'name: Must not contain control characters or bidirectional marks.\n');
     const memo = await cli('account', 'top-up', 'alice', '1', '--memo', 'a\nb');
-    assert.equal(memo.stderr, 'memo: Must not hold control characters or direction marks.\n');
+    assert.equal(memo.stderr, 'memo: Must not contain control characters or bidirectional marks.\n');
   });
 
   it('escapes control characters in stored names', async () => {
