@@ -2,9 +2,9 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /**
- * Prints what the dependencies of the repository take on the disk. Exit code 1 if that is too much, with the largest packages on standard error.
+ * Prints the disk usage of the dependencies. Exit code 1 if it exceeds the limit, with the largest packages on standard error.
  *
- *   node scripts/installed-size.ts                     what `.ci/run` asks
+ *   node scripts/installed-size.ts                     as in `.ci/run`
  *   node scripts/installed-size.ts FOLDER MEGABYTES    of another folder of modules, with another limit
  */
 const MOST_MEGABYTES = 450;
@@ -24,7 +24,7 @@ if (import.meta.main) {
   }
 }
 
-/** What a directory takes on the disk, in MB as `du -m` counts them: whole blocks, and a file with several names once. Caches are no part of it. */
+/** Disk usage of a directory without caches, in MB like `du -m`: whole blocks, and hard-linked files once. */
 export function installedMegabytes(directory: string): number {
   const seen = new Set<number>();
   const blocksOf = (path: string): number => {
