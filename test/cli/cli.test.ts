@@ -120,7 +120,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.equal((await cli('account', 'list', '--config', config)).code, 0);
     writeFileSync(credentialFile, 'canary key');
     const unusable = await cli('check', '--config', config);
-    assert.match(unusable.stderr, /:5: providers\.acme\.apiKeys\.0\.file: The file has to hold one credential, /);
+    assert.match(unusable.stderr, /:5: providers\.acme\.apiKeys\.0\.file: The file must contain one credential /);
     writeFileSync(credentialFile, 'canary-key\n');
     const valid = await cli('check', '--config', config);
     assert.deepEqual([valid.code, valid.stderr], [0, '']);
