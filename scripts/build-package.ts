@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { addParts } from './package-parts.ts';
 
 /**
- * Compiles the program into `dist`, which replaces `src` in the package: Node does not strip types below `node_modules`. The package
- * contains the used parts of large libraries, built or copied from `node_modules`.
+ * Compiles the program into `dist`, which replaces `src` in the package: Node does not strip types below `node_modules`.
  *
  *   npm pack        runs this script (`prepack`), and builds the console (`prepare`)
  *
@@ -24,4 +23,4 @@ const { status } = spawnSync(process.execPath, [compiler, '--project', fileOf('t
 if (status !== 0) throw new Error(`The compiler failed with exit code ${status}.`);
 // Other files that the program reads: migrations and the configuration of the demo.
 cpSync(fileOf('src'), dist, { recursive: true, filter: (path) => !['.ts', '.md'].includes(extname(path)) });
-await addParts(dist);
+addParts(dist);

@@ -28,6 +28,6 @@ describe('installed-size', () => {
   it('fails above its limit, and lists the largest packages', () => {
     const { status, stderr } = measure(3);
     assert.equal(status, 1);
-    assert.match(stderr, /may take 3 MB[\s\S]*:\n +[34] MB {2}@scope\/large\n +[12] MB {2}small\n$/);
+    assert.match(stderr, /limit is 3 MB[\s\S]*:\n +[34] MB {2}@scope\/large\n +[12] MB {2}small\n$/);
   });
 });
