@@ -397,7 +397,7 @@ describe('a configuration of one’s own', () => {
     });
     assert.equal(check.code, 0, check.stderr);
     assert.match(check.stdout, /mine\.yaml is valid/);
-    assert.match(check.stdout, /warning +models\.acme-large\.price: Uses of these tools .* perWebSearch/);
+    assert.match(check.stdout, /warning +models\.acme-large\.price: These tools of the provider .* perWebSearch/);
   });
 
   it('prevents the start with one readable message and exit code 1 if it is invalid', async () => {
