@@ -674,8 +674,8 @@ describe('values from flags and the environment', () => {
 
   it('are validated, and reported without a line', () => {
     assert.deepEqual(problemsOf(VALID, {}, { databaseUrl: 'mysql://user:password@h/d', port: 99_999 }), [
-      'server.port: Expected a port from 0 to 65535; found "99999", from a flag or the environment.',
-      'database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one; found a value that is not shown here, from a flag or the environment.',
+      'server.port: Expected a port from 0 to 65535; found "99999", set by a flag or the environment.',
+      'database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one; found a value that is not shown here, set by a flag or the environment.',
     ]);
   });
 

@@ -121,11 +121,11 @@ export function parseConfigText(
   const value = withTexts(document.value ?? {}, overridden);
   const result = configSchema.safeParse(value);
   const reported = new Set(problems.map((problem) => problem.key));
-  const found = [
+  const invalid = [
     ...(result.error?.issues.flatMap((issue) => issueProblems(issue, document, overridden)) ?? []),
     ...findRuleBreaches(value).map(({ path, message }) => placed(path, message, document)),
   ];
-  problems.push(...found.filter((problem) => !reported.has(problem.key)));
+  problems.push(...invalid.filter((problem) => !reported.has(problem.key)));
   if (result.success) {
     const { data } = result;
     const providers = withoutCredentialFiles
@@ -171,7 +171,7 @@ function issueProblems(
   }
   const text = overridden.get(dotted(issue.path));
   if (text !== undefined) {
-    const message = `Expected ${issue.message}; found ${describeText(text, issue.path)}, from a flag or the environment.`;
+    const message = `Expected ${issue.message}; found ${describeText(text, issue.path)}, set by a flag or the environment.`;
     return [{ line: 0, key: dotted(issue.path), message }];
   }
   const { found, path } = document.locate(issue.path);

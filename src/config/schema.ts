@@ -194,7 +194,7 @@ const notices = section(
       ),
     planPercents: listOf('percents from 1 to 100', wholeNumber(1, 100))
       .default([80, 100])
-      .describe('Notifies the holder of a plan when these percentages of its quota are used.'),
+      .describe('Notifies the subscriber of a plan when these percentages of its quota are used.'),
     routeDownAfter: durationMs.default(60_000).describe('Notifies operators when a route was down for this long.'),
     allowNetworks: listOf('addresses or ranges such as 10.0.0.0/8', addressRange)
       .default([])

@@ -138,7 +138,7 @@ people:
 notices:
   # Notifies accounts without their own threshold when their balance falls below this. Default: no notice.
   # lowBalanceYuan: "10"
-  # Notifies the holder of a plan when these percentages of the period's tokens or the week's calls are used.
+  # Notifies the subscriber of a plan when these percentages of the period's tokens or the week's calls are used.
   #planPercents: [80, 100]
   # Notifies operators when a route was down for this long.
   #routeDownAfter: 1m
