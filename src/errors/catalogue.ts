@@ -142,7 +142,10 @@ export const errorCatalogue = {
     'package_weekly_quota_exhausted',
     'The Coding Plan reached its limit of calls for this week.',
   ),
-  packageTokensExhausted: usedUp('insufficient_package', 'The Coding Plan reached its quota of tokens for this period.'),
+  packageTokensExhausted: usedUp(
+    'insufficient_package',
+    'The Coding Plan reached its quota of tokens for this period.',
+  ),
   packageConcurrencyLimited: mayRetry(
     429,
     'package_concurrency_limited',
