@@ -235,7 +235,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     for (const [given, message] of [
       [['test-chta'], 'allowedModels: There is no model "test-chta" that may be called. Did you mean "test-chat"?'],
       [['test-chat', 'test-hidden'], /no model "test-hidden" that may be called/],
-      [[], 'allowedModels: Name at least one of the models, or null for no allow-list.'],
+      [[], 'allowedModels: Specify at least one of the models, or null for no allow-list.'],
       [Array.from({ length: 101 }, () => 'test-chat'), 'allowedModels: At most 100 models.'],
       ['test-chat', 'allowedModels: Expected a list of models, or null for no allow-list.'],
     ] as const) {
