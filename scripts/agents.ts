@@ -13,14 +13,14 @@ import { removeDirectory } from '../test/support/local-database.ts';
 import { startProvider } from '../test/support/provider.ts';
 
 /**
- * Runs coding agents, as their makers publish them, through the gateway, as an operator starts it: `npm run agents`,
- * or `npm run agents -- <words>` only what has these words in its name. Nothing but the first installation needs a network.
+ * Runs published coding agents through the gateway: `npm run agents`, or `npm run agents -- <words>` for scenarios with these words
+ * in their names. Only the first installation needs a network.
  */
 const words = process.argv.slice(2).join(' ').toLowerCase();
 const nameOf = ({ agent, event }: Scenario): string => `${agent}: ${event.replaceAll('`', '')}`;
 const chosen = SCENARIOS.filter((scenario) => nameOf(scenario).toLowerCase().includes(words));
 
-if (chosen.length === 0) throw new Error(`Nothing has “${words}” in its name.`);
+if (chosen.length === 0) throw new Error(`No scenario has “${words}” in its name.`);
 
 let passed = 0;
 let failed = 0;
@@ -51,7 +51,7 @@ const agents = createAgents(installation);
 console.log(
   `${Object.values(agents)
     .map(({ name, version }) => `${name} ${version}`)
-    .join(', ')}: ${installation.wasThere ? 'installed before' : 'installed now'}`,
+    .join(', ')}: ${installation.wasThere ? 'already installed' : 'installed now'}`,
 );
 
 const folder = mkdtempSync(join(tmpdir(), 'faregate-agents-'));
@@ -61,11 +61,11 @@ const startProviders = async (): Promise<LaneParts['providers']> => ({
   zenith: await startProvider(),
 });
 const providers = { responses: await startProviders(), messages: await startProviders() };
-/** For scenarios whose calls reach none: the gateway does not know them. */
+/** For scenarios without provider calls. The gateway has no route to them. */
 const noProviders = await startProviders();
 const gateway = await startGateway(join(folder, 'gateway'), providers);
 try {
-  // Agents that are refused mostly wait. They do that beside those that have work to do.
+  // Refused agents mostly wait, so they run concurrently with the served ones.
   const isRefused = ({ expected }: Scenario): boolean => expected.provided === 0;
   const isServed = (scenario: Scenario): boolean => !isRefused(scenario);
   await Promise.all([
@@ -83,7 +83,10 @@ try {
     'the audit finds no broken invariant',
     await problemOf(async () => assert.deepEqual(await gateway.breaches(), [])),
   );
-  report('docs/agents.md says what was seen', await problemOf(() => assert.deepEqual(rowsOnPage(), rowsOf(SCENARIOS))));
+  report(
+    'docs/agents.md matches the observations',
+    await problemOf(() => assert.deepEqual(rowsOnPage(), rowsOf(SCENARIOS))),
+  );
 } finally {
   report('the gateway stops cleanly', await problemOf(() => gateway.stop()));
   const all = [providers.responses, providers.messages, noProviders].flatMap(({ acme, zenith }) => [acme, zenith]);
@@ -125,8 +128,8 @@ function details(observed: Observed | null): string[] {
 }
 
 /**
- * What Claude Code asks at its start if it may use no proxy and all traffic is allowed (seen with the same version).
- * It takes any response, if it comes quickly.
+ * The requests of Claude Code at startup without a proxy and with all traffic allowed (observed with the same version).
+ * It accepts any response that arrives quickly.
  */
 async function probe({ url }: Gateway): Promise<void> {
   for (const [path, status] of [

@@ -1,7 +1,7 @@
 import type { ApiDocument } from './endpoint-types.ts';
 import { LISTENING, withGateway } from './started-demo.ts';
 
-/** The document that a gateway serves at /openapi.json: of a demo that is started for it. */
+/** Starts a demo gateway and reads its /openapi.json. */
 export function readApiDocument(): Promise<ApiDocument> {
   return withGateway({ FAREGATE_DEMO_DATA: 'none' }, async (printed) => {
     const [, url] = await printed(LISTENING);

@@ -1,7 +1,7 @@
 import type { ApiDocument, Body, Operation, Schema } from './endpoint-types.ts';
 import { markdownTable } from './markdown.ts';
 
-/** The pages of the site that list what each API serves, from the document at /openapi.json. */
+/** The reference pages of the APIs, from /openapi.json. */
 
 const PAGES = [
   ['admin', 'The admin API', '/admin/v1/'],
@@ -9,7 +9,7 @@ const PAGES = [
   ['public', 'The public API, address by address', '/'],
 ] as const;
 
-/** The texts of the pages, by their names without what follows the point. */
+/** The texts of the pages, by file name without extension. */
 export function apiPages(document: ApiDocument): Readonly<Record<string, string>> {
   const rest = new Map(Object.entries(document.paths));
   return Object.fromEntries(
@@ -92,7 +92,7 @@ function tableOf(heads: readonly string[], rows: readonly (readonly string[])[])
 const nameOf = (reference: string): string => reference.split('/').at(-1)!;
 const code = (name: string): string => `\`${name}\``;
 
-/** In a cell, and where the generator would read a tag or an expression. */
+/** Escapes table cells, tags, and expressions of the site generator. */
 function escaped(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('{{', '&#123;&#123;').replaceAll('\n', ' ');
 }

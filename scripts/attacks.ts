@@ -18,25 +18,25 @@ import { removeDirectory } from '../test/support/local-database.ts';
 import { type PostgresServer, startPostgresServer } from '../test/support/postgres-server.ts';
 
 /**
- * Attacks a gateway as strangers with a key would, beside an innocent caller: `npm run test:attacks`, or
- * `npm run test:attacks -- <names>`. With `--list` it says what there is, with `--postgres` the gateway has a server beside it in
- * place of a local one, and with `--workers 2` it has so many workers.
- * Exit code 1 if a call of the innocent caller failed, the gateway ended or took too much memory, or a caller paid less
- * than it should. Waits are printed and never fail a run.
+ * Attacks a gateway with the means of a stranger with a key, while an innocent caller uses it: `npm run test:attacks`, or
+ * `npm run test:attacks -- <names>`. `--list` lists the attacks, `--postgres` runs the gateway with a separate PostgreSQL server, and
+ * `--workers 2` sets the number of workers.
+ * Exit code 1 if a call of the innocent caller failed, the gateway exited or used too much memory, or a caller paid less than it
+ * should. Wait times are printed and never fail a run.
  */
 
-/** How long the innocent caller is alone before a stage begins; its first calls find everything cold, and do not count. */
+/** How long the innocent caller runs alone before a stage. Its first calls run cold and are not counted. */
 const COLD_MS = 2_000;
 const ALONE_MS = 4_000;
-/** Between attacks: what the last one has left under way ends. */
+/** Pause between attacks, in which pending work of the last one finishes. */
 const PAUSE_MS = 300;
 /**
- * What the resident memory may grow by where an attack does not say less: what bodies may take, what threads that read
- * them need for it, and a heap that grows with every attack and shrinks late. A container of 2 GB has that.
+ * Maximum growth of resident memory, unless an attack sets less: the budget of bodies, the memory of the threads that read them, and
+ * a heap that grows with each attack and shrinks late. It fits into a container of 2 GB.
  */
 const MEMORY_MIB_MAX = 1_024;
 
-/** What the innocent caller of a gateway pays is an outcome, too, as if it were an attack. */
+/** The bill of the innocent caller is checked like the outcome of an attack. */
 function innocentAt(gateway: string): Attack {
   const callers = { caller: { balanceYuan: '10000' } };
   const name = `innocent-${gateway}`;
@@ -52,7 +52,7 @@ const isChosen = ({ name }: Attack): boolean => names.length === 0 || names.incl
 const unknown = names.filter((name) => !ATTACKS.some((attack) => attack.name === name));
 
 if (unknown.length > 0) {
-  console.error(`There is no attack ${unknown.join(', ')}. There are: ${ATTACKS.map(({ name }) => name).join(', ')}`);
+  console.error(`Unknown attack: ${unknown.join(', ')}. Known: ${ATTACKS.map(({ name }) => name).join(', ')}`);
   process.exitCode = 1;
 } else if (flags.list === true) {
   for (const { name, sends } of ATTACKS) console.log(`${name.padEnd(22)}${sends}`);
@@ -105,13 +105,13 @@ async function runAll(): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-/** A gateway with the accounts of its attacks, and the innocent caller at work. */
+/** A gateway with the accounts of its attacks and a running innocent caller. */
 interface Stand {
   readonly gateway: Gateway;
   readonly innocent: Child;
   readonly innocentAs: Attack;
   readonly accounts: ReadonlyMap<string, SceneOrder['accounts']>;
-  /** The innocent caller's waits, and the gateway's memory, before the first attack. */
+  /** Wait times of the innocent caller and memory of the gateway before the first attack. */
   readonly before: Outcome['before'];
   readonly idleMiB: number;
 }
@@ -123,7 +123,7 @@ async function play(run: Run, stage: Stage, rounds: readonly (readonly Attack[])
   let stand = await begin(rounds.flat());
   const background: Promise<Outcome>[] = [];
   for (const [index, round] of rounds.entries()) {
-    // A gateway that ended has shown what it had to show; the rest is tried on another one.
+    // If the gateway exited, the remaining attacks run on a new one.
     if (stand.gateway.death() !== null) {
       await takeDown(run, stand);
       stand = await begin(rounds.slice(index).flat());
@@ -194,7 +194,7 @@ async function attackOnce({ providerUrl, attacker }: Run, stand: Stand, attack: 
   }
   const memory = new MemoryWatch(gateway.pid);
   const fromMs = Date.now();
-  // Some attacks are over in no time; the innocent caller is watched for as long as they are said to take.
+  // Some attacks finish at once. The innocent caller is observed for their nominal duration.
   const [report] = await Promise.all([
     attacker.ask<AttackReport>('run', order),
     wait(attack.isBackground === true ? 0 : attack.seconds * 1_000),
@@ -211,7 +211,7 @@ async function attackOnce({ providerUrl, attacker }: Run, stand: Stand, attack: 
   };
 }
 
-/** Stops a gateway, once it is known whether the innocent caller paid what the provider bills. */
+/** Compares the innocent caller's charges with the provider's bill, and stops the gateway. */
 async function takeDown(run: Run, { gateway, innocent, innocentAs, accounts, before, idleMiB }: Stand): Promise<void> {
   const all = await innocent.ask<InnocentCall[]>('stop');
   const memoryMiB = residentMiB(gateway.pid) - idleMiB;

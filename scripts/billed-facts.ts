@@ -4,22 +4,22 @@ import type { UnitName } from '../src/protocols/metering/usage-units.ts';
 import type { OperationName } from '../src/protocols/operations/all.ts';
 
 /**
- * Everything in responses by which vendors bill, and what the gateway makes of it. `scripts/charges-doc.ts` makes the table of
- * `docs/charges.md` from it; `test/docs/charges.test.ts` reads every example and compares.
+ * A billable fact in responses, and how the gateway charges it. `scripts/charges-doc.ts` generates the table of `docs/charges.md` from these;
+ * `test/docs/charges.test.ts` checks every example.
  */
 export interface BilledFact {
   readonly operations: readonly OperationName[];
-  /** What the vendor calls it. */
+  /** The name of the field. */
   readonly where: string;
-  /** Vendors whose dialect it is; absent: the protocol itself. */
+  /** Vendors with this dialect; absent: the protocol itself. */
   readonly vendor?: string;
-  /** The unit that counts it, or the term that it names; `images` and `calls` have prices of their own. */
+  /** The usage unit or the term; `images` and `calls` have their own prices. */
   readonly counts: UnitName | TermName | 'images' | 'calls';
-  /** A response that has it, in addition to the members that all responses of the operation have. */
+  /** Members of an example response, in addition to those of every response of the operation. */
   readonly example: Readonly<Record<string, unknown>>;
   /** Its count in the example, or the name of the term. */
   readonly amount: number | string;
-  /** What a request has to ask for. */
+  /** Members that the request must have. */
   readonly request?: Readonly<Record<string, unknown>>;
   readonly note?: string;
 }
@@ -40,11 +40,11 @@ const ofResponsesAlone = inUsage(['responses'], responsesUsage);
 const ofMessages = inUsage(['messages'], messagesUsage);
 const ofImages = inUsage(['images.generate', 'images.edit'], imagesUsage);
 
-/** An object whose member at that path is the value. */
+/** An object with a value at a path. */
 const withMember = (path: string, value: unknown): object =>
   path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 
-/** A member of the usage by its path, whose value is the amount; `where`, if the path alone does not say it. */
+/** A member of the usage by its path. Its value is the amount. Set `where` if the path is not enough. */
 const member =
   (of: typeof ofChat) =>
   (path: string, counts: Row['counts'], amount: Row['amount'], more: Partial<Row> = {}): BilledFact =>
@@ -55,7 +55,7 @@ const responsesAlone = member(ofResponsesAlone);
 const messages = member(ofMessages);
 const images = member(ofImages);
 
-/** A member beside the usage, likewise. */
+/** A member outside the usage. */
 const beside = (
   operations: readonly OperationName[],
   usage: object,
@@ -70,7 +70,7 @@ const beside = (
   amount,
 });
 
-/** One item of the output. */
+/** An output item. */
 const inOutput = (item: object, counts: UnitName, where: string, note?: string): BilledFact => ({
   operations: ['responses'],
   where,
@@ -80,7 +80,7 @@ const inOutput = (item: object, counts: UnitName, where: string, note?: string):
   ...(note !== undefined && { note }),
 });
 
-/** A search that a choice shows, of a response whose request may offer a tool. */
+/** A search that a choice contains. The request may offer a tool. */
 const inChoice = (
   message: object,
   tool: object | undefined,
@@ -104,13 +104,12 @@ const CACHE_UNITS = {
   written1h: 'cacheWrite1hTokens',
 } as const;
 
-/** A spelling of the tokens of a cache. */
+/** A spelling of cached tokens. */
 function ofCache(of: typeof chat, { counts, path, vendor }: CacheSpelling): readonly BilledFact[] {
   if (counts === 'nothing') return [];
   return [of(path.join('.'), CACHE_UNITS[counts], 30, vendor === undefined ? {} : { vendor })];
 }
 
-/** In the order of the table. */
 export const billedFacts: readonly BilledFact[] = [
   ofChat({}, { where: '`usage.prompt_tokens`, less its details', counts: 'inputTokens', amount: 100 }),
   ...cacheSpellings.chat.flatMap((spelling) => ofCache(chat, spelling)),
@@ -133,13 +132,13 @@ export const billedFacts: readonly BilledFact[] = [
       vendor: 'xAI, Gemini',
       counts: 'outputTokens',
       amount: 50,
-      note: 'reasoning that is stated, else as much as the request allows; else the total is not believed, and marked',
+      note: 'the stated reasoning, otherwise at most what the request allows; beyond that the total is doubted and marked',
     },
   ),
   ofChat(
     { total_tokens: 150, cache_read_input_tokens: 30 },
     {
-      where: 'reads of a cache in any of these spellings, if `total_tokens` alone counts them',
+      where: 'cache reads in any of these spellings, if only `total_tokens` includes them',
       vendor: 'relays to Bedrock',
       counts: 'cachedInputTokens',
       amount: 30,
@@ -148,7 +147,7 @@ export const billedFacts: readonly BilledFact[] = [
   ofChat(
     { total_tokens: 150, prompt_tokens_details: { cache_write_tokens: 30 } },
     {
-      where: 'writes to it, likewise',
+      where: 'cache writes, in the same way',
       vendor: 'relays to Bedrock',
       counts: 'cacheWriteTokens',
       amount: 30,
@@ -157,7 +156,7 @@ export const billedFacts: readonly BilledFact[] = [
   ofChat(
     { prompt_tokens_details: { cached_tokens: 130 } },
     {
-      where: 'both, if they are more than `prompt_tokens`',
+      where: 'both, if they exceed `prompt_tokens`',
       vendor: 'relays to Anthropic',
       counts: 'cachedInputTokens',
       amount: 130,
@@ -176,7 +175,7 @@ export const billedFacts: readonly BilledFact[] = [
   ),
   chat('completion_tokens_details.audio_tokens', 'audioOutputTokens', 5),
   chat('completion_tokens_details.image_tokens', 'imageOutputTokens', 5),
-  chat('citation_tokens', 'citationTokens', 30, { vendor: 'Perplexity', note: 'outside of the totals' }),
+  chat('citation_tokens', 'citationTokens', 30, { vendor: 'Perplexity', note: 'outside the totals' }),
   ofChat(
     { citation_tokens: 30, reasoning_tokens: 300 },
     {
@@ -184,18 +183,18 @@ export const billedFacts: readonly BilledFact[] = [
       vendor: 'Perplexity',
       counts: 'separateReasoningTokens',
       amount: 300,
-      note: 'outside of the totals',
+      note: 'outside the totals',
     },
   ),
   beside(['chat'], chatUsage, 'service_tier', 'serviceTier', 'flex'),
-  chat('service_tier', 'serviceTier', 'flex', { where: 'else `usage.service_tier`', vendor: 'Mistral' }),
+  chat('service_tier', 'serviceTier', 'flex', { where: 'otherwise `usage.service_tier`', vendor: 'Mistral' }),
   chat('server_tool_use.web_search_requests', 'webSearches', 2, { vendor: 'OpenRouter' }),
   chat('server_tool_use.tool_calls_executed', 'otherToolUses', 2, {
-    where: '`usage.server_tool_use.tool_calls_executed`, less those with a count of their own',
+    where: '`usage.server_tool_use.tool_calls_executed`, except those with their own count',
     vendor: 'OpenRouter',
   }),
   chat('server_tool_use_details.web_search_requests', 'webSearches', 2, {
-    where: '`usage.server_tool_use_details`, likewise',
+    where: '`usage.server_tool_use_details`, in the same way',
     vendor: 'OpenRouter',
   }),
   chat('prompt_tokens_details.web_search_requests', 'webSearches', 2, { vendor: 'LiteLLM' }),
@@ -207,7 +206,7 @@ export const billedFacts: readonly BilledFact[] = [
       vendor: 'Perplexity',
       counts: 'webSearches',
       amount: 1,
-      note: 'the fee of a request, whatever the size; set `perWebSearch` to the size that you allow',
+      note: 'the fee per request, regardless of the size; set `perWebSearch` to the price of the size that you allow',
     },
   ),
   chat('plugins.search.count', 'webSearches', 2, { vendor: 'DashScope' }),
@@ -217,7 +216,7 @@ export const billedFacts: readonly BilledFact[] = [
     {
       where: '`tool_calls[]` named `$web_search`, `plugin_web_search`',
       vendor: 'Moonshot, MiniMax',
-      note: 'if nothing above counts it',
+      note: 'if no field above counts it',
     },
   ),
   inChoice(
@@ -226,7 +225,7 @@ export const billedFacts: readonly BilledFact[] = [
     {
       where: '`tool_calls[]` of a `type` that callers do not run, such as `web_search`',
       vendor: 'StepFun',
-      note: 'other types by their names; if nothing above counts it',
+      note: 'other types by name; if no field above counts it',
     },
   ),
   ...(
@@ -265,13 +264,13 @@ export const billedFacts: readonly BilledFact[] = [
       counts: 'webSearches',
       example: { usage: chatUsage, ...more },
       amount: 1,
-      note: 'a search for all of them, if nothing above counts it',
+      note: 'one search for all of them, if no field above counts it',
     }),
   ),
   inChoice({ annotations: [{ type: 'url_citation', url_citation: { url: 'https://x.example/' } }] }, undefined, {
-    where: '`annotations[]`: `url_citation`, also if the request names no tool',
+    where: '`annotations[]`: `url_citation`, also without a tool in the request',
     vendor: 'OpenAI, OpenRouter',
-    note: 'a search for all of them, if nothing above counts it',
+    note: 'one search for all of them, if no field above counts it',
   }),
   {
     operations: ['chat'],
@@ -281,7 +280,7 @@ export const billedFacts: readonly BilledFact[] = [
     request: { web_search_options: {} },
     example: { usage: chatUsage },
     amount: 1,
-    note: 'these models search once a call',
+    note: 'these models search once per call',
   },
 
   ofResponses({}, { where: '`usage.input_tokens`, less its details', counts: 'inputTokens', amount: 100 }),
@@ -293,7 +292,7 @@ export const billedFacts: readonly BilledFact[] = [
       where: '`usage.total_tokens` - `input_tokens`, if that is more',
       counts: 'outputTokens',
       amount: 50,
-      note: 'as in chat; tokens of a cache that the input leaves out likewise',
+      note: 'as in chat; also for cached tokens that the input excludes',
     },
   ),
   responses('output_tokens_details.reasoning_tokens', 'reasoningTokens', 5),
@@ -301,7 +300,7 @@ export const billedFacts: readonly BilledFact[] = [
   responsesAlone('x_tools.web_extractor.count', 'webFetches', 2, {
     where: '`usage.x_tools`, by tool: `count`',
     vendor: 'DashScope',
-    note: '`web_extractor`; other tools by their names',
+    note: '`web_extractor`; other tools by name',
   }),
   ofResponsesAlone(
     { tool_calls_details: { search_web: { invocation: 2 } } },
@@ -315,13 +314,13 @@ export const billedFacts: readonly BilledFact[] = [
   ),
   beside(['responses'], responsesUsage, 'tool_usage.web_search.num_requests', 'webSearches', 2),
   responsesAlone('tool_usage.web_search', 'webSearches', 2, {
-    where: 'else `usage.tool_usage.web_search`',
+    where: 'otherwise `usage.tool_usage.web_search`',
     vendor: 'Volcengine Ark',
   }),
   ofResponsesAlone(
     { tool_usage: { mcp: 1, knowledge_search: 1 } },
     {
-      where: '`usage.tool_usage`: other tools, if these are more than their calls in `output[]`',
+      where: '`usage.tool_usage`: other tools, if there are more than calls in `output[]`',
       vendor: 'Volcengine Ark',
       counts: 'otherToolUses',
       amount: 2,
@@ -371,16 +370,16 @@ export const billedFacts: readonly BilledFact[] = [
     counts: 'imageOutputTokens',
     example: { usage: responsesUsage, tool_usage: { image_gen: { ...imagesUsage } } },
     amount: 20,
-    note: 'as the tokens of an image response, at the prices of the model that `tools[].model` names, else of the call',
+    note: 'as tokens of an image response, at the prices of the model in `tools[].model`, otherwise of the call',
   },
   {
     operations: ['responses'],
-    where: '`server_side_tool_usage` outside of the usage, by tool',
+    where: '`server_side_tool_usage` outside the usage, by tool',
     vendor: 'xAI',
     counts: 'webSearches',
     example: { usage: responsesUsage, server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 2 } },
     amount: 2,
-    note: '`SERVER_SIDE_TOOL_WEB_SEARCH`; other tools by their names',
+    note: '`SERVER_SIDE_TOOL_WEB_SEARCH`; other tools by name',
   },
   ofResponsesAlone(
     { server_side_tool_usage_details: { x_search_calls: 2 } },
@@ -395,7 +394,7 @@ export const billedFacts: readonly BilledFact[] = [
   ofMessages({}, { where: '`usage.input_tokens`', counts: 'inputTokens', amount: 100 }),
   messages('cache_read_input_tokens', 'cachedInputTokens', 30),
   messages('cache_creation_input_tokens', 'cacheWriteTokens', 30, {
-    where: '`usage.cache_creation_input_tokens`, less those of an hour',
+    where: '`usage.cache_creation_input_tokens`, less the one-hour writes',
   }),
   messages('cache_creation.ephemeral_1h_input_tokens', 'cacheWrite1hTokens', 30),
   ofMessages({}, { where: '`usage.output_tokens`', counts: 'outputTokens', amount: 20 }),
@@ -406,7 +405,7 @@ export const billedFacts: readonly BilledFact[] = [
       where: '`usage.iterations[]`: `compaction`',
       counts: 'outputTokens',
       amount: 23,
-      note: 'beside the totals, and a run of its own; runs of other models at their own prices',
+      note: 'in addition to the totals, as a separate run; runs of other models at their own prices',
     },
   ),
   messages('service_tier', 'serviceTier', 'priority'),
@@ -427,21 +426,21 @@ export const billedFacts: readonly BilledFact[] = [
       ],
     },
     amount: 1,
-    note: 'as do `web_fetch_tool_result`, and `tool_use` named `$web_search` or `plugin_web_search`',
+    note: 'also `web_fetch_tool_result`, and `tool_use` with the name `$web_search` or `plugin_web_search`',
   },
   {
     operations: ['messages'],
-    where: '`container.id`, if the request names none',
+    where: '`container.id`, if the request has none',
     counts: 'containers',
     example: { usage: messagesUsage, container: { id: 'container_1' } },
     amount: 1,
-    note: 'none beside web searches and fetches, for which code is free',
+    note: 'none with web searches and fetches, which include code',
   },
 
   inUsage(['embeddings'], { prompt_tokens: 100 })(
     {},
     {
-      where: '`usage.prompt_tokens`, else `usage.total_tokens`, `usage.input_tokens`',
+      where: '`usage.prompt_tokens`, otherwise `usage.total_tokens`, `usage.input_tokens`',
       counts: 'inputTokens',
       amount: 100,
     },
@@ -479,7 +478,7 @@ export const billedFacts: readonly BilledFact[] = [
   },
   {
     operations: ['rerank'],
-    where: 'else `usage.search_units`',
+    where: 'otherwise `usage.search_units`',
     vendor: 'OpenRouter',
     counts: 'searchUnits',
     example: { usage: { search_units: 2, total_tokens: 150 } },
@@ -507,7 +506,7 @@ export const billedFacts: readonly BilledFact[] = [
   },
 ];
 
-/** Facts that are not read, and why; for the page alone. */
+/** Facts that the gateway ignores, and why. For the page only. */
 export const unreadFacts: readonly (readonly [operation: OperationName, where: string, why: string])[] = [
   [
     'chat',
@@ -517,28 +516,28 @@ export const unreadFacts: readonly (readonly [operation: OperationName, where: s
   [
     'chat',
     '`usage.prompt_tokens_details.cache_type` (DashScope)',
-    'reads of an explicit and of an implicit cache have prices of their own, and `cachedInput` is one: set it to the one that you use',
+    'reads of explicit and implicit caches have different prices, but `cachedInput` is a single price: set it for the cache that you use',
   ],
   [
     'chat',
-    'a search that `enable_search` left to the model, if the response shows nothing of it (DashScope)',
-    'it cannot be told from none: the usage of models that bill it has `plugins`',
+    'a search that the model chose by `enable_search`, if the response does not show it (DashScope)',
+    'it cannot be recognized; the usage of models that bill it has `plugins`',
   ],
-  ['chat', '`bot_usage` (Volcengine Ark)', 'what bots use by themselves; their `references` count a search'],
+  ['chat', '`bot_usage` (Volcengine Ark)', 'usage of bots themselves; their `references` count as a search'],
   [
     'chat',
     '`usage.num_sources_used` (xAI)',
-    'the sources of its live search, which it billed one by one, have no price key and are marked; the tools that took its place are counted',
+    'the sources of its former live search, billed one by one, have no price key and are marked; the tools that replaced it are counted',
   ],
   [
     'chat',
     '`usage_breakdown` (Groq)',
-    'the tokens of each model behind a system, which have prices of their own; those of `usage` are charged at the prices of the call',
+    'tokens of each model in a system, which have their own prices; the tokens in `usage` are charged at the prices of the call',
   ],
   [
     'messages',
     'hours of containers',
-    'not in any response; `perContainer` can stand for the hours that the vendor bills at least',
+    'not in any response; `perContainer` can include the minimum hours that the vendor bills',
   ],
   [
     'messages',

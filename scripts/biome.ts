@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { requiredTool } from './required-tool.ts';
 
 /**
- * Runs Biome with the arguments that it is given.
+ * Runs Biome with the given arguments.
  *
  *   node scripts/biome.ts check --write src
  */

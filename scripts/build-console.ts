@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
  *
  *   npm run build
  *
- * npm runs it with `--if-possible` behind each installation: there it does nothing where what it needs is not installed, as without
- * the development dependencies.
+ * npm runs it with `--if-possible` after each installation. Without the development dependencies it then does nothing.
  */
 const CONFIG = fileURLToPath(new URL('../console/vite.config.ts', import.meta.url));
 

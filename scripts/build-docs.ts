@@ -6,12 +6,12 @@ import { apiPages } from './api-pages.ts';
 import { requiredTool } from './required-tool.ts';
 
 /**
- * Builds the site of the documents into `docs/.site`; a link that leads nowhere fails it.
+ * Builds the documentation site into `docs/.site`. Fails for broken links.
  *
  *   npm run docs:build
- *   npm run docs          serves it, and shows each change of a page at once
+ *   npm run docs          serves the site and reloads changed pages
  *
- * The pages of the APIs are written before, into `docs/api`, which is not kept: they say what this version serves.
+ * First generates the API pages of this version into `docs/api`, which is not committed.
  */
 const SITE = 'tools/site';
 
@@ -20,7 +20,7 @@ for (const [name, text] of Object.entries(apiPages(await readApiDocument()))) {
   writeFileSync(`docs/api/${name}.md`, text);
 }
 
-// Which pages there are is read when the configuration of the site is.
+// The site configuration lists the pages when it is loaded.
 const { build, createServer } = await import(pathToFileURL(join(requiredTool('vitepress'), 'dist/node/index.js')).href);
 if (process.argv.includes('--serve')) {
   const server = await createServer(SITE, { port: 5173 });

@@ -4,9 +4,7 @@ import { type BilledFact, billedFacts, unreadFacts } from './billed-facts.ts';
 import { writeLastPart } from './generated-doc.ts';
 import { markdownTable } from './markdown.ts';
 
-/**
- * Writes the tables of `docs/charges.md` from `scripts/billed-facts.ts` and the table of usage units.
- */
+/** Writes the tables of `docs/charges.md` from `scripts/billed-facts.ts` and the usage units. */
 
 const rows = billedFacts.map((fact) => {
   const where = fact.vendor === undefined ? fact.where : `${fact.where} (${fact.vendor})`;
@@ -37,7 +35,7 @@ function priceKey(counts: BilledFact['counts'], operations: BilledFact['operatio
   const { side, price }: UsageUnit = usageUnits[counts as UnitName];
   if (side === 'withinOutput') return 'nothing more: inside the output';
   if (price === null) return 'nothing';
-  // Only models of images may have no price of the output.
+  // Only image models may lack a price of the output.
   const isNeeded = price.key === 'output' && !operations.includes('images.generate');
   const otherwise = price.standIn === null || isNeeded ? '' : `, else \`${price.standIn}\``;
   return `\`${price.key}\`${price.isMarked && price.standIn === null ? ', else nothing' : otherwise}`;

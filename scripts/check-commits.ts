@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 
 /**
- * Checks how commits are written since the first one that had to be so: `part: effect` in at most 72 characters, and a body with
- * the reason. Merges are left out; so is a clone that lacks the history. Exit code 1 if one is written otherwise.
+ * Checks commit messages since the rule was introduced: `part: effect` in at most 72 characters, and a body with the reason. Skips
+ * merges, and clones without the history. Exit code 1 if a message breaks the rule.
  *
  *   node scripts/check-commits.ts
  */
@@ -17,18 +17,18 @@ try {
   const first = git('log', '--fixed-strings', `--grep=${FIRST}`, '--format=%H').trim().split('\n').at(-1);
   commits = first ? git('log', '--no-merges', '--format=%h%x00%s%x00%b%x01', `${first}~..HEAD`).split('\x01') : [];
 } catch {
-  console.log('There is no history here; how commits are written is not checked.');
+  console.log('No history available; commit messages are not checked.');
   process.exit();
 }
 const problems = commits.flatMap((commit) => {
   const [hash = '', subject = '', body = ''] = commit.trim().split('\0');
   if (hash === '') return [];
   return [
-    ...(SUBJECT.test(subject) ? [] : [`${hash} "${subject}": begin with the part and a colon, "part: effect".`]),
+    ...(SUBJECT.test(subject) ? [] : [`${hash} "${subject}": start with the part and a colon, "part: effect".`]),
     ...(subject.length <= SUBJECT_CHARACTERS_MAX ? [] : [`${hash}: the subject has ${subject.length} characters.`]),
-    ...(body.trim() === '' ? [`${hash} "${subject}": say the reason in the body.`] : []),
+    ...(body.trim() === '' ? [`${hash} "${subject}": give the reason in the body.`] : []),
   ];
 });
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
-else console.log(`${commits.length - 1} commits say what and why.`);
+else console.log(`${commits.length - 1} commit messages follow the rule.`);

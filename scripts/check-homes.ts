@@ -5,15 +5,16 @@ import { SourceTexts } from './sql-texts.ts';
 import { connectionsIn } from './taken-connections.ts';
 
 /**
- * Checks that no statement of `src` names tables of both homes (`src/db/homes.ts`), nor one beside others that is only known when the
- * statement runs; and that what takes connections says of which home they are (`src/db/home-lanes.ts`), which is that of its statements.
- * Exit code 1 if one does not.
+ * Checks that no SQL statement in `src` uses tables of both homes (`src/db/homes.ts`), or mixes known tables with a table name that is
+ * only known at run time; and that the types of connections state the home of their statements (`src/db/home-lanes.ts`). Exit code 1
+ * for violations.
  *
  *   node scripts/check-homes.ts [FILE…]
  */
+
 /**
- * What may take connections of any home: the database layer itself, what opens databases, and what fills a new database of the demo,
- * directory and first partition in one transaction.
+ * Files that may take connections of any home: the database layer, code that opens databases, and code that fills the directory and
+ * the first partition of a demo database in one transaction.
  */
 const MAY_BE_BOTH =
   /^src\/(?:db\/|cli\/(?:own-database|serve\/serve-gateway|doctor\/doctor-database)\.ts$|app\/gateway-options\.ts$|accounting\/history\/history-store\.ts$)/;
@@ -21,7 +22,7 @@ const known = new Set<string>(Object.keys(HOMES));
 const named = process.argv.slice(2);
 const files = named.length > 0 ? named : globSync('src/**/*.ts', { exclude: ['**/*.test.ts'] }).sort();
 const violations = new Map<string, string>();
-/** Of the statements of a file. */
+/** The homes of the statements of each file. */
 const homesOf = new Map<string, Set<Home>>();
 const seen = new Set<string>();
 let statements = 0;
@@ -30,7 +31,7 @@ for (const { place, text } of new SourceTexts().of(files)) {
   if (tables.size === 0) continue;
   statements++;
   for (const table of tables) seen.add(table);
-  const homes = new Set([...tables].map((table) => HOMES[table as Table] ?? 'a home that is not known'));
+  const homes = new Set([...tables].map((table) => HOMES[table as Table] ?? 'an unknown home'));
   const file = place.slice(0, place.indexOf(':'));
   homesOf.set(
     file,
@@ -41,11 +42,11 @@ for (const { place, text } of new SourceTexts().of(files)) {
     violations.set(place, list.join(', '));
   }
 }
-for (const [place, tables] of violations) console.error(`${place} names ${tables}`);
+for (const [place, tables] of violations) console.error(`${place} uses ${tables}`);
 if (violations.size > 0) {
   console.error(
-    '  Make two statements of it: what one has found is a parameter of the other. A table that is only known when the statement runs\n' +
-      '  ("?") stands alone.',
+    '  Split it into two statements, and pass the result of one to the other. A table name that is only known at run time ("?") must\n' +
+      '  be the only one.',
   );
   process.exitCode = 1;
 }
@@ -57,12 +58,12 @@ const strange = files.flatMap((file) => {
 for (const { place, type } of strange) console.error(`${place} takes a ${type}`);
 if (strange.length > 0) {
   console.error(
-    '  Take what src/db/home-lanes.ts has for the home of the statements, such as a DirectoryLane or a PartitionQueryable, or HomeDatabases if ' +
-      'they are of both.',
+    '  Use a type of src/db/home-lanes.ts for the home of the statements, such as DirectoryLane or PartitionQueryable, or HomeDatabases ' +
+      'for both homes.',
   );
   process.exitCode = 1;
 }
-if (process.exitCode === undefined) console.log(`${statements} texts of SQL name tables of one home each.`);
-// A reader that follows no constants would find few tables, and all of them in order.
+if (process.exitCode === undefined) console.log(`${statements} SQL texts use tables of one home each.`);
+// If the reader stopped following constants, it would find few tables and no violations.
 const unseen = [...known].filter((table) => !seen.has(table));
-if (named.length === 0 && unseen.length > 0) throw new Error(`no statement was found that names ${unseen.join(', ')}`);
+if (named.length === 0 && unseen.length > 0) throw new Error(`found no statement that uses ${unseen.join(', ')}`);

@@ -3,13 +3,13 @@ import { analyse } from 'scslre';
 import { children, type Node, parse, placeOf } from './syntax-tree.ts';
 
 /**
- * Checks every regular expression of the gateway and the console: none may take time that grows faster than the text it reads,
- * because a client that sends a long run of blanks would stop the gateway with it. Exit code 1 if one can.
+ * Checks that every regular expression of the gateway and the console takes linear time. Otherwise a client could block the gateway
+ * with a long run of spaces. Exit code 1 for violations.
  *
  *   node scripts/check-patterns.ts [FILE…]
  *
- * The analysis is static. It finds a quantifier that begins anew at each character (`/\s*;/`, `/0+$/`), two quantifiers that share
- * characters, and nested ones.
+ * The analysis is static. It finds quantifiers that restart at each character (`/\s*;/`, `/0+$/`), adjacent quantifiers that share
+ * characters, and nested quantifiers.
  */
 
 interface Pattern {
@@ -35,7 +35,7 @@ if (violations.length > 0) {
   process.exitCode = 1;
 } else console.log(`${patterns.length} regular expressions take linear time.`);
 
-/** The literals of a file. A pattern that is put together at run time is made of escaped names. */
+/** The literals of a file. Patterns that are built at run time consist of escaped names. */
 function patternsOf(file: string): Pattern[] {
   const text = readFileSync(file, 'utf8');
   const below = (node: Node): Pattern[] => {

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * Everything that is checked without running the program: types, style, and what the scripts below say of themselves. As many at a time
- * as there are processors, what takes longest first; what one prints stands together. Exit code 1 if one fails, and all have run then.
+ * Runs all static checks: types, style, and the scripts below. Runs one per processor at a time, the slowest first, and prints the output
+ * of each as one block. Exit code 1 if a check fails; the others still run.
  *
  *   npm run check
  */

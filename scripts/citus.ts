@@ -13,15 +13,15 @@ import { stores } from '../test/citus/steps/stores.ts';
 import { workerStops } from '../test/citus/steps/worker-stops.ts';
 
 /**
- * Tries partitions on Citus: a coordinator and two workers, started on loopback in a temporary directory and removed at the end.
- * docs/scale.md says how a PostgreSQL with Citus is built. Exit code 1 if a step fails; the others run all the same.
+ * Tests partitions on Citus, with a temporary cluster of a coordinator and two workers on loopback. `docs/scale.md` explains how to build
+ * a PostgreSQL with Citus. Exit code 1 if a step fails; the others still run.
  */
 const HELP = `npm run test:citus -- --pg BIN [--step NAME]... [--keep] [--list]
 
-  --pg BIN     the directory of the programs of a PostgreSQL that has Citus, as its pg_config --bindir says
-  --step NAME  this step alone; may be given several times
-  --keep       leave the cluster running behind the steps, with a database that knows its workers, until Ctrl-C
-  --list       say what steps there are
+  --pg BIN     the program directory of a PostgreSQL with Citus, as printed by pg_config --bindir
+  --step NAME  run only this step; can be repeated
+  --keep       keep the cluster running after the steps until Ctrl-C, with a database that uses its workers
+  --list       list the steps
 `;
 
 const STEPS: readonly Step[] = [partitions, stores, books, overBoth, latency, move, workerStops, gateways, conformance];
@@ -40,16 +40,16 @@ const unknown = flags.step.filter((name) => !STEPS.some((step) => step.name === 
 if (flags.help) console.log(HELP);
 else if (flags.list) for (const { name, tries } of STEPS) console.log(`${name.padEnd(14)}${tries}`);
 else if (unknown.length > 0)
-  fail(`There is no step ${unknown.join(', ')}. There are: ${STEPS.map(({ name }) => name).join(', ')}`);
-else if (flags.pg === undefined) fail(`Say where a PostgreSQL with Citus is: --pg BIN\n\n${HELP}`);
+  fail(`Unknown step: ${unknown.join(', ')}. Known: ${STEPS.map(({ name }) => name).join(', ')}`);
+else if (flags.pg === undefined) fail(`Give the directory of a PostgreSQL with Citus: --pg BIN\n\n${HELP}`);
 else
   await run(
     flags.pg,
     STEPS.filter(({ name }) => flags.step.length === 0 || flags.step.includes(name)),
   );
 
-function fail(words: string): void {
-  console.error(words);
+function fail(message: string): void {
+  console.error(message);
   process.exitCode = 1;
 }
 
@@ -64,7 +64,7 @@ async function run(bin: string, steps: readonly Step[]): Promise<void> {
   } finally {
     await cluster.stop();
   }
-  // What a step had open that was not waited for any longer would keep the process.
+  // Resources of an interrupted step would keep the process alive.
   process.exit();
 }
 
@@ -75,21 +75,21 @@ async function runSteps(cluster: CitusCluster, steps: readonly Step[]): Promise<
       const found = await runStep(cluster);
       console.log(`✔ ${name} (${secondsSince(startedAt)})\n${indented(found.join('\n'))}`);
     } catch (error) {
-      fail(`✖ ${name} (${secondsSince(startedAt)})\n${indented(wordsOf(error))}`);
+      fail(`✖ ${name} (${secondsSince(startedAt)})\n${indented(messageOf(error))}`);
     }
   }
 }
 
-/** A step that fails may fail once more when what it has is removed. */
-function wordsOf(error: unknown): string {
-  if (error instanceof SuppressedError) return `${wordsOf(error.suppressed)}\n${wordsOf(error.error)}`;
+/** A failed step may fail again during its cleanup. */
+function messageOf(error: unknown): string {
+  if (error instanceof SuppressedError) return `${messageOf(error.suppressed)}\n${messageOf(error.error)}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 async function keep(cluster: CitusCluster, signalled: Promise<void>): Promise<void> {
   const { url } = await createCitusDatabase(cluster.ports);
   console.log(
-    `${url}\nFAREGATE_TEST_CITUS_PORTS='${JSON.stringify(cluster.ports)}'\nCtrl-C stops the cluster and removes it.`,
+    `${url}\nFAREGATE_TEST_CITUS_PORTS='${JSON.stringify(cluster.ports)}'\nCtrl-C stops and removes the cluster.`,
   );
   const alive = setInterval(() => undefined, 60_000);
   await signalled;

@@ -2,18 +2,18 @@ import { posix, relative, sep } from 'node:path';
 import { markdownTable } from './markdown.ts';
 
 /**
- * The page `test/conformance/REPORT.md`, made of what tests say of themselves. Every test under `test/conformance` is a rule of
- * the contract, whose name begins with the number of its section: `4.3 a prompt_cache_key of 65 characters is 400`. The
- * page is the same for every run with the same outcome: it has no times in it, and its order is that of the names.
+ * Generates `test/conformance/REPORT.md` from test results. Every test under `test/conformance` is a rule of the contract, and its name
+ * begins with the number of the section: `4.3 a prompt_cache_key of 65 characters is 400`. Runs with the same outcome produce the same
+ * page: it contains no times and is sorted.
  */
 
-/** What a page needs of the events `test:pass` and `test:fail` of node:test. */
+/** The used properties of the events `test:pass` and `test:fail` of node:test. */
 export interface TestEvent {
   readonly type: 'test:pass' | 'test:fail';
   readonly name: string;
-  /** How many suites are around it. */
+  /** Number of enclosing suites. */
   readonly nesting: number;
-  /** Where it was defined; for a rule that cannot be tested that is the helper's file, not the one that calls it. */
+  /** The file of the definition; for a rule that cannot be tested, the file of the helper. */
   readonly file: string | undefined;
   readonly isSuite: boolean;
   readonly skip: string | boolean | undefined;
@@ -30,26 +30,26 @@ interface Rule extends NumberedName {
   readonly result: string;
 }
 
-/** The tests of the rules, and the page itself, whose links are relative to it. */
+/** Contains the tests and the page. Links of the page are relative to it. */
 const FOLDER = 'test/conformance/';
 const TEST_FILE = /\.test\.ts$/;
 
-/** Gathers the events of a run and returns the page. */
+/** Collects the events of a run. */
 export class ConformanceResults {
   readonly #root: string;
   readonly #rules: Rule[] = [];
-  /** The first title of each section, by its number. */
+  /** The first title of each section, by number. */
   readonly #titles = new Map<string, { readonly file: string; readonly text: string }>();
   readonly #problems: string[] = [];
-  /** Tests whose outermost suite has not ended yet: only then is it known which file they stand in. */
+  /** Tests whose outermost suite has not finished. The event of that suite has their file. */
   #open: TestEvent[] = [];
 
-  /** @param root the project's folder, to which files are relative on the page. */
+  /** @param root the project folder; paths on the page are relative to it */
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Events come file by file, and a suite's own event after those of its tests. */
+  /** Events arrive file by file, and the event of a suite after those of its tests. */
   add(event: TestEvent): void {
     if (event.nesting > 0) {
       if (!event.isSuite) this.#open.push(event);
@@ -63,14 +63,14 @@ export class ConformanceResults {
     this.#open = [];
   }
 
-  /** What keeps the page from being right, as a message of the run. */
+  /** Error messages about tests that the page cannot list correctly. */
   get problems(): readonly string[] {
     return this.#problems;
   }
 
   page(): string {
     const rules = this.#rules.toSorted(
-      // Sorting is stable: rules of one file stay in the order in which they stand there.
+      // Sorting is stable, so rules of one file keep their order.
       (a, b) => compareSections(a.section, b.section) || compareTexts(a.file, b.file),
     );
     const sections = Map.groupBy(rules, ({ section }) => section.join('.'));
@@ -104,10 +104,10 @@ export class ConformanceResults {
     const numbered = readName(test.name);
     if (numbered === null) {
       this.#problems.push(
-        `${file}: "${test.name}" has no section of the contract at its beginning, such as "4.3 ${test.name}".`,
+        `${file}: "${test.name}" does not begin with a section of the contract, such as "4.3 ${test.name}".`,
       );
     } else if (!TEST_FILE.test(file)) {
-      this.#problems.push(`${file}: "${test.name}" stands outside of every describe, so that its file is not known.`);
+      this.#problems.push(`${file}: "${test.name}" is outside any describe, so its file is unknown.`);
     } else {
       this.#rules.push({ ...numbered, file, result: resultOf(test) });
     }
@@ -116,15 +116,15 @@ export class ConformanceResults {
 
 const HEAD = `# Conformance
 
-Every rule of the contract, and the test that shows it. A rule that no test can show says why.
+Use this page to find the test of a rule of the contract, or the reason why a rule cannot be tested.
 `;
 
 function summary(rules: readonly Rule[]): string {
   const counts = Map.groupBy(rules, ({ result }) => result.split(':')[0]!);
-  const told = ['passes', 'cannot be tested', 'todo', 'fails']
+  const parts = ['passes', 'cannot be tested', 'todo', 'fails']
     .filter((result) => counts.has(result))
     .map((result) => `${counts.get(result)!.length} ${result === 'passes' ? 'pass' : result}`);
-  return `${rules.length} rules: ${told.join(', ')}. This page is generated by \`npm run conformance\`.\n`;
+  return `${rules.length} rules: ${parts.join(', ')}. This page is generated by \`npm run conformance\`.\n`;
 }
 
 function readName(name: string): NumberedName | null {
@@ -132,7 +132,7 @@ function readName(name: string): NumberedName | null {
   return section === undefined || text === undefined ? null : { section: section.split('.').map(Number), text };
 }
 
-/** A test that is expected to fail is no failure of the run, and is listed as what is still to be done. */
+/** A test that is expected to fail does not fail the run, and is listed as todo. */
 function resultOf({ type, skip, todo }: TestEvent): string {
   if (isSet(todo)) return withReason('todo', todo);
   if (isSet(skip)) return withReason('cannot be tested', skip);
@@ -155,12 +155,12 @@ function compareSections(a: readonly number[], b: readonly number[]): number {
   return 0;
 }
 
-/** By code unit, so that the order is the same wherever the tests run. */
+/** Compares code units, independent of the locale. */
 function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Text as a cell of a Markdown table. */
+/** Escapes the cell of a Markdown table. */
 function cell(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;');
 }

@@ -2,8 +2,8 @@ import type { TestEvent as NodeTestEvent } from 'node:test/reporters';
 import { ConformanceResults } from './conformance-page.ts';
 
 /**
- * A reporter of node:test that writes the page of conformance to its destination. What keeps the page from being right is
- * printed on stderr and fails the run.
+ * A node:test reporter that writes the conformance page to its destination. Tests that the page cannot list correctly are reported on
+ * stderr and fail the run.
  */
 async function* reportConformance(events: AsyncIterable<NodeTestEvent>): AsyncGenerator<string> {
   const results = new ConformanceResults(process.cwd());
@@ -24,5 +24,5 @@ async function* reportConformance(events: AsyncIterable<NodeTestEvent>): AsyncGe
   yield results.page();
 }
 
-// biome-ignore lint/style/noDefaultExport: this is how node:test takes a reporter
+// biome-ignore lint/style/noDefaultExport: node:test requires it
 export default reportConformance;

@@ -6,11 +6,11 @@ import { openBrowser } from '../test/support/browser.ts';
 import { LISTENING, type ReadPrinted, withGateway } from './started-demo.ts';
 
 /**
- * Takes the pictures of the console that the documents show: the four main pages of the demo in both languages, one in the dark theme.
+ * Takes the console screenshots for the documentation: the four main pages of the demo in both languages, one in the dark theme.
  *
  *   npm run console:screenshots [-- DIRECTORY]
  *
- * It needs the system's Chromium, and fonts with Chinese characters.
+ * Requires the system's Chromium, and fonts with Chinese characters.
  */
 const OUT = process.argv[2] ?? fileURLToPath(new URL('../docs/console', import.meta.url));
 
@@ -36,7 +36,7 @@ interface Demo {
   readonly password: string;
 }
 
-/** What the demo prints: where it listens, and how to sign in. */
+/** Reads the address and the sign-in data that the demo prints. */
 async function readBanner(printed: ReadPrinted): Promise<Demo> {
   const [, url] = await printed(LISTENING);
   const [, user, password] = await printed(/user and password +(\S+) +(\S+)\n/);

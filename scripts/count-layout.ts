@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 
 /**
- * Counts what `docs/architecture.md` compares under "Old and new", of commits of this repository:
+ * Counts the figures of "Old and new" in `docs/architecture.md`, for commits of this repository:
  *
  *   node scripts/count-layout.ts 370eabb HEAD
- *   node scripts/count-layout.ts 85564c89..e20f3d81 2fea6219^1..2fea6219   lines that changes have added, less those that they removed
+ *   node scripts/count-layout.ts 85564c89..e20f3d81 2fea6219^1..2fea6219   net lines added by changes
  *
- * A circle is a set of folders of which each reaches each other by imports, types too. A file belongs to the folder in which it
- * stands; tests are left out, and imports between a folder and those inside it. A form of a call is an exported type whose name ends
- * in `Call`. The files of a recipe are those of the rows of its table in `docs/recipes.md`, or all that it names if it has none.
+ * A circle is a set of folders that all reach each other by imports, including types. Tests are ignored, and so are imports between a
+ * folder and its subfolders. A form of a call is an exported type whose name ends in `Call`. The files of a recipe are those in its
+ * table in `docs/recipes.md`, or all that it names if it has no table.
  */
 const ROOTS = ['src', 'test', 'console/src'];
 
@@ -31,7 +31,7 @@ for (const commit of given.filter((one) => !ranges.includes(one))) {
   }
 }
 
-/** Of TypeScript and SQL, fixtures left out. */
+/** Counts TypeScript and SQL without fixtures. */
 function addedBy(changes: readonly string[]): object {
   const added = { source: 0, tests: 0 };
   for (const change of changes) {

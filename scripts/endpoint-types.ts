@@ -1,6 +1,6 @@
 /**
- * TypeScript of the management APIs, from an OpenAPI document: one type for each schema that has a name, and `Endpoints` with a
- * member for each address. It knows the parts of JSON Schema that the gateway's document uses, and throws at all others.
+ * Generates TypeScript for the management APIs from an OpenAPI document: a type for each named schema, and `Endpoints` with a member for
+ * each address. Supports the parts of JSON Schema that the gateway's document uses, and throws for others.
  */
 
 export interface Schema {
@@ -46,7 +46,7 @@ export interface ApiDocument {
   };
 }
 
-/** Addresses that a page of the console asks. */
+/** Prefixes of the addresses that the console uses. */
 const PREFIXES = ['/account/v1/', '/admin/v1/'];
 
 export function endpointTypes({ paths, components }: ApiDocument): string {
@@ -61,19 +61,19 @@ export function endpointTypes({ paths, components }: ApiDocument): string {
   const body = `export interface Endpoints {\n${endpoints.join('\n')}\n}\n`;
   return `// Written by \`npm run console:types\` from /openapi.json. Do not change it by hand.\n\n${schemasUsedIn(body)}${body}`;
 
-  /** The types of the schemas that a text names, and of those that they name. */
+  /** The types of all schemas that a text uses, directly or indirectly. */
   function schemasUsedIn(text: string): string {
     const known = new Map<string, string>();
-    const look = (within: string): void => {
+    const collect = (within: string): void => {
       for (const name of Object.keys(components.schemas)) {
         if (known.has(name) || !new RegExp(`\\b${name}\\b(?!\\??:|')`).test(within)) continue;
         known.set(name, '');
         const type = typeOf(components.schemas[name]!);
         known.set(name, type);
-        look(type);
+        collect(type);
       }
     };
-    look(text);
+    collect(text);
     return [...known]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, type]) => `export type ${name} = ${type};\n\n`)
@@ -118,7 +118,7 @@ function typeOf(schema: Schema): string {
     case undefined:
       return 'unknown';
     default:
-      throw new Error(`The type ${JSON.stringify(schema.type)} of a schema is not known here.`);
+      throw new Error(`unsupported schema type ${JSON.stringify(schema.type)}`);
   }
 }
 
@@ -140,7 +140,7 @@ function objectOf(members: readonly { name: string; isRequired: boolean; type: s
   if (members.length === 0) return 'Record<never, never>';
   const lines = members.map(({ name, isRequired, type }) => {
     const key = /^\w+$/.test(name) ? name : `'${name}'`;
-    // If a value may be left out, the console may pass on that it has none.
+    // The console may pass `undefined` for an optional value.
     return isRequired ? `readonly ${key}: ${type}` : `readonly ${key}?: ${type} | undefined`;
   });
   return `{ ${lines.join('; ')} }`;

@@ -1,11 +1,11 @@
 import type { ErrorKind } from '../src/errors/catalogue.ts';
 
-/** What `docs/faults.md` lists. A test is named by its file and its title, as the source has it. */
+/** A row of `docs/faults.md`. A test is identified by its file and its title in the source. */
 export interface Fault {
   readonly fault: string;
-  /** The error that clients get, whose status, code and advice come from the catalogue; absent: what `seen` says. */
+  /** The error that clients get, from the catalogue. Absent: `seen` describes the effect. */
   readonly error?: ErrorKind;
-  /** The calls that get it; absent: all. */
+  /** The affected calls; absent: all. */
   readonly of?: string;
   readonly seen?: string;
   /** Absent: nothing. */
@@ -62,17 +62,17 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it stops responding without closing a connection (a black hole)',
+        fault: 'it stops responding without closing connections (black hole)',
         error: 'databaseDown',
-        seen: 'two seconds after it was asked, and at once while that is known',
-        account: 'nothing; the reservation of an admission that was made all the same is released',
+        seen: 'after two seconds, and at once while the outage is known',
+        account: 'nothing; a reservation that was committed anyway is released',
         tests: [
           [SILENT, 'calls fail when their two seconds are over, and at once from then on, until the database responds'],
           [SILENT, 'an admission that was made all the same is released, and nothing is charged'],
         ],
       },
       {
-        fault: 'the same, when a call ends',
+        fault: 'it stops responding when a call ends',
         seen: 'the response',
         account: 'charged once, from the journal',
         tests: [
@@ -82,7 +82,7 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'its statements are slow when a call ends',
         seen: 'the response, two seconds late at most',
-        account: 'charged once, by the slow statement or by its repeat',
+        account: 'charged once, by the slow statement or its retry',
         tests: [
           [
             SLOW,
@@ -95,11 +95,11 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'a connection is lost in the middle of a transaction',
+        fault: 'a connection is lost during a transaction',
         error: 'databaseDown',
-        of: 'a call that was being admitted',
-        seen: 'a call at its end gets its response, and the end is tried again',
-        account: 'nothing stays reserved, and nothing is charged twice',
+        of: 'a call during admission',
+        seen: 'a finished call gets its response, and its settlement is retried',
+        account: 'nothing stays reserved or is charged twice',
         tests: [
           [
             'test/db/lost-connection.test.ts',
@@ -112,9 +112,9 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'statements fail at random, before or after they are carried out',
-        seen: 'the response, or an error that says that nothing is charged',
-        account: 'what clients were sent is what the books say',
+        fault: 'statements fail at random, before or after they take effect',
+        seen: 'the response, or an error that states that nothing is charged',
+        account: 'the ledger matches the delivered responses',
         tests: [
           [
             'test/settlement/flaky.test.ts',
@@ -123,9 +123,9 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it refuses a charge that no column can store',
+        fault: 'it rejects a charge that is too large for a column',
         error: 'settlementFailed',
-        seen: 'the success is withheld',
+        seen: 'the response is withheld',
         account: 'nothing; other calls of the batch are charged',
         tests: [
           [
@@ -136,11 +136,11 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'the row of one account is locked by somebody else',
+        fault: 'another session locks the row of one account',
         error: 'databaseDown',
         of: 'calls of that account, after two seconds',
-        seen: 'all others are served',
-        account: 'its calls cost nothing, an end that waits is charged once; others notice nothing',
+        seen: 'all other calls are served',
+        account: 'its refused calls cost nothing, a waiting settlement is charged once; others are not affected',
         tests: [
           [LOCKED, 'calls of other accounts are served meanwhile; its own wait, and are served once the row is free'],
           [
@@ -154,9 +154,9 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'somebody holds locks on tables for long',
-        seen: 'calls run; lists of the admin API wait, and further ones get 503 `overloaded`',
-        account: 'as ever; housekeeping leaves what is locked and comes again',
+        fault: 'another session holds locks on tables for long',
+        seen: 'calls run; lists of the admin API wait, and further requests get 503 `overloaded`',
+        account: 'no effect; housekeeping skips locked rows and retries',
         tests: [
           [
             'test/nodes/held-locks.test.ts',
@@ -171,8 +171,8 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'no notification reaches a node',
         error: 'invalidApiKey',
-        seen: 'for a key that was revoked elsewhere, within five seconds; other calls run',
-        account: 'as ever',
+        seen: 'for a key that was revoked on another node, within five seconds; other calls run',
+        account: 'no effect',
         tests: [
           [
             'test/nodes/revoked-keys.test.ts',
@@ -181,9 +181,9 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it is exported meanwhile',
+        fault: 'it is exported while calls run',
         seen: 'nothing',
-        account: 'each as of its last entry in the copy; calls in flight only in the source',
+        account: 'the copy has each account as of its last ledger entry, without calls in flight',
         tests: [['test/transfer/under-load.test.ts', 'contains a consistent state of each account, and no call fails']],
       },
     ],
@@ -205,7 +205,7 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'the node is killed while its database is down',
-        seen: 'successes that left before are whole',
+        seen: 'responses that were delivered before are complete',
         account: 'each success is charged once, from the journal, before the next start serves',
         tests: [
           [
@@ -221,13 +221,13 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'nodes are killed under load, with outages, black holes and locked rows of the database',
         seen: 'resets, or 500 and 503',
-        account: 'received at most what is charged; nothing stays held; the audit is sound',
+        account: 'at least every delivered response is charged; nothing stays reserved; the audit finds no breach',
         tests: [[CRASHES, 'killed at random moments under load, every success is charged once, and nothing else is']],
       },
       {
         fault: 'the power is cut',
         seen: 'the connection is reset',
-        account: 'every acknowledged charge is there, in the journal or in the database, which syncs each commit',
+        account: 'no acknowledged charge is lost: it is in the journal or in the database, which syncs each commit',
         tests: [
           [
             'test/settlement/power-cuts.test.ts',
@@ -240,8 +240,8 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'the disk is full, or the journal cannot be written',
         error: 'journalUnwritable',
         of: 'new calls',
-        seen: 'those in flight end',
-        account: 'nothing that was promised is lost',
+        seen: 'calls in flight finish',
+        account: 'no acknowledged charge is lost',
         tests: [
           [
             FULL,
@@ -254,9 +254,9 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'lines of a journal are damaged or torn',
+        fault: 'lines of a journal are damaged or truncated',
         seen: 'nothing',
-        account: 'whole entries are charged, none twice; the file is kept for the operator',
+        account: 'intact entries are charged once; the file is kept for the operator',
         tests: [
           [JOURNAL, 'never returns an altered entry, whichever bit flips, and keeps the file for an operator'],
           [JOURNAL, 'ignores a torn last line, wherever it is torn'],
@@ -264,8 +264,8 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'the disk of the local server is full',
-        seen: 'errors of what has to be written, until there is space; nothing is restarted',
-        account: 'what was committed is there',
+        seen: 'errors for writes, until there is space; no restart',
+        account: 'no committed data is lost',
         tests: [
           [
             'test/db/local-server-root.test.ts',
@@ -274,19 +274,19 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'the local server ends, or one of its processes does',
+        fault: 'the local server or one of its processes exits',
         error: 'databaseDown',
-        seen: 'until it has started again, by itself',
-        account: 'as with any database that is down for some seconds',
+        seen: 'until it has restarted automatically',
+        account: 'as if the database was down for some seconds',
         tests: [
           [LOCAL_KILLED, 'the server: it is started again, and has all that was committed'],
           [LOCAL_KILLED, 'one of its processes: it recovers by itself'],
         ],
       },
       {
-        fault: 'the gateway is killed, and its local server lives on or ends with it',
-        seen: 'the connection is reset; the next start stops a server that it finds, and starts its own',
-        account: 'as when a node is killed',
+        fault: 'the gateway is killed, and its local server survives or exits too',
+        seen: 'the connection is reset; the next start stops a surviving server, and starts its own',
+        account: 'as if the node was killed',
         tests: [
           [LOCAL_KILLED, 'its owner: the next start stops it, does not adopt it, and has all that was committed'],
           [LOCAL_KILLED, 'both: the next start has all that was committed'],
@@ -294,9 +294,9 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'a second process opens the data directory of a local server, also from another container',
-        seen: 'nothing; that process does not start',
-        account: 'one owner, one set of books',
+        fault: 'a second process opens the data directory of a local server, possibly from another container',
+        seen: 'nothing; the second process does not start',
+        account: 'no effect: a data directory has one owner',
         tests: [
           [
             'test/db/data-dir.test.ts',
@@ -311,8 +311,8 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'clocks of nodes differ',
-        seen: 'the same windows and days on all nodes; `/readyz` says which is off',
-        account: 'the clock of the database decides',
+        seen: 'the same windows and days on all nodes; `/readyz` reports the deviating node',
+        account: 'the database clock decides',
         tests: [
           [
             'test/nodes/clocks.test.ts',
@@ -323,8 +323,8 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a worker of a gateway is killed',
-        seen: 'the connection is reset; calls of other workers go on',
-        account: 'its calls are unresolved and cost nothing; the others are charged once',
+        seen: 'the connection is reset; calls of other workers continue',
+        account: 'its calls are `unresolved` and cost nothing; others are charged once',
         tests: [
           ['test/workers/workers.test.ts', 'keeps serving when one is killed, releases its calls, and replaces it'],
           ['test/workers/ends.test.ts', 'apply the journal of the killed worker that they replace'],
@@ -337,13 +337,13 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'a worker of a gateway hangs',
         seen: 'its connections wait; `/readyz` names it',
-        account: 'as when it goes on, or when it is killed',
+        account: 'as if it resumes, or as if it is killed',
         tests: [['test/workers/workers.test.ts', 'reports which worker hangs, and the metrics of the other one']],
       },
       {
-        fault: 'a node that lives is taken for dead',
-        seen: 'its responses',
-        account: 'each call is ended once, whichever node comes first',
+        fault: 'a live node is considered dead',
+        seen: 'the responses',
+        account: 'each call is settled once, by the first node',
         tests: [
           [
             'test/nodes/dead-calls.test.ts',
@@ -352,7 +352,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'a start fails half way',
+        fault: 'a start fails halfway',
         seen: 'the connection is refused',
         tests: [['test/settlement/half-start.test.ts', 'a start that fails half way ends the program']],
       },
@@ -362,13 +362,13 @@ export const faultGroups: readonly FaultGroup[] = [
     title: 'Providers',
     faults: [
       {
-        fault: 'one refuses connections, another route is healthy',
-        seen: 'the success of the other route',
+        fault: 'a provider refuses connections, and another route is healthy',
+        seen: 'the response of the other route',
         account: 'charged once, for the route used',
         tests: [[FAILOVER, 'a provider that refuses the connection: another route is tried']],
       },
       {
-        fault: 'all refuse connections',
+        fault: 'all providers refuse connections',
         error: 'upstreamNotReached',
         tests: [[FAILOVER, 'connections refused on all routes are one 502 that may be retried']],
       },
@@ -385,7 +385,7 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'the connection breaks after the call was sent',
         error: 'upstreamError',
-        seen: 'it may have run',
+        seen: 'the call may have run',
         tests: [[RELAY, 'a connection that the provider closes without a response is a 502 that must not be retried']],
       },
       {
@@ -399,12 +399,12 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'a refusal',
-        seen: 'its status and words in our envelope; of the operator’s account a 502 in ours',
+        fault: 'a provider refuses the call',
+        seen: 'the provider’s status and message in our envelope; 502 with our message if the operator’s account is refused',
         tests: [[WHEN, 'provider non-2xx: same status, our envelope, safe headers, nothing']],
       },
       {
-        fault: 'broken JSON, HTML, an empty 200, a success without usage',
+        fault: 'invalid JSON, HTML, an empty 200, a success without usage',
         error: 'upstreamInvalid',
         tests: [
           [WHEN, 'provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing'],
@@ -415,9 +415,9 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'a stream breaks, stalls, or just ends',
-        seen: 'an error event, behind which the connection is cut',
-        account: 'what came',
+        fault: 'a stream breaks, stalls, or ends early',
+        seen: 'an error event; then the connection closes',
+        account: 'the output received so far',
         tests: [
           [RELAY, 'a connection that breaks ends the stream with an error event, and what was received is charged'],
           [RELAY, '${family.name}: a stream that stalls ends with an error event, and what was received is charged'],
@@ -429,17 +429,17 @@ export const faultGroups: readonly FaultGroup[] = [
     title: 'Clients',
     faults: [
       {
-        fault: 'one leaves while it waits for a whole response',
+        fault: 'a client disconnects before a non-streaming response',
         seen: 'nothing',
-        account: 'charged in full: the provider works on',
+        account: 'charged in full, because the provider continues',
         tests: [
           [LEAVING, '${family.name}: a non-streaming response whose client has left is awaited and charged in full'],
         ],
       },
       {
-        fault: 'one leaves a stream',
+        fault: 'a client disconnects during a stream',
         seen: 'nothing',
-        account: 'what came; before the first event its input',
+        account: 'the output received so far; before the first event, the input',
         tests: [
           [
             LEAVING,
@@ -449,7 +449,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'one leaves before the call is admitted',
+        fault: 'a client disconnects before the call is admitted',
         seen: 'nothing',
         tests: [
           [
@@ -459,8 +459,8 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'one repeats a call with its `Idempotency-Key`, on any node, after any of these',
-        seen: 'the response of the first, or one that runs anew if the first was not stored',
+        fault: 'a client repeats a call with its `Idempotency-Key`, on any node, after any of these faults',
+        seen: 'the stored response of the first call, or a new call if none was stored',
         account: 'charged once',
         tests: [
           [

@@ -3,9 +3,9 @@ import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
 import { readOptions } from './read-options.ts';
 
 /**
- * `npm run fuzz:apis -- --minutes 60 [--seed N]`: requests to every address of `/openapi.json` as everybody, with values that the
- * description allows and nearly allows, until the time is over. Exit code 1 if a response is a failure of the gateway, is long without
- * having been asked for, costs much of the main thread, or shows what is another account's.
+ * `npm run fuzz:apis -- --minutes 60 [--seed N]`: sends requests to every address of `/openapi.json` with every kind of credential, with
+ * values that the schemas allow or nearly allow. Exit code 1 if a response is a gateway failure, is unexpectedly long, blocks the main
+ * thread for long, or reveals data of another account.
  */
 
 const { minutes, seed } = readOptions({ minutes: 1, seed: Date.now() % 2 ** 31 });
@@ -26,8 +26,8 @@ const report = await fuzz(
 const statuses = [...report.statuses].sort().map(([status, count]) => `${status}: ${count}`);
 console.log(`${report.requests.toLocaleString('en')} requests with seed ${seed} in ${minutes} min
 statuses: ${statuses.join(', ')}
-the longest response that was not asked for: ${report.largestBytes} bytes; the most of the main thread: ${report.longestBusyMs.toFixed(0)} ms
-never responded with success: ${report.neverDone.join(', ') || 'none'}
+longest unexpected response: ${report.largestBytes} bytes; longest use of the main thread: ${report.longestBusyMs.toFixed(0)} ms
+never succeeded: ${report.neverDone.join(', ') || 'none'}
 ${report.violations.length} violations`);
 await globalTeardown();
 process.exitCode = report.violations.length === 0 ? 0 : 1;

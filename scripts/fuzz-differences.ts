@@ -6,8 +6,8 @@ import { type BodyReader, startGoReader, startPythonReader } from '../test/diffe
 import { readOptions } from './read-options.ts';
 
 /**
- * `npm run fuzz -- --minutes 60 [--seed N]`: bodies and forms that two readers could understand differently, given to the
- * gateway's readers and to servers' readers in other languages, until the time is over or a difference is found.
+ * `npm run fuzz -- --minutes 60 [--seed N]`: parses ambiguous bodies and forms with the gateway's parsers and with server parsers in other
+ * languages. Stops at the first difference.
  */
 
 const { minutes, seed } = readOptions({ minutes: 1, seed: Date.now() % 2 ** 31 });
@@ -16,7 +16,7 @@ if (!(minutes > 0) || !Number.isInteger(seed)) throw new RangeError('--minutes a
 const BATCH_RUNS = 2000;
 const PROGRESS_MS = 60_000;
 
-/** What became of all cases of one sort. */
+/** The outcomes of one kind of case. */
 class Tally {
   readonly name: string;
   #cases = 0;
@@ -37,7 +37,7 @@ class Tally {
     const refused = this.#cases - this.#relayed;
     const count = (value: number) => value.toLocaleString('en');
     return `${this.name}: ${count(this.#cases)} cases, ${count(this.#relayed)} relayed, ${count(refused)} refused; \
-of what was relayed, other readers took ${count(this.#refusals)} for broken`;
+other readers rejected ${count(this.#refusals)} of the relayed ones`;
   }
 }
 

@@ -1,12 +1,12 @@
 import type { ICruiseOptions, IForbiddenRuleType } from 'dependency-cruiser';
 
 /**
- * Which file may import which. `scripts/check-imports.ts` holds it, `docs/architecture.md` explains it. Imports of types count, because a
- * reader has to follow them all the same. Tests are left out: nothing imports them, and they bring together what the code keeps apart.
+ * Import rules, checked by `scripts/check-imports.ts` and explained in `docs/architecture.md`. Type imports count, because readers follow
+ * them too. Tests are exempt: nothing imports them, and they combine separate parts.
  */
 
-/** The rooms of `src`, from top to bottom: a file imports from its own room and from those below. */
-const ROOMS = [
+/** The layers of `src`, from top to bottom. A file imports from its own layer and from lower ones. */
+const LAYERS = [
   'cli',
   'app',
   'telemetry',
@@ -28,13 +28,13 @@ const ROOMS = [
   'lib',
 ];
 
-/** The folders of the console, likewise. */
+/** The layers of the console. */
 const CONSOLE_FOLDERS = ['app', 'features', 'layout', 'session', 'parts', 'api', 'text'];
 
 const below = (root: string, folders: readonly string[]): IForbiddenRuleType[] =>
   folders.slice(1).map((folder, at) => ({
     name: `${folder}-is-below`,
-    comment: `Take what you need of ${folders.slice(0, at + 1).join(', ')} as an argument, or move it down to ${folder} or below.`,
+    comment: `Pass what you need from ${folders.slice(0, at + 1).join(', ')} as an argument, or move it to ${folder} or a lower layer.`,
     from: { path: `^${root}/${folder}/` },
     to: { path: `^${root}/(${folders.slice(0, at + 1).join('|')})/` },
   }));
@@ -42,31 +42,31 @@ const below = (root: string, folders: readonly string[]): IForbiddenRuleType[] =
 export const RULES: readonly IForbiddenRuleType[] = [
   {
     name: 'no-circle-of-files',
-    comment: 'Move what two of them share into a file of its own that imports neither.',
+    comment: 'Move the shared code into a file that imports neither.',
     from: {},
     to: { circular: true },
   },
   {
     name: 'no-circle-of-folders',
-    comment: 'Move what two of them share into a folder below both.',
+    comment: 'Move the shared code into a folder below both.',
     scope: 'folder',
     from: {},
     to: { circular: true },
   },
   {
-    name: 'in-a-room',
-    comment: `Put it into the room that it belongs to: ${ROOMS.join(', ')}.`,
+    name: 'in-a-layer',
+    comment: `Move the file into one of the layers: ${LAYERS.join(', ')}.`,
     from: { path: '^src/' },
-    to: { path: '^src/', pathNot: `^src/(${ROOMS.join('|')})/` },
+    to: { path: '^src/', pathNot: `^src/(${LAYERS.join('|')})/` },
   },
-  ...below('src', ROOMS),
+  ...below('src', LAYERS),
   ...below('console/src', CONSOLE_FOLDERS),
   {
     name: 'sql-in-stores',
-    comment: 'Put the SQL into the store of its domain, and the columns of a table into its tables.ts.',
+    comment: 'Move the SQL into the store of its domain, and the columns of a table into its tables.ts.',
     from: {
       path: '^src/',
-      // `principals.ts` hears of revoked keys, whose cache it keeps; `placed-lanes.ts` has connections alone.
+      // `principals.ts` subscribes to revoked keys for its cache; `placed-lanes.ts` contains only connections.
       pathNot: [
         '^src/(app|cli|db)/',
         '(store|tables)\\.ts$',
@@ -77,31 +77,31 @@ export const RULES: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'requests-stop-at-the-api',
-    comment: 'Take what you need as an argument, so that this part works without a request.',
+    comment: 'Pass what you need as an argument, so that this code works without a request.',
     from: { path: '^src/', pathNot: '^src/(app|telemetry|api|cli|http|requests)/' },
     to: { path: '^src/http/' },
   },
   {
     name: 'pure',
-    comment: 'Protocols, prices and limits decide over plain values: no database, no request, no clock of their own.',
+    comment: 'Protocols, prices and limits work on plain values: no database, no request, no clock.',
     from: { path: '^src/(protocols|accounting/pricing|accounting/reservations/limits)/', pathNot: 'store\\.ts$' },
     to: { path: '^src/(db|http)/' },
   },
   {
     name: 'only-the-demo-has-a-past',
-    comment: 'Records of calls that did not happen are made for the demo alone.',
+    comment: 'Only the demo may create records of calls that did not happen.',
     from: { path: '^src/', pathNot: '^src/cli/|^src/accounting/history/' },
     to: { path: '^src/accounting/history/' },
   },
   {
     name: 'features-do-not-know-each-other',
-    comment: 'Put what two features of the console need into parts, by its subject.',
+    comment: 'Move code that two console features share into parts.',
     from: { path: '^console/src/features/([^/]+)/' },
     to: { path: '^console/src/features/', pathNot: '^console/src/features/$1/' },
   },
   {
     name: 'no-tests',
-    comment: 'Move what it needs here.',
+    comment: 'Move the imported code into src.',
     from: { path: '^src/' },
     to: { path: '^(test|bench|scripts)/' },
   },

@@ -1,4 +1,4 @@
-/** A table of Markdown, whose cells are as they are given. */
+/** A Markdown table. Cells are not escaped. */
 export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(heads), `|${heads.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');

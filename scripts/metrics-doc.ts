@@ -2,9 +2,7 @@ import { metricRows } from '../src/telemetry/metrics.ts';
 import { writeLastPart } from './generated-doc.ts';
 import { markdownTable } from './markdown.ts';
 
-/**
- * Writes the table of `docs/metrics.md` from the metrics of the code, so that the two cannot drift apart.
- */
+/** Writes the table of `docs/metrics.md` from the metrics of the code. */
 
 const rows = metricRows.map(({ name, type, labels, unit, help, ofWorkers = 'sum' }) => {
   const quoted = labels.map((label) => `\`${label}\``).join(', ');

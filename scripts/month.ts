@@ -2,7 +2,8 @@ import { runMonth } from '../test/month/month.ts';
 import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
 
 /**
- * A large month of made-up traffic and of the corpus of dialects, charged by the gateway and billed by another program (`test/month`).
+ * Simulates a month of generated traffic and of the dialect corpus, charged by the gateway and billed by an independent program
+ * (`test/month`).
  *
  *   npm run month -- [calls] [seed]      exit code 1 if the sums differ
  */

@@ -1,9 +1,7 @@
 import { credentialHeader, notesOf, type Preset, type PresetProvider, presets } from '../src/config/presets.ts';
 import { writeLastPart } from './generated-doc.ts';
 
-/**
- * Writes the table of `docs/presets.md` from the presets of the code.
- */
+/** Writes the table of `docs/presets.md` from the presets of the code. */
 
 const rows = presets.map((preset) => {
   const { name, title, providers, keyVariable, source, readOn } = preset;
@@ -21,14 +19,13 @@ const rows = presets.map((preset) => {
   return `| ${cells.join(' | ')} |`;
 });
 
-/** One header, or that of each protocol. */
+/** One header, or one per protocol. */
 function headersOf(providers: readonly PresetProvider[]): string {
   const headers = providers.map((provider) => `\`${credentialHeader(provider)}\``);
   if (new Set(headers).size === 1) return headers[0]!;
   return providers.map(({ protocol }, index) => `${protocol} ${headers[index]}`).join('<br>');
 }
 
-/** What its providers say of the usage that it reports. */
 function usageOf(providers: readonly PresetProvider[]): string {
   return providers.some(({ missingUsage }) => missingUsage === 'estimate') ? 'estimated if missing' : '';
 }

@@ -42,7 +42,7 @@ import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { type ScriptedProvider, startProvider } from '../test/support/provider.ts';
 
 /**
- * Makes the fixture of a release (`test/fixtures/releases/README.md`): of this checkout, or of another one.
+ * Creates the fixture of a release (`test/fixtures/releases/README.md`) from this checkout or another one.
  *
  *   node scripts/release-fixture.ts <name of the release> [checkout]       takes a minute
  */
@@ -50,7 +50,7 @@ const [name, checkoutGiven] = process.argv.slice(2);
 if (name === undefined || !/^[\w.-]+$/.test(name)) throw new Error('usage: release-fixture.ts <name> [checkout]');
 const checkout = resolve(checkoutGiven ?? fileURLToPath(new URL('..', import.meta.url)));
 const target = fileURLToPath(new URL(`../test/fixtures/releases/${name}`, import.meta.url));
-if (existsSync(target)) throw new Error(`${target} is there already; a release has one fixture, which never changes`);
+if (existsSync(target)) throw new Error(`${target} already exists; the fixture of a release never changes`);
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-fixture-'));
 const dataDir = join(directory, 'data');
@@ -66,7 +66,7 @@ try {
   await dumpTo(join(fixture, 'database.sql.gz'), databaseUrl);
   cpSync(join(dataDir, 'journal'), join(fixture, 'journal'), { recursive: true });
   writeFileSync(join(fixture, 'made.json'), `${JSON.stringify(made, null, 2)}\n`);
-  // Last, so that a run that fails leaves nothing there.
+  // Last, so that a failed run leaves nothing behind.
   cpSync(fixture, target, { recursive: true });
 } finally {
   await database.stop();
@@ -75,16 +75,16 @@ try {
 
 async function dumpTo(file: string, databaseUrl: string): Promise<void> {
   const migrations = join(checkout, 'src/db/migrations');
-  const steps = readdirSync(migrations)
+  const scripts = readdirSync(migrations)
     .sort()
-    .map((step) => readFileSync(join(migrations, step), 'utf8'));
+    .map((script) => readFileSync(join(migrations, script), 'utf8'));
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  writeFileSync(file, gzipSync(await dumpDatabase(client, steps), { level: 9 }));
+  writeFileSync(file, gzipSync(await dumpDatabase(client, scripts), { level: 9 }));
   await client.end();
 }
 
-/** Runs a command of the release on its database. */
+/** Runs a command of the release with its database. */
 function command(databaseUrl: string, ...given: string[]): void {
   execFileSync(...programOf(checkout, given), {
     cwd: directory,
@@ -94,11 +94,11 @@ function command(databaseUrl: string, ...given: string[]): void {
 
 function exportTo(file: string, databaseUrl: string): void {
   command(databaseUrl, 'db', 'export', file);
-  // As small as it gets.
+  // Recompressed at the best level.
   writeFileSync(file, gzipSync(gunzipSync(readFileSync(file)), { level: 9 }));
 }
 
-/** Three processes on the same data, one after the other; each is killed while its database is down for it. */
+/** Runs three processes one after another on the same data, and kills each while its database is unreachable. */
 async function playScenario(databaseUrl: string): Promise<Made> {
   const server = await startProvider();
   const provider = new FixtureProvider();
@@ -114,13 +114,13 @@ async function playScenario(databaseUrl: string): Promise<Made> {
   await first.kill();
   cpSync(journal, `${journal}.first`, { recursive: true });
 
-  // Its start replays the journal into the database.
+  // The second process replays the journal at its start.
   const second = await startReleasedGateway(options);
   await endInJournal(second, play, ['late']);
   await second.kill();
   renameSync(journal, `${journal}.second`);
 
-  // Its start finds no journal and takes the calls of the second one for lost.
+  // The third process finds no journal and considers the calls of the second one lost.
   const third = await startReleasedGateway(options);
   for (const late of callsIn('late')) await untilUnresolved(third, ids[late.name]!);
   for (const each of [...callsIn('settled'), ...callsIn('refused')]) {
@@ -161,26 +161,26 @@ async function createAccounts({ admin }: ReleasedGateway): Promise<Record<Accoun
   return Object.fromEntries(made) as Record<AccountName, MadeAccount>;
 }
 
-/** Returns the cookie of a session. */
+/** Returns a session cookie. */
 async function signInPerson(gateway: ReleasedGateway, accountId: string, databaseUrl: string): Promise<string> {
   const { link } = await gateway.admin('POST', '/users', {
     name: PERSON.name,
     memberships: [{ accountId, role: 'owner' }],
   });
-  // No token makes an operator.
+  // Tokens cannot grant the role of an operator.
   command(databaseUrl, 'user', 'role', PERSON.name, 'operator');
   const used = await ask(gateway, 'POST', '/links/use', { token: tokenOf(link), password: 'the password of Lin' });
   return sessionOf(used).cookie;
 }
 
-/** At an address where nothing listens. */
+/** Queues notices for an address without a listener. */
 async function queueNotices({ admin }: ReleasedGateway): Promise<Made['webhook']> {
   const { id, secret } = await admin('POST', '/webhooks', { url: 'http://127.0.0.1:9/hook' });
   for (let i = 0; i < UNDELIVERED; i++) await admin('POST', `/webhooks/${id}/test`);
   return { id, secret };
 }
 
-/** Begins calls one after the other, so that each new reservation is the last one's. */
+/** Starts calls one after another, so that each new reservation identifies its call. */
 async function beginAll(gateway: ReleasedGateway, play: Play, calls: readonly FixtureCall[]): Promise<Promise<void>[]> {
   const ended: Promise<void>[] = [];
   for (const each of calls) {
@@ -194,7 +194,7 @@ async function beginAll(gateway: ReleasedGateway, play: Play, calls: readonly Fi
     const [id] = [...(await idsInFlight(play))].filter((candidate) => !before.has(candidate));
     play.ids[each.name] = id!;
     ended.push(response.then(async (got) => void (await got.ended())));
-    // Those that are in flight to the end see their connection break.
+    // Calls that stay in flight lose their connection at the end.
     ended.at(-1)!.catch(() => undefined);
   }
   return ended;
@@ -205,7 +205,7 @@ async function idsInFlight({ databaseUrl }: Play): Promise<Set<string>> {
   return new Set(rows.map((row) => row.call_id));
 }
 
-/** Begins calls, takes the database down and lets the calls end. Their clients have the responses, so the ends are durable. */
+/** Starts calls, makes the database unreachable and lets the calls finish. Their clients get responses, so the outcomes are durable. */
 async function endInJournal(gateway: ReleasedGateway, play: Play, states: readonly CallState[]): Promise<void> {
   const ended = await beginAll(gateway, play, states.flatMap(callsIn));
   gateway.takeDatabaseDown();

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 const TOOLS = fileURLToPath(new URL('../tools', import.meta.url));
 
 /**
- * The folder of a package of `tools`, which is installed when one of them is first needed: what neither the gateway nor its tests need, so
- * that `npm ci` leaves it out.
+ * Returns the folder of a package of `tools`. Installs these packages at the first use: neither the gateway nor its tests need them, so
+ * `npm ci` does not.
  *
- * @throws Error if npm fails.
+ * @throws Error if npm fails
  */
 export function requiredTool(name: string): string {
   const folder = join(TOOLS, 'node_modules', name);
@@ -18,7 +18,7 @@ export function requiredTool(name: string): string {
       cwd: TOOLS,
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    if (status !== 0) throw new Error(`${name} was not installed: npm ci in tools ended with exit code ${status}.`);
+    if (status !== 0) throw new Error(`${name} was not installed: npm ci in tools failed with exit code ${status}.`);
   }
   return folder;
 }

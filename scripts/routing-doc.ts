@@ -19,7 +19,7 @@ const REFUSALS: Readonly<Record<RefusalReason, string>> = {
 };
 
 const BREAKERS = {
-  operator: 'a failure of the route, once a second account has met it',
+  operator: 'a failure of the route, once it affects a second account',
   response: 'a failed response',
 } as const;
 
@@ -34,9 +34,9 @@ writeLastPart(
   `
 ## Refusals of a provider
 
-${markdownTable(['status, before a byte of success', 'another route is tried', 'what its breaker counts'], refusals)}
+${markdownTable(['status, before the first byte of a success', 'another route is tried', 'what the breaker counts'], refusals)}
 
-## What names a session
+## What identifies a session
 
 ${['`prompt_cache_key` of the body', ...SESSION_HEADERS.map((name) => `header \`${name}\``), '`metadata.user_id` of the body', "the first 4 KiB of the conversation's text"].map((name, i) => `${i + 1}. ${name}`).join('\n')}
 `,

@@ -5,23 +5,23 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beginsEarly, planProcesses, processModule, type TestProcess } from './test-processes.ts';
 
-/** Which tests a run is of; `test/support/scope.ts` says what that means to a test. */
+/** The extent of a run. `test/support/scope.ts` explains the effect on tests. */
 export type Scope = 'quick' | 'full';
 
 export interface Run {
   readonly scope: Scope;
   readonly options: readonly string[];
   readonly files: readonly string[];
-  /** How many processes work at a time. Processes wait for PostgreSQL, timers and programs much of their time. */
+  /** Concurrent processes. They mostly wait for PostgreSQL, timers and programs. */
   readonly places?: number;
-  /** For a run beside another one: prints what it has to say in one piece, when it has ended. */
+  /** For concurrent runs: prints the output as one block at the end. */
   readonly isBeside?: boolean;
 }
 
-/** Modules that were compiled once are loaded from here by every process of every run. */
+/** The compile cache, shared by all processes and runs. */
 const COMPILED = resolve('node_modules/.cache/faregate-tests');
 
-/** What all runs of the tests have in common. Resolves with the exit code of the run. */
+/** Runs tests. Resolves with the exit code. */
 export async function runTests({
   scope,
   options,
@@ -39,10 +39,10 @@ export async function runTests({
       '--test-reporter-destination=stdout',
       '--test-reporter=./scripts/ended-processes.ts',
       '--test-reporter-destination=stdout',
-      // Of a test, and of a whole process with all of its files.
+      // Per test, and per process with all of its files.
       '--test-timeout=900000',
       `--test-concurrency=${places}`,
-      // Before any other that loads the runner.
+      // Must come before modules that load the runner.
       importOf('./test-resources.ts'),
       importOf('./test-end.ts'),
       ...(process.env.FAREGATE_TEST_CPU === undefined ? [] : [importOf('./test-cpu.ts')]),
@@ -61,7 +61,7 @@ export async function runTests({
   return code;
 }
 
-/** What a run prints is kept in a file until it has ended: a pipe would stay open for a program that a test has left behind. */
+/** Buffers the output in a file. A program that a test leaves behind would keep a pipe open. */
 function keepPrinted(): { readonly fd: number; show(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'faregate-printed-'));
   const file = join(folder, 'printed.txt');
@@ -76,20 +76,20 @@ function keepPrinted(): { readonly fd: number; show(): void } {
   };
 }
 
-/** Threads load it too, wherever their process is by then. */
+/** An absolute URL, because threads load the module too, and the working directory may have changed. */
 function importOf(module: string): string {
   return `--import=${new URL(module, import.meta.url).href}`;
 }
 
-/** V8 cannot count what it did not compile itself, so a run with coverage has no cache. */
+/** V8 measures no coverage of cached code, so runs with coverage use no cache. */
 function compileCache(options: readonly string[]): NodeJS.ProcessEnv {
   const isCounted = options.some((option) => option.includes('test-coverage'));
   return isCounted ? { NODE_DISABLE_COMPILE_CACHE: '1' } : { NODE_COMPILE_CACHE: COMPILED };
 }
 
 /**
- * Runs tests with many files to a process. A process that ends before all of its tests have ended says nothing of the rest
- * of its files, so they are run again, each alone; the run has failed whatever they say then.
+ * Runs tests with many files per process. If a process exits before all of its tests have finished, its files run again, each in its own
+ * process. The run has failed in any case.
  */
 export async function runGrouped(run: Run): Promise<number> {
   const { options, files } = run;
@@ -101,7 +101,7 @@ export async function runGrouped(run: Run): Promise<number> {
     const code = await runTests({ ...run, files: [...ordered.map(({ module }) => module), ...others] });
     const cut = ordered.filter(({ doneFile }) => !existsSync(doneFile)).flatMap(({ members }) => members);
     if (cut.length === 0) return code;
-    console.error(`\nA process ended before all of its tests. Its files, each alone: ${cut.join(' ')}\n`);
+    console.error(`\nA process exited early. Running its files one by one: ${cut.join(' ')}\n`);
     await runTests({ ...run, options: options.filter(isOfTheTests), files: cut });
     return 1;
   } finally {
@@ -109,7 +109,7 @@ export async function runGrouped(run: Run): Promise<number> {
   }
 }
 
-/** Neither coverage nor reports: those are of the whole run. */
+/** Coverage and reports concern only the whole run. */
 function isOfTheTests(option: string): boolean {
   return !/^--(?:experimental-)?test-(?:coverage|reporter)/.test(option);
 }
@@ -117,12 +117,12 @@ function isOfTheTests(option: string): boolean {
 interface SharedProcess {
   readonly members: TestProcess;
   readonly module: string;
-  /** Is there when all tests of all members have ended. */
+  /** Exists once all tests of all members have finished. */
   readonly doneFile: string;
 }
 
 function writeProcess(folder: string, at: number, members: TestProcess): SharedProcess {
-  // The runner begins them in the order of their names.
+  // The runner starts them in the order of their names.
   const name = `process-${String(at + 1).padStart(3, '0')}`;
   const module = join(folder, `${name}.test.mjs`);
   const doneFile = join(folder, `${name}.done`);
@@ -133,11 +133,11 @@ function writeProcess(folder: string, at: number, members: TestProcess): SharedP
 
 export interface ConformanceRun {
   readonly code: number;
-  /** What `test/conformance/REPORT.md` has to be by this run. */
+  /** The content of `test/conformance/REPORT.md` according to this run. */
   readonly page: string;
 }
 
-/** Runs tests, and has the page of conformance made of their results. */
+/** Runs tests and generates the conformance page from the results. */
 export async function runConformance(run: Run): Promise<ConformanceRun> {
   const folder = mkdtempSync(join(tmpdir(), 'faregate-conformance-'));
   try {

@@ -3,19 +3,19 @@ import { dirname, join } from 'node:path';
 import { isNode, type Node, parse } from './syntax-tree.ts';
 
 /**
- * What a type of a vendor's SDK says of a JSON value, read from its declarations: the forms that the value may have,
- * the members of its objects, and the texts that are written out.
+ * The shape of a JSON value according to a type of a vendor's SDK: its possible forms, the members of its objects, and its literal
+ * texts.
  */
 export interface SdkShape {
-  /** The texts of a union of literals, such as the names of a `type`. */
+  /** The texts of a union of literals, such as the values of `type`. */
   readonly texts: Set<string>;
-  /** The objects that the value may be, one a variant. */
+  /** The possible objects, one per variant. */
   readonly objects: SdkObject[];
   /** The shape of the items, if the value may be an array. */
   items: SdkShape | null;
-  /** Whether any text, number or boolean may stand there. */
+  /** Whether any text, number or boolean is possible. */
   isScalar: boolean;
-  /** Whether anything may stand there. */
+  /** Whether any value is possible. */
   isOpen: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface SdkObject {
 interface Place {
   readonly file: string;
   readonly declarations: ReadonlyMap<string, Node>;
-  /** The names that a file gives to others that it imports. */
+  /** Imported names with their sources. */
   readonly imports: ReadonlyMap<string, { readonly file: string; readonly name: string }>;
 }
 
@@ -58,7 +58,7 @@ export class SdkTypes {
     return place;
   }
 
-  /** Adds what the type of this name may be, which is used inside of the namespace `scope`. */
+  /** Adds the shape of a named type that is used in the namespace `scope`. */
   #named(place: Place, name: string, scope: string, shape: SdkShape, within: Set<string>): void {
     for (let outer = scope; ; outer = outer.slice(0, Math.max(outer.lastIndexOf('.'), 0))) {
       const full = outer === '' ? name : `${outer}.${name}`;

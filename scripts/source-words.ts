@@ -1,12 +1,11 @@
 /**
- * The words of a source file, line by line: its comments, its sentences (text between quotes with two blanks at least that is no
- * SQL), and its names, whose parts are set apart: `keepFilesFor` is "keep Files For". Text of one word is left out, because
- * it is often a word of the wire.
+ * The words of a source file, line by line: comments, sentences (string literals with at least two spaces, except SQL), and names split
+ * into parts: `keepFilesFor` becomes "keep Files For". Strings of one word are omitted, because they are often names on the wire.
  */
 export function proseAndNames(source: string): string[] {
   let kept = '';
   let at = 0;
-  /** Depths of braces at which a template goes on behind `${…}`. */
+  /** Brace depths at which a template continues after `${…}`. */
   const templates: number[] = [];
   let depth = 0;
   const take = (pattern: RegExp): string => {
@@ -40,7 +39,7 @@ export function proseAndNames(source: string): string[] {
   }
   return kept.split('\n');
 
-  /** Behind a part of a template: its end, or an expression. */
+  /** Handles the end of a template part: the end of the template, or an expression. */
   function endOfPart(): void {
     if (source[at] === '`') at++;
     else if (source.startsWith('${', at)) {

@@ -1,25 +1,25 @@
-/** Marks in the text of a statement that is not known as a whole. */
+/** Marks in the text of a statement with parts that are only known at run time. */
 export const MARKS = {
-  /** Around texts of which each may stand there: `open`, texts with `or` between them, `close`. */
+  /** Alternative texts: `open`, the texts separated by `or`, `close`. */
   open: '\ue000',
   or: '\ue001',
   close: '\ue002',
-  /** Something that is only known when the statement runs. */
+  /** A part that is only known at run time. */
   unknown: '\ue003',
 } as const;
 
 interface State {
-  /** The next name is that of a table. */
+  /** The next name is a table. */
   isTableNext: boolean;
-  /** Names follow commas here. */
+  /** A table may follow a comma. */
   isList: boolean;
 }
 
-/** Behind these words comes a table. */
+/** A table follows these words. */
 const BEFORE_TABLE = new Set(['from', 'join', 'into', 'update', 'using', 'table', 'truncate', 'only']);
-/** May stand between such a word and the table. */
+/** Words between those and the table. */
 const BETWEEN = new Set(['only', 'lateral', 'if', 'not', 'exists', 'table']);
-/** Behind these words no comma is followed by a table. */
+/** After these words, no table follows a comma. */
 const END_OF_LIST = new Set([
   'where',
   'select',
@@ -35,12 +35,12 @@ const END_OF_LIST = new Set([
 
 const TOKEN = /--[^\n\ue000-\ue003]*|\/\*[^\ue000-\ue003]*?\*\/|[A-Za-z_][\w$]*|[\ue000-\ue003]|'|[^\s\w]|\w+/g;
 
-/** A month of `calls`, or the beginning of its name where the month is only known when the statement runs. */
+/** A monthly partition of `calls`, or the beginning of its name if the month is only known at run time. */
 const MONTH_TABLE = /^calls_(?:default|\d{4}_\d\d)?$/;
 
 /**
- * The tables that SQL names, of those in `known`: by the words before them, so that a column or a name that the statement itself gives
- * does not count. A name that is only known when the statement runs is `MARKS.unknown`.
+ * The tables of `known` that SQL uses. Only names after certain keywords count, so columns and aliases do not. A name that is only known
+ * at run time is `MARKS.unknown`.
  */
 export function tablesIn(sql: string, known: ReadonlySet<string>): Set<string> {
   const found = new Set<string>();
@@ -89,8 +89,8 @@ export function tablesIn(sql: string, known: ReadonlySet<string>): Set<string> {
 }
 
 /**
- * Behind the quote that ends a text; alternatives within it are passed over as a whole. A text that is not ended where it begins, such
- * as a sentence with an apostrophe, ends with its alternative.
+ * The position after the closing quote of a text. Skips alternatives inside it. A text without a closing quote, such as a sentence with
+ * an apostrophe, ends with its alternative.
  */
 function endOfText(sql: string, from: number): number {
   let depth = 0;

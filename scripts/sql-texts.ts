@@ -16,12 +16,12 @@ import {
 } from './syntax-tree.ts';
 
 /**
- * The texts of source files, with what is put into them: `${…}` is followed to constants, functions and descriptions of columns, in
- * other files too. What depends on a parameter is known where the function is called with it. A text that may be one of several has
- * all of them (`MARKS`), so a reader of it finds rather too much than too little.
+ * The string literals of source files, with interpolations resolved: `${…}` is followed to constants, functions and column descriptions,
+ * across files. Parameters are resolved at each call. A text with alternatives contains all of them (`MARKS`), so readers find too much
+ * rather than too little.
  */
 
-/** What a name stands for: an expression, and the names that are known where it is. `null`: known when it runs. */
+/** The value of a name: an expression and its scope. `null`: only known at run time. */
 type Value = { readonly node: Node; readonly scope: Scope } | null;
 
 interface Scope {
@@ -34,31 +34,31 @@ interface Module {
   readonly file: string;
   readonly text: string;
   readonly program: Node;
-  /** All constants and functions, whatever block they are in, by their names. */
+  /** All constants and functions of all blocks, by name. */
   readonly declared: Map<string, Node[]>;
   readonly imported: Map<string, { readonly from: string; readonly name: string }>;
 }
 
-/** A text as it may be when it is used. */
+/** A text with its interpolations. */
 export interface FoundText {
-  /** `src/db/migrate.ts:12`, and from where it is called. */
+  /** For example `src/db/migrate.ts:12`, with the caller if there is one. */
   readonly place: string;
   readonly text: string;
 }
 
-/** References that are followed behind each other. */
+/** Maximum length of a chain of references. */
 const DEPTH_MAX = 12;
 const SQL = /\b(from|join|into|update|using|table)\s*$|\b(from|join|insert into|update|delete from|lock table)\s+\w/;
 export class SourceTexts {
   readonly #modules = new Map<string, Module | null>();
-  /** What classes set of themselves: `this.unnest = …`. */
+  /** Members that classes assign: `this.unnest = …`. */
   readonly #members = new Map<string, Value>();
   readonly #called = new Set<string>();
-  /** What constants and functions of modules may be as texts. */
+  /** Resolved texts of constants and functions. */
   readonly #known = new Map<Node, string>();
   readonly #withSql = new Map<Node, boolean>();
 
-  /** The texts of files: each by itself, and in functions once more for each call with other texts. */
+  /** The texts of files. Texts in functions appear once more for each call with different arguments. */
   of(files: readonly string[]): FoundText[] {
     const modules = files.map((file) => this.#module(file)).filter((module) => module !== null);
     for (const module of modules) this.#noteMembers(module);
@@ -96,7 +96,7 @@ export class SourceTexts {
     visit(module.program);
   }
 
-  /** Finds the texts below a node: outermost ones, and those of functions that are called. */
+  /** Finds the outermost texts below a node, and those of called functions. */
   #walk(node: Node, scope: Scope, via: string, found: FoundText[], depth: number): void {
     if (node.type.startsWith('Import') || node.type.startsWith('TS')) {
       const inner = node.expression;
@@ -112,13 +112,13 @@ export class SourceTexts {
     for (const child of children(node)) this.#walk(child, inner, via, found, depth);
   }
 
-  /** The texts of a function as they are for one call. */
+  /** The texts of a function for one call. */
   #enter(call: Node, scope: Scope, via: string, found: FoundText[], depth: number): void {
     if (depth > 4) return;
     const callee = this.#functionOf(call.callee as Node, scope);
     if (callee === null || !this.#hasSql(callee.node, callee.scope.module)) return;
     const given = (call.arguments as Node[]).map((argument) => this.#text(argument, scope, 0)).join(MARKS.or);
-    // A call with nothing that is known is what the function is by itself.
+    // Without known arguments, the call adds nothing to the function itself.
     if (![...given].some((character) => !Object.values<string>(MARKS).includes(character))) return;
     const key = `${callee.scope.module.file} ${callee.node.start} ${given}`;
     if (this.#called.has(key)) return;
@@ -128,7 +128,7 @@ export class SourceTexts {
     this.#walk(callee.node.body as Node, bound, `${via}, called at ${place}`, found, depth + 1);
   }
 
-  /** What an expression may be as a text. */
+  /** The text of an expression, with alternatives. */
   #text(node: Node, scope: Scope, depth: number): string {
     if (depth > DEPTH_MAX) return MARKS.unknown;
     const at = (inner: unknown): string => this.#text(inner as Node, scope, depth);
@@ -178,14 +178,14 @@ export class SourceTexts {
   #constant(node: Node, scope: Scope, depth: number): string {
     const known = this.#known.get(node);
     if (known !== undefined) return known;
-    // Of one that is made of itself, nothing more is known.
+    // A recursive definition cannot be resolved.
     this.#known.set(node, MARKS.unknown);
     const text = this.#text(node, scope, depth + 1);
     this.#known.set(node, text);
     return text;
   }
 
-  /** Whether a function has SQL of its own, or calls one of its module that has. */
+  /** Whether a function contains SQL, or calls a function of its module that does. */
   #hasSql(node: Node, module: Module): boolean {
     const known = this.#withSql.get(node);
     if (known !== undefined) return known;
@@ -204,7 +204,7 @@ export class SourceTexts {
     return found;
   }
 
-  /** Constants and functions of a module, or of the one that it imports them from. */
+  /** Constants and functions of a module, or of the module that it imports them from. */
   #declaredAs(name: string, module: Module): { readonly node: Node; readonly scope: Scope }[] {
     const declared = module.declared.get(name);
     if (declared !== undefined) return declared.map((node) => ({ node, scope: { module, names: new Map() } }));
@@ -226,7 +226,7 @@ export class SourceTexts {
     return this.#text(object, scope, depth);
   }
 
-  /** A property of an object that is written out. */
+  /** A property of an object literal. */
   #propertyOf(object: Node, name: string, scope: Scope): { readonly node: Node; readonly scope: Scope } | null {
     const held = this.#objectOf(object, scope);
     if (held === null) return null;
@@ -252,7 +252,7 @@ export class SourceTexts {
     const callee = node.callee as Node;
     const given = node.arguments as Node[];
     const called = this.#functionOf(callee, scope);
-    // What others make of their texts names no further tables, but for a name of a table that is made of its parts.
+    // Other functions do not add tables to their texts, except when they build a table name from parts.
     const isTemplate = called !== null && (called.node.body as Node | null)?.type === 'TemplateLiteral';
     if (called !== null && (isTemplate || this.#hasSql(called.node, called.scope.module))) {
       const bound = bind(called.node, given, called.scope, scope);
@@ -268,7 +268,7 @@ export class SourceTexts {
     const items = this.#text(object, scope, depth);
     const texts = given.map((each) => {
       const made = unwrapped(each);
-      // A callback gets what the list has.
+      // A callback receives the items of the list.
       if (FUNCTIONS.has(made.type)) return this.#returned(made, holding(scope, made, items), depth);
       const [named] = made.type === 'Identifier' ? this.#declaredAs(made.name as string, scope.module) : [];
       if (named !== undefined && FUNCTIONS.has(named.node.type)) {
@@ -285,7 +285,7 @@ export class SourceTexts {
     return found !== undefined && FUNCTIONS.has(found.node.type) ? found : null;
   }
 
-  /** What a function may return as a text. */
+  /** The text that a function may return. */
   #returned(node: Node, scope: Scope, depth: number): string {
     const body = node.body as Node | null;
     if (body === null) return MARKS.unknown;
@@ -294,17 +294,17 @@ export class SourceTexts {
   }
 }
 
-/** Text that is known already, as an expression. */
+/** A known text as an expression. */
 const known = (text: string): Node => ({ type: 'Known', start: 0, text });
 
-/** Parameters that only a call gives. */
+/** Parameters that are unknown without a call. */
 function hiding(scope: Scope, node: Node): Scope {
   const names = new Map(scope.names);
   for (const name of (node.params as Node[]).flatMap(namesOfPattern)) names.set(name, null);
   return { module: scope.module, names };
 }
 
-/** Parameters of a callback, which are what a list has. */
+/** Parameters of a callback: the items of a list. */
 function holding(scope: Scope, node: Node, items: string): Scope {
   const names = new Map(scope.names);
   const value = { node: known(items), scope };
@@ -312,7 +312,7 @@ function holding(scope: Scope, node: Node, items: string): Scope {
   return { module: scope.module, names };
 }
 
-/** The parameters of a function as one call gives them. */
+/** The parameters of a function for one call. */
 function bind(node: Node, given: readonly Node[], own: Scope, from: Scope): Scope {
   const names = new Map(own.names);
   for (const [i, parameter] of (node.params as Node[]).entries()) {
@@ -343,7 +343,7 @@ function bindProperties(pattern: Node, value: Node, from: Scope, own: Scope, nam
   }
 }
 
-/** Notes what a module declares and imports. */
+/** Collects the declarations and imports of a module. */
 function declare(node: Node, module: Module): void {
   const add = (name: string, value: Node): void => {
     module.declared.set(name, [...(module.declared.get(name) ?? []), value]);
@@ -360,7 +360,7 @@ function declare(node: Node, module: Module): void {
   for (const child of children(node)) declare(child, module);
 }
 
-/** Whether an expression is a text by itself, or makes one of several. */
+/** Whether an expression is a text, or combines texts. */
 function isText(node: Node): boolean {
   if (node.type === 'TemplateLiteral') return true;
   if (node.type === 'Literal') return typeof node.value === 'string' && node.value.includes(' ');
@@ -376,7 +376,7 @@ function isText(node: Node): boolean {
 
 const isWord = (node: Node): boolean => node.type === 'Literal' && typeof node.value === 'string';
 
-/** A mark that a source has itself is none. */
+/** Removes marks that the source itself contains. */
 const unmarked = (text: string): string => text.replace(/[\ue000-\ue003]/g, ' ');
 
 function oneOf(texts: readonly string[]): string {

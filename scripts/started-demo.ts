@@ -9,9 +9,9 @@ import { removeDirectory } from '../test/support/local-database.ts';
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /**
- * Waits until a pattern is in what a program has printed.
+ * Waits until the output of a program matches a pattern.
  *
- * @throws Error with what it has printed, if it ends before that.
+ * @throws Error with the output, if the program exits first
  */
 export type ReadPrinted = (pattern: RegExp) => Promise<RegExpExecArray>;
 
@@ -20,7 +20,7 @@ export function readPrinted(child: ChildProcess): ReadPrinted {
   const output = child.stdout!.setEncoding('utf8').on('data', (part: string) => {
     text += part;
   });
-  const ended = once(child, 'close').then(() => Promise.reject(new Error(`the gateway ended early:\n${text}`)));
+  const ended = once(child, 'close').then(() => Promise.reject(new Error(`the gateway exited early:\n${text}`)));
   ended.catch(() => undefined);
   return async (pattern) => {
     for (;;) {
@@ -31,10 +31,10 @@ export function readPrinted(child: ChildProcess): ReadPrinted {
   };
 }
 
-/** What a gateway prints once it serves, with its address. */
+/** The line with the address that a gateway prints once it serves. */
 export const LISTENING = /^listening on (\S+)\n/m;
 
-/** Runs `work` with a gateway of this checkout on temporary data: the demo, unless `FAREGATE_CONFIG` names a configuration. */
+/** Runs `work` with a gateway of this checkout on temporary data. Without `FAREGATE_CONFIG`, it is the demo. */
 export async function withGateway<Result>(
   environment: Readonly<Record<string, string>>,
   work: (printed: ReadPrinted) => Promise<Result>,
@@ -47,7 +47,7 @@ export async function withGateway<Result>(
   try {
     return await work(readPrinted(gateway));
   } finally {
-    // A SIGTERM would be for load balancers, which it waits for.
+    // SIGTERM would wait for load balancers.
     gateway.kill('SIGINT');
     if (gateway.exitCode === null && gateway.signalCode === null) await once(gateway, 'exit');
     removeDirectory(directory);

@@ -11,9 +11,9 @@ import { markdownTable } from './markdown.ts';
 
 type Rules = Readonly<Record<string, Rule>>;
 
-/** The members of which `what` is true, as paths. */
+/** The paths of members that `what` selects. */
 function paths(rules: Rules, what: (rule: Rule) => string | null, path = ''): string[] {
-  // What all blocks may have stands in a row of its own.
+  // The common members of blocks have their own row.
   const own = Object.entries(rules).filter(([name, rule]) => rules === BLOCK_MEMBERS || rule !== BLOCK_MEMBERS[name]);
   return own.flatMap(([name, rule]) => pathsOf(rule, what, path === '' ? name : `${path}.${name}`));
 }

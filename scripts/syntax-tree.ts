@@ -1,6 +1,6 @@
 import { parseSync } from 'vite';
 
-/** The syntax tree of a source file, as the parser makes it, and what is asked of it. */
+/** The syntax tree of a source file, with helpers. */
 
 export interface Node {
   readonly type: string;
@@ -8,7 +8,7 @@ export interface Node {
   readonly [name: string]: unknown;
 }
 
-/** @throws Error if the text of the file is not valid. */
+/** @throws Error if the text is not valid */
 export function parse(file: string, text: string): Node {
   const { program, errors } = parseSync(file, text);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
@@ -19,10 +19,9 @@ export function parse(file: string, text: string): Node {
 export const placeOf = (file: string, text: string, { start }: Node): string =>
   `${file}:${text.slice(0, start).split('\n').length}`;
 
-/** What has parameters and a body. */
 export const FUNCTIONS = new Set(['ArrowFunctionExpression', 'FunctionExpression', 'FunctionDeclaration']);
 
-/** The names that a parameter gives. */
+/** The names that a pattern declares. */
 export function namesOfPattern(pattern: Node): string[] {
   switch (pattern.type) {
     case 'Identifier':
@@ -40,23 +39,22 @@ export function namesOfPattern(pattern: Node): string[] {
   }
 }
 
-/** What a function returns, but for those within it. */
+/** The returned expressions of a function, without nested functions. */
 export function returnsOf(node: Node): Node[] {
   if (node.type === 'ReturnStatement') return isNode(node.argument) ? [node.argument] : [];
   return FUNCTIONS.has(node.type) ? [] : children(node).flatMap(returnsOf);
 }
 
-/** Without types and parentheses around it. */
+/** Removes enclosing types and parentheses. */
 export function unwrapped(node: Node): Node {
   const isWrapper = node.type.startsWith('TS') || node.type === 'ParenthesizedExpression';
   return isWrapper && isNode(node.expression) ? unwrapped(node.expression) : node;
 }
 
-/** Of an object that is written out. */
+/** The properties of an object literal. */
 export const propertiesOf = (node: Node): Node[] =>
   node.type === 'ObjectExpression' ? (node.properties as Node[]).filter(({ type }) => type === 'Property') : [];
 
-/** Of a name or a text. */
 export const nameOf = (node: Node): string => String(node.name ?? node.value ?? '');
 
 export function children(node: Node): Node[] {

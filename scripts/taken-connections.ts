@@ -1,21 +1,21 @@
 import type { Home } from '../src/db/homes.ts';
 import { isNode, type Node, nameOf, parse, placeOf } from './syntax-tree.ts';
 
-/** A type of connections that a source file names. */
+/** A connection type in a source file. */
 export interface TakenConnections {
   /** `src/app/people.ts:12` */
   readonly place: string;
   readonly type: string;
-  /** `null`: the type does not say. */
+  /** `null`: the type does not state it. */
   readonly home: Home | null;
 }
 
-/** Those of `src/db/database.ts`, which may be of either home. */
+/** Types of `src/db/database.ts`, for either home. */
 const PLAIN = new Set(['Database', 'Lane', 'Queryable', 'TableReader', 'SnapshotReader']);
-/** Those of `src/db/home-lanes.ts`. */
+/** Types of `src/db/home-lanes.ts`. */
 const BRANDED = /^(Directory|Partition)(?:Database|Lane|Queryable)$/;
 
-/** The types of connections that a source file names, but for their members, such as `Database['query']`. */
+/** The connection types in a source file, without member types such as `Database['query']`. */
 export function connectionsIn(text: string, file: string): TakenConnections[] {
   const found: TakenConnections[] = [];
   const imported = new Set<string>();

@@ -3,16 +3,15 @@ import { afterEach } from 'node:test';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Writes what each test takes of the processor, as one line of JSON a test: seconds of the test's process with all of its
- * threads (`seconds`), and of the processes that it started and that have ended (`childSeconds`). They count less of what
- * else the machine does than the clock, though not nothing of it. What PostgreSQL takes is not among them; `time npm test`
- * has all of it.
+ * Writes the CPU time of each test as a line of JSON: seconds of the test's process with all threads (`seconds`), and of its child
+ * processes that have exited (`childSeconds`). Other load on the machine affects CPU time less than wall-clock time. PostgreSQL is not
+ * included; `time npm test` includes it.
  *
  *   FAREGATE_TEST_CPU=/tmp/cpu.jsonl npm test
  */
 const file = process.env.FAREGATE_TEST_CPU;
 
-/** Clock ticks a second in `/proc`, which is the same on every Linux. */
+/** Clock ticks per second in `/proc`, the same on every Linux. */
 const TICKS = 100;
 
 interface Reading {
@@ -23,7 +22,7 @@ interface Reading {
 function read(): Reading {
   const { user, system } = process.cpuUsage();
   const stat = readFileSync('/proc/self/stat', 'utf8');
-  // The name of the program comes second, in brackets; thirteen and fourteen places behind it are the ended children's.
+  // The program name is the second field, in parentheses. Fields 13 and 14 after it are the times of exited children.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { seconds: (user + system) / 1e6, childSeconds: (Number(fields[13]) + Number(fields[14])) / TICKS };
 }

@@ -1,12 +1,11 @@
 import asyncHooks, { type AsyncHook } from 'node:async_hooks';
 
 /**
- * The runner follows every promise and every socket, so that it knows in which test something is declared, and by which test an
- * error came that nobody catches. To follow them takes a tenth of what tests of a gateway take of the processor. Nothing is
- * declared any more once all files of a process are loaded, so that it can end then; an error that nobody catches still
- * fails the process.
+ * The runner tracks all promises and sockets to attribute declarations and uncaught errors to tests. That takes a tenth of the CPU time of
+ * gateway tests. Once all files of a process are loaded, nothing more is declared, so tracking can stop. Uncaught errors still fail the
+ * process.
  *
- * This has to be loaded before `node:test`, which makes its hook with the function that stands here then.
+ * Must be loaded before `node:test`, which creates its hook with the `createHook` that it finds.
  */
 const { createHook } = asyncHooks;
 let ofTheRunner: AsyncHook | null = null;
@@ -17,7 +16,7 @@ asyncHooks.createHook = (callbacks) => {
   return ofTheRunner;
 };
 
-/** From now on the runner follows nothing that tests make. */
+/** Stops the tracking. */
 export function stopFollowing(): void {
   ofTheRunner?.disable();
 }

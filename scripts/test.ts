@@ -6,12 +6,12 @@ import { runConformance, runGrouped, runTests } from './run-tests.ts';
 /**
  * Runs the tests.
  *
- *   npm test                          every rule once
- *   npm run test:full                 everything, all runs of the property tests, coverage, the page of conformance
- *   npm test -- <files or options>    these files, as a full run has them
+ *   npm test                          each rule once
+ *   npm run test:full                 everything: all property runs, coverage, the conformance page
+ *   npm test -- <files or options>    these files, as in a full run
  *
- * Coverage is required of the code that touches money or bytes on their way through; a full run that falls below fails. So
- * does one whose results are not what `test/conformance/REPORT.md` says.
+ * A full run fails if the coverage of the code for money and relay is too low, or if the results differ from
+ * `test/conformance/REPORT.md`.
  */
 const MONEY_AND_RELAY = [
   'accounting/audit',
@@ -51,9 +51,8 @@ const COVERAGE = [
 ];
 
 /**
- * Tests that run with coverage: the unit tests, and of the others those that reach what unit tests do not. Coverage makes
- * what computes much several times slower, so all others run without it. A branch of this code that only they reach counts
- * as not covered: add the file here.
+ * Tests that run with coverage: unit tests, and tests that reach code that unit tests do not. Coverage slows down heavy computation several
+ * times, so all others run without it. If a branch is only reached by another test, add its file here.
  */
 const COUNTED = [
   'src/**',
@@ -66,7 +65,7 @@ const COUNTED = [
   'test/routing/**',
 ];
 
-/** Of these, tests that compute so much that they do not. */
+/** Exceptions: tests with heavy computation. */
 const NOT_COUNTED = [
   'src/accounting/reservations/moved-clock.test.ts',
   'src/calls/request-workers.test.ts',
@@ -80,62 +79,62 @@ const NOT_COUNTED = [
 ];
 
 /**
- * Tests that a quick run leaves out, and which ones it has of the same rules. They kill, cut power, measure the memory of
- * whole programs, or run commands as processes, each of which takes seconds to start.
+ * Tests that a quick run omits, with the tests that it runs for the same rules. They kill processes, simulate power cuts, measure the
+ * memory of programs, or run commands as processes, which take seconds to start.
  */
 const FULL_ONLY = [
-  // Long loops of kills: what a journal and a restart do with each entry stands in `src/journal` and `test/settlement/restart`.
+  // Long loops of kills. `src/journal` and `test/settlement/restart` test each entry.
   'test/chaos/**',
   'test/settlement/crashes.test.ts',
   'test/settlement/killed.test.ts',
-  // The same of transactions over the directory and a partition: `test/db/over-both`, and the tests of each of them.
+  // The same for transactions over the directory and a partition. See `test/db/over-both`.
   'test/db/over-both-kills.test.ts',
   'test/cli/demo-crashes.test.ts',
-  // The demo, started several times: its mark stands in `test/db/demo-mark`, what it makes in `test/cli/demo-month`.
+  // Several starts of the demo. See `test/db/demo-mark` and `test/cli/demo-month`.
   'test/cli/{demo,demo-mark,demo-mended}.test.ts',
-  // Disks that fill under whole gateways, and a start that does: `src/journal`, `test/hostile/what-happens-when`.
+  // Full disks under whole gateways and at their start. See `src/journal`, `test/hostile/what-happens-when`.
   'test/settlement/{disk-full,half-start}.test.ts',
-  // Syncs before what depends on them: `src/lib/files`, `src/journal`.
+  // Order of syncs. See `src/lib/files`, `src/journal`.
   'test/settlement/power-cuts.test.ts',
-  // Databases of earlier versions that are brought up to date: `test/db/migrate` has the migrations.
+  // Migration of databases of earlier versions. See `test/db/migrate`.
   'test/db/releases.test.ts',
-  // Directories that processes of several users and rights want, and local servers that are killed or cannot run: every test that starts
-  // a gateway on one uses both, and `test/db/local-server` has the rest.
+  // Directories under different users and permissions, and local servers that are killed or cannot run. Every test with a local server
+  // uses both; see `test/db/local-server` too.
   'test/db/{data-dir,local-server-kills,local-server-root,private-directory}.test.ts',
-  // Connections that break in the middle of a statement: `src/accounting/reservations/lost-admissions`, `test/settlement/flaky`.
+  // Connections that break during a statement. See `src/accounting/reservations/lost-admissions`, `test/settlement/flaky`.
   'test/db/lost-connection.test.ts',
-  // Whole programs, looked at from outside: `src/cli/log`, `scripts/import-rules.ts`, `test/scripts/test-processes`.
+  // Whole programs, tested from outside. See `src/cli/log`, `scripts/import-rules.ts`, `test/scripts/test-processes`.
   'test/cli/{loaded-code,log-reader}.test.ts',
   'test/scripts/test-runs.test.ts',
-  // Bodies and uploads as large as their limits, many at a time, and the threads that read them: `test/input`, `src/lib/worker-pool`.
+  // Many bodies and uploads of maximum size, and their threads. See `test/input`, `src/lib/worker-pool`.
   'src/calls/request-workers.test.ts',
   'test/hostile/{bodies,uploads}.test.ts',
-  // Large responses, clients that stop reading them, and what is kept of them: `src/protocols/metering/tap-large-events`, `test/relay`.
+  // Large responses and slow readers. See `src/protocols/metering/tap-large-events`, `test/relay`.
   'test/conformance/4.2-large-answers.test.ts',
   'test/hostile/memory.test.ts',
   'test/transport/slow-readers.test.ts',
-  // Exports of many accounts in batches, from several partitions and beside calls: `test/transfer/round-trip`.
+  // Exports of many accounts, from several partitions and under load. See `test/transfer/round-trip`.
   'test/transfer/{batches,spread,under-load}.test.ts',
-  // Every command of a page as a reader runs it: the commands have tests in `test/cli`, which carry them out in their process.
+  // All commands of pages, as processes. `test/cli` runs commands in the test process.
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
   'test/docs/readme.test.ts',
-  // The site of the documents, built and opened in a browser: `test/docs/citations` has the links.
+  // The documentation site in a browser. `test/docs/citations` checks links.
   'test/docs/site.test.ts',
-  // Workers, each a process: what is decided about them, and what they have of limits, is in `src/cli/serve` and `src/app`.
+  // Worker processes. Their logic and limits are tested in `src/cli/serve` and `src/app`.
   'test/workers/**',
-  // The vendors' types by their compiler: their clients take the same responses in `test/clients`.
+  // Type checks of the vendors' types. `test/clients` uses the clients themselves.
   'test/clients/vendor-types.test.ts',
-  // Files of exports, damaged in each way: `test/transfer`.
+  // Damaged export files. See `test/transfer`.
   'test/cli/transfer.test.ts',
-  // A browser, generators of requests, a second biller, an installation, checkouts of revisions: what they use is tested without them.
+  // A browser, request generators, a second biller, an installation, checkouts of revisions. Their parts have other tests.
   'bench/{call-path,gateway-target,revisions}.test.ts',
   'test/console/pages/**',
   'test/fuzz/fuzz.test.ts',
   'test/month/month.test.ts',
   'test/openapi/schemathesis.test.ts',
   'test/scripts/package.test.ts',
-  // Programs of the system that read the examples for operators; nothing of the gateway is tested here alone.
+  // System programs that read the examples for operators.
   'test/deploy/**',
 ];
 
@@ -153,23 +152,23 @@ async function runQuickly(options: readonly string[]): Promise<number> {
   const files = all.filter((file) => !leftOut.includes(file));
   console.log(`${files.length} files. Only \`npm run test:full\`
   - runs ${leftOut.join(', ')}
-  - tries properties as often as they say, and not a tenth as often
-  - cuts what vendors send at every byte, and not at every seventh
-  - tries what both protocols share on each of them whole and as a stream, and not one whole and the other as a stream
-  - runs what is skipped below with "only \`npm run test:full\` runs it"
+  - runs property tests with all runs instead of a tenth
+  - splits vendor responses at every byte instead of every seventh
+  - tests rules of both protocols with streaming and non-streaming responses for each, instead of one mode per protocol
+  - runs the tests that are skipped below with "only \`npm run test:full\` runs it"
   - measures coverage, and checks ${PAGE}
 `);
   return runGrouped({ scope: 'quick', options, files });
 }
 
 async function runEverything(options: readonly string[]): Promise<number> {
-  if (withoutBrowser !== false) console.log(`The tests of pages are skipped: ${withoutBrowser}\n`);
+  if (withoutBrowser !== false) console.log(`Page tests are skipped: ${withoutBrowser}\n`);
   const exceptions = matching(NOT_COUNTED);
   const counted = matching(COUNTED).filter((file) => !exceptions.includes(file));
   const notCounted = all.filter((file) => !counted.includes(file));
   const cores = availableParallelism();
-  console.log(`Two runs at a time. With coverage of the code for money and relay, ${counted.length} files, whose results come in one
-piece when it has ended; without, ${notCounted.length} files:
+  console.log(`Two concurrent runs: ${counted.length} files with coverage of the code for money and relay, whose output follows at the end;
+${notCounted.length} files without coverage:
 `);
   const withCoverage = runGrouped({
     scope: 'full',
@@ -179,12 +178,12 @@ piece when it has ended; without, ${notCounted.length} files:
     isBeside: true,
   });
   const run = { scope: 'full', options, files: notCounted, places: cores * 2 } as const;
-  // With options that leave tests out, such as a pattern of names, the page cannot be compared.
+  // Options may filter tests, so the page cannot be compared.
   if (options.length > 0) return Math.max(await runGrouped(run), await withCoverage);
   const { code, page } = await runConformance(run);
   const first = await withCoverage;
   if (code !== 0 || page === readFileSync(PAGE, 'utf8')) return Math.max(first, code);
-  console.error(`${PAGE} is not what this run says. Run: npm run conformance`);
+  console.error(`${PAGE} is out of date. Run: npm run conformance`);
   return 1;
 }
 

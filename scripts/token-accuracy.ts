@@ -10,40 +10,39 @@ import { markdownTable } from './markdown.ts';
 import { longRuns, type TokenSample, tokenSamples } from './token-samples.ts';
 
 /**
- * Writes `docs/token-estimate.md`: how exact our count of text is beside the plain o200k encoder, and the tables that an
- * estimate is made of, from the code's own.
+ * Writes `docs/token-estimate.md`: the accuracy of our text count compared with the plain o200k encoder, and the tables of the estimate.
  */
 const tokenizer = new Tokenizer();
 
 const text = `# Token estimates
 
-The addresses that count tokens return an estimate of the input, made here without a provider. Its version, \`${ESTIMATOR_VERSION}\`,
-stands in the header \`x-gateway-token-estimate\`.
+Use this page to predict what the token-counting addresses return: an estimate of the input, without a provider call. The header
+\`x-gateway-token-estimate\` contains the version of the estimator, \`${ESTIMATOR_VERSION}\`.
 
     tokens = ((text x factor) + budgets) x 1.1, rounded up
 
-- **text**: o200k tokens of everything the model reads as text. Text that spells a special token is text.
-- **factor**: tokens of the model for one of o200k, by the family that its name shows, or the model's \`tokenFactor\`.
-- **budgets**: fixed figures for structure, tools, reasoning, images and files. They are not multiplied by the factor.
+- **text**: o200k tokens of everything that the model reads as text. Special tokens in text count as text.
+- **factor**: tokens of the model per o200k token, by the model family or the model's \`tokenFactor\`.
+- **budgets**: fixed numbers of tokens for structure, tools, reasoning, images and files. The factor does not apply to them.
 
-It is no fact of billing and no upper bound. Within about 10 % for plain text if the factor fits; tools, reasoning,
-images and files are outside of that, images and files deliberately high.
+The response does not affect charges, and the estimate is not an upper bound. For plain text with a suitable factor it is accurate to about 10 %. Tools and
+reasoning are less accurate; images and files are deliberately high.
 
 ## Accuracy of the text count
 
-"Plain" is the count of the encoder of \`gpt-tokenizer\` on the whole text, which takes time that grows with the square of a
-run without a break. Ours takes the same pieces and the same merges in time proportional to the size.
+"Plain" is the count of the \`gpt-tokenizer\` encoder for the whole text. Its time grows quadratically with the length of an unbroken run. Our
+counter uses the same pieces and merges, in linear time.
 
 ${accuracyTable(tokenSamples())}
 
-A piece of more than ${figure(PIECE_BYTES_MAX)} bytes (a word, a run of spaces, of symbols) is cut, so only runs that long can differ:
+A piece of more than ${figure(PIECE_BYTES_MAX)} bytes (a word, or a run of spaces or symbols) is split, so only longer runs can differ:
 
 ${accuracyTable(longRuns())}
 
 ## Factors
 
-The first row that matches the model's name counts; 1 if none does. \`tokenFactor\` of a model in the configuration goes
-before the table. Chinese text takes more tokens of Claude than these factors say.
+The first row that matches the name of the model applies; otherwise the factor is 1. \`tokenFactor\` of a model overrides the table. Claude
+models need more tokens for Chinese text than these factors suggest.
 
 ${markdownTable(
   ['family', 'factor', 'source'],
@@ -57,32 +56,32 @@ ${markdownTable(
   Object.values(BUDGETS).map(({ tokens, when, why }) => [figure(tokens), when, why]),
 )}
 
-Files and documents by the size that their base64 decodes to. \`text/plain\` is text instead: the \`data\` of a \`text\` source,
-and the decoded text of a data URL.
+Files and documents count by their decoded size. \`text/plain\` counts as text: the \`data\` of a \`text\` source, and the decoded text of a data
+URL.
 
 ${markdownTable(
   ['size', 'tokens', 'why'],
   FILE_TIERS.map(({ sizeBytesMax, tokens, why }) => [sizeLimit(sizeBytesMax), figure(tokens), why]),
 )}
 
-\`encrypted_content\` and other \`encrypted_...\` members, the \`data\` of redacted thinking, and the signature of thinking whose
-text was left out count one token for 4 bytes of what their base64 decodes to.
+\`encrypted_content\` and other \`encrypted_...\` members, the \`data\` of redacted thinking, and the signature of thinking without text count one
+token per 4 decoded bytes.
 
 ## What counts as text
 
-- Strings of messages, instructions, text blocks, summaries of reasoning, arguments and results of tools: as they are.
-- Definitions of tools, the input of a tool in the messages form, and every member that is not known: as compact JSON, with
-  names. A base64 source, and a base64 data URL that is the whole value of such a member, go by their budgets instead.
-- Of a body, ${figure(COUNTED_UNITS_MAX)} UTF-16 units of text are counted so. Text behind that counts as dense as the text before it,
-  and no less than a token for 4 bytes.
-- Null is absent; an empty string, list or object counts nothing. URLs and file ids are not fetched.
+- Strings of messages, instructions, text blocks, reasoning summaries, tool arguments and tool results: unchanged.
+- Tool definitions, tool inputs in the messages form, and unknown members: as compact JSON with names. Base64 sources, and base64 data URLs
+  that are the whole value of such a member, count by their budgets instead.
+- The first ${figure(COUNTED_UNITS_MAX)} UTF-16 units of text in a body are counted. The rest is extrapolated, with at least one token per 4
+  bytes.
+- Null counts as absent; empty strings, lists and objects count nothing. URLs and file ids are not fetched.
 - Not counted in any item, block or message: ${list(UNSEEN_FIELDS)}.
 - Not counted in a tool: ${list(UNSEEN_TOOL_FIELDS)}.
 - Not counted in a responses body: ${list(CONTROL_FIELDS.responses)}.
 - Not counted in a messages body: ${list(CONTROL_FIELDS.messages)}.
 
-A stream whose provider has not reported its input is charged by the same estimate ([aborted calls](client-aborts.md)). Chat
-completions count like the responses form; not counted in them: ${list(CONTROL_FIELDS.chat)}.
+Streams without reported input are charged by the same estimate ([aborted calls](client-aborts.md)). Chat completions count like the responses
+form, without ${list(CONTROL_FIELDS.chat)}.
 
 This page is generated by \`node scripts/token-accuracy.ts\`.
 `;

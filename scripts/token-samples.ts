@@ -1,7 +1,6 @@
 /**
- * Texts for the accuracy of token estimates: nine written languages, source code, and what tokenizers stumble over. The
- * sentences were written for this purpose; a sample strings them together in a fixed pseudo-random order, so the same
- * text comes out of every run.
+ * Texts to measure the accuracy of token estimates: nine languages, source code, and difficult cases for tokenizers. The sentences were
+ * written for this purpose. A sample joins them in a fixed pseudo-random order, so every run produces the same text.
  */
 export interface TokenSample {
   readonly kind: string;
@@ -123,7 +122,7 @@ export function tokenSamples(): TokenSample[] {
   ];
 }
 
-/** Runs of more than 8,192 bytes, which are cut. Short ones: the plain encoder would take minutes for a megabyte. */
+/** Runs just above 8,192 bytes, which are cut. The plain encoder would take minutes for a megabyte. */
 export function longRuns(): TokenSample[] {
   return [
     { kind: 'One letter', text: 'a'.repeat(20_000) },
@@ -166,7 +165,7 @@ function randomLetters(count: number): string {
   return Array.from({ length: count }, () => String.fromCharCode(0x61 + Math.floor(next() * 26))).join('');
 }
 
-/** A linear congruential generator: numbers from 0 up to 1, the same for the same seed. */
+/** A linear congruential generator of numbers in [0, 1). */
 function numbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

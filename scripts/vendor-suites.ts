@@ -11,8 +11,8 @@ import { SUITES } from '../test/vendor-suites/suites.ts';
 import { LISTENING, withGateway } from './started-demo.ts';
 
 /**
- * Runs the test suites that vendors ship with their SDKs for Python through a gateway, and compares the results with
- * `test/vendor-suites/expected.yaml`. Exit code 1 if a result differs, including a test that passes although it is not listed as passed.
+ * Runs the vendors' test suites for their Python SDKs through a gateway, and compares the results with
+ * `test/vendor-suites/expected.yaml`. Exit code 1 if a result differs, including a test that passes unexpectedly.
  */
 const HELP = `npm run vendor-suites
 

@@ -12,41 +12,40 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** The environment variables for `${NAME}`. */
+/** Environment variables for `${NAME}`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Keys and indexes that lead to a place in the file. */
+/** The keys and indexes of a value in the file. */
 export type Path = readonly PropertyKey[];
 
-/** A problem at a place. */
 interface DocumentProblem {
   readonly path: Path;
-  /** 1-based; 0 if the place is not known. */
+  /** 1-based; 0 if unknown. */
   readonly line: number;
   readonly message: string;
 }
 
-/** A place in the file. */
+/** The position of a value in the file. */
 interface Place {
-  /** The path, as far as the file goes. */
+  /** The longest prefix of the path that the file contains. */
   readonly path: Path;
   readonly line: number;
-  /** What stands there, in words for a message: `"10 minutes"`, `a list`; `null` if the key is missing or empty. */
+  /** The value in words for a message, such as `"10 minutes"` or `a list`; `null` if the key is missing or empty. */
   readonly found: string | null;
 }
 
-/** A YAML file as plain values, with the place of each in the file. */
+/** A YAML file as plain values, with the position of each. */
 export interface ConfigDocument {
-  /** The values; every number is the text that stands in the file, and a key without a value is `undefined`. */
+  /** Numbers are text as in the file; a key without a value is `undefined`. */
   readonly value: unknown;
   readonly problems: readonly DocumentProblem[];
-  /** The place of a key or value; of the nearest parent if it is missing. */
+  /** The position of a value, or of its nearest parent if it is missing. */
   locate(path: Path): Place;
 }
 
 /**
- * Reads YAML and fills in the variables. A number is kept as it is written: `0.1` would survive being a float and
- * printed again, but `0.0000001` would become `1e-7`, and the twentieth decimal would vanish unseen.
+ * Parses YAML and expands variables. Numbers stay text: as a float, `0.0000001` would become `1e-7`, and a twentieth
+ * decimal would be lost.
  */
 export function readDocument(text: string, environment: Environment): ConfigDocument {
   const lines = new LineCounter();
@@ -54,7 +53,7 @@ export function readDocument(text: string, environment: Environment): ConfigDocu
     lineCounter: lines,
     prettyErrors: false,
     logLevel: 'error',
-    // Checked below instead, where the key and the line of the first one are known.
+    // The visitor checks this and reports the line of the first key.
     uniqueKeys: false,
   });
   const lineAt = (offset: number): number => lines.linePos(offset).line;
@@ -83,20 +82,21 @@ const nowhere = (): Place => ({ path: [], line: 0, found: null });
 
 function readSyntaxErrors(document: Document, text: string, lineAt: (offset: number) => number): DocumentProblem[] {
   const problems: DocumentProblem[] = [];
-  // An unknown tag is only a warning to YAML, but the author expects it to have an effect, so it is refused.
+  // YAML only warns of an unknown tag, but the author expects an effect.
   for (const error of [...document.errors, ...document.warnings]) {
     const offset = error.pos[0];
     const keys = keysBefore(offset, document.contents);
-    // A quote that is never closed is noticed at the end of the file, far from where it opens.
+    // The parser reports an unclosed quote at the end of the file.
     const isUnclosedQuote = error.message.startsWith('Missing closing');
     const line = lineAt((isUnclosedQuote ? keys.at(-1)?.range?.[0] : undefined) ?? offset);
-    // What follows on the same line is mostly an echo of the first error.
+    // Further errors on the same line are mostly consequences of the first.
     if (problems.some((problem) => problem.line === line)) continue;
 
     const bareVariable = text.slice(offset - 1, offset + 1) === '${' ? variableAt(text, offset - 1) : null;
-    const message = bareVariable === null ? syntaxMessage(error) : `Inside { } and [ ] put quotes: "${bareVariable}".`;
+    const message =
+      bareVariable === null ? syntaxMessage(error) : `Inside { } and [ ], put variables in quotes: "${bareVariable}".`;
     problems.push({ path: error.code === 'MULTIPLE_DOCS' ? [] : keys.map(keyText), line, message });
-    // Unintended braces make everything after them wrong.
+    // The braces of an unquoted variable cause errors in all that follows.
     if (bareVariable !== null) break;
   }
   return problems;
@@ -107,31 +107,31 @@ function variableAt(text: string, offset: number): string {
 }
 
 function syntaxMessage(error: YAMLError): string {
-  if (error.message.startsWith('Missing closing')) return 'Not valid YAML: the quote that opens here is never closed.';
+  if (error.message.startsWith('Missing closing')) return 'Not valid YAML: unclosed quote.';
   if (error.message.startsWith('Flow ')) {
     const [open, close] = error.message.startsWith('Flow map') ? '{}' : '[]';
-    return `Not valid YAML: the ${open} before this has no ${close}, or what stands between them is not indented.`;
+    return `Not valid YAML: an earlier ${open} has no ${close}, or its content is not indented.`;
   }
   switch (error.code) {
     case 'MULTIPLE_DOCS':
-      return 'The file holds more than one YAML document. Remove the line "---" between them.';
+      return 'The file contains more than one YAML document. Remove the line "---" between them.';
     case 'TAB_AS_INDENT':
-      return 'Not valid YAML: a tab as indentation. Use spaces.';
+      return 'Not valid YAML: tabs are not allowed as indentation. Use spaces.';
     case 'BLOCK_AS_IMPLICIT_KEY':
-      return 'Not valid YAML: a value and keys cannot stand together. Check the indentation; put text with ": " in quotes.';
+      return 'Not valid YAML: a key cannot have both a value and nested keys. Check the indentation; put text with ": " in quotes.';
     case 'MULTILINE_IMPLICIT_KEY':
       return 'Not valid YAML: a key needs a colon and a space after it. Check this line and the next.';
     case 'TAG_RESOLVE_FAILED':
-      return 'Not valid YAML: a tag that is not known. Put text that begins with ! in quotes.';
+      return 'Not valid YAML: unknown tag. Put text that begins with ! in quotes.';
     case 'BAD_SCALAR_START':
       return `Not valid YAML: ${error.message}. Put the value in quotes.`;
     default:
-      // What stands behind a colon, or in quotes, is of the file, and may be a credential.
+      // The message may quote the file after a colon or in quotes, and that may be a credential.
       return `Not valid YAML: ${error.message.split(/: |"/)[0]!.trim()}.`;
   }
 }
 
-/** The keys around the place at which a broken file could not be read. */
+/** The keys that enclose the offset of a syntax error. */
 function keysBefore(offset: number, node: unknown): Scalar[] {
   const pairs = isMap(node) ? node.items : [];
   const pair = pairs.findLast(({ key }) => isScalar(key) && key.range != null && key.range[1] <= offset);
@@ -143,7 +143,7 @@ function keyText(key: Scalar): string {
 }
 
 interface VisitedProblem extends DocumentProblem {
-  /** The values cannot be taken from the document at all. */
+  /** The document cannot be converted to values. */
   readonly isFatal: boolean;
 }
 
@@ -151,12 +151,12 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 const VARIABLE_FORM = `Write a variable as \${NAME} or \${NAME:-default}.`;
 
 /**
- * Goes through the document once: refuses keys that stand twice, and replaces `${NAME}` and `${NAME:-default}` in the
- * values. It works on values that are already parsed, so the value of a variable can never become YAML.
+ * Rejects duplicate keys, and expands `${NAME}` and `${NAME:-default}` in values. The values are already parsed, so the value
+ * of a variable cannot become YAML.
  */
 class Visitor {
   readonly problems: VisitedProblem[] = [];
-  /** The original text if a variable was filled in. Messages show it instead of the value, which may be a secret. */
+  /** The text before a variable was expanded. Messages show it in place of the value, which may be secret. */
   readonly written = new Map<Scalar, string>();
   readonly #document: Document;
   readonly #environment: Environment;
@@ -175,7 +175,7 @@ class Visitor {
     else if (isScalar(node)) this.#visitScalar(node, path);
     else if (isAlias(node) && node.resolve(this.#document) === undefined) {
       const line = node.range ? this.#lineAt(node.range[0]) : parentLine;
-      const message = 'There is no anchor of this name before this. Put text that begins with * in quotes.';
+      const message = 'Unknown anchor. Put text that begins with * in quotes.';
       this.#report(path, line, message, true);
     }
   }
@@ -185,7 +185,7 @@ class Visitor {
     for (const pair of map.items) {
       const key: unknown = pair.key;
       if (!isScalar(key) || key.value === null || key.value === '') {
-        this.#report(path, parentLine, 'A key must be a word, and must not be empty.', true);
+        this.#report(path, parentLine, 'A key must be non-empty text.', true);
         continue;
       }
       if (typeof key.value === 'number' && key.source !== undefined) key.value = key.source;
@@ -193,11 +193,11 @@ class Visitor {
       const line = key.range ? this.#lineAt(key.range[0]) : parentLine;
       const firstLine = firstLines.get(name);
       if (name.includes('${')) {
-        this.#report([...path, name], line, 'A variable can stand in a value, but not in a key.');
+        this.#report([...path, name], line, 'Variables are allowed in values, not in keys.');
       } else if (name === '__proto__') {
         this.#report([...path, name], line, 'This name cannot be used.', true);
       } else if (firstLine !== undefined) {
-        this.#report([...path, name], line, `This key stands here twice; the first one is on line ${firstLine}.`);
+        this.#report([...path, name], line, `Duplicate key; first used on line ${firstLine}.`);
       }
       firstLines.set(name, firstLine ?? line);
       this.visit(pair.value, [...path, name], line);
@@ -205,7 +205,7 @@ class Visitor {
   }
 
   #visitScalar(node: Scalar, path: Path): void {
-    // "key:" with nothing after it, such as a section of which every line is commented out, counts as absent.
+    // A key without a value counts as absent, such as a section whose lines are all commented out.
     if (node.value === null) node.value = undefined;
     if (typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
     if (typeof node.value !== 'string' || !node.value.includes('${')) return;
@@ -221,8 +221,8 @@ class Visitor {
     if (written.replaceAll(VARIABLE, '').includes('${')) fail(VARIABLE_FORM);
     else {
       node.value = written.replaceAll(VARIABLE, (_match, name: string, fallback: string | undefined) => {
-        if (fallback?.includes('${')) return fail(`A default cannot hold another variable. ${VARIABLE_FORM}`);
-        // Members of every object, such as "constructor", are no text and so no variables.
+        if (fallback?.includes('${')) return fail(`A default cannot contain a variable. ${VARIABLE_FORM}`);
+        // Inherited members such as "constructor" are not strings.
         const value: unknown = this.#environment[name];
         if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value;
         return (
@@ -256,7 +256,7 @@ function locate(path: Path, document: Document, visitor: Visitor, lineAt: (offse
       const range = (next as Partial<Scalar> | undefined)?.range;
       if (range) line = lineAt(range[0]);
     } else {
-      // One value stands where it was read as a list of one.
+      // The schema reads a single value as a list of one.
       return { path: path.slice(0, depth), line, found: describe(node, path.slice(0, depth), visitor) };
     }
     node = resolve(next, document);
@@ -278,7 +278,7 @@ function describe(node: unknown, path: Path, visitor: Visitor): string | null {
   return describeText(node.value, path);
 }
 
-/** Fields whose text may be a credential, with all that stands below them. */
+/** Fields whose text, at any depth, may be a credential. */
 const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'apiKey',
   'apiKeys',
@@ -287,14 +287,14 @@ const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'password',
   'proxy',
 ]);
-/** Sections with such fields: a text in their place, or in that of an entry, is likely a credential that was put there. */
+/** Sections with such fields. Text in place of such a section, or of one of its entries, may be a misplaced credential. */
 const SECTIONS_WITH_SECRETS: ReadonlySet<unknown> = new Set(['providers', 'oidc', 'mail']);
 
 function mayBeSecret(path: Path): boolean {
   return path.some((part) => SECRET_FIELDS.has(part)) || (path.length <= 2 && SECTIONS_WITH_SECRETS.has(path[0]));
 }
 
-/** A text for a message: not too long, and without anything that may be a credential. */
+/** Quotes a text for a message. Cuts long text, and hides what may be a credential. */
 export function describeText(text: string, path: Path): string {
   if (mayBeSecret(path) || text.includes('@') || text.includes('password=') || text.includes('-----BEGIN'))
     return 'a value that is not shown here';

@@ -26,7 +26,7 @@ import {
   wireName,
 } from './fields.ts';
 
-/** The value of a field, or the message with what it expects. */
+/** The value of a field, or its error message. */
 function read(field: z.ZodType, value: unknown): unknown {
   const result = field.safeParse(value);
   return result.success ? result.data : result.error.issues.map((issue) => issue.message).join(' & ');
@@ -44,7 +44,7 @@ describe('amounts in yuan', () => {
     assert.equal(read(amountNano, '0'), 0n);
   });
 
-  it('below zero, with more decimals than can be kept, or in another spelling are refused', () => {
+  it('below zero, with too many decimals, or in another form are refused', () => {
     assertRefuses(amountNano, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals', [
       '-1',
       '0.0000000001',
@@ -67,7 +67,7 @@ describe('durations', () => {
     assert.equal(read(durationOrZeroMs, '0s'), 0);
   });
 
-  it('of nothing are refused if "at once" and "no limit" could both be meant', () => {
+  it('of zero are refused, because they are ambiguous', () => {
     assertRefuses(durationMs, 'a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d', [
       '0s',
       '10',
@@ -76,14 +76,14 @@ describe('durations', () => {
     ]);
   });
 
-  it('longer than a timer can wait are refused, because such a timer fires at once', () => {
+  it('above the maximum of timers are refused', () => {
     assert.equal(read(durationMs, '24d'), 2_073_600_000);
     assert.match(String(read(durationMs, '25d')), /at most 24d/);
     assert.match(String(read(durationOrZeroMs, '25d')), /at most 24d/);
   });
 });
 
-describe('other kinds of field', () => {
+describe('other fields', () => {
   it('sizes are bytes, above zero', () => {
     assert.equal(read(sizeBytes, '4MiB'), 4_194_304);
     assertRefuses(sizeBytes, 'a size such as 64MiB, 500KB or 1024, above zero', ['0', '4 megabytes', '-1', 4]);
@@ -94,7 +94,7 @@ describe('other kinds of field', () => {
     assertRefuses(dayRange, 'a range of hours such as 09:00-21:00', ['9 to 5', '09:00-09:00']);
   });
 
-  it('ranges of addresses are addresses, or have a prefix', () => {
+  it('address ranges are addresses, with or without a prefix length', () => {
     assert.deepEqual(read(addressRange, '10.0.0.0/8'), { address: '10.0.0.0', family: 'ipv4', prefixBits: 8 });
     assert.deepEqual(read(addressRange, '::1'), { address: '::1', family: 'ipv6', prefixBits: 128 });
     const expected = 'an IP address, or a range such as 10.0.0.0/8';
@@ -107,13 +107,13 @@ describe('other kinds of field', () => {
     assertRefuses(port, 'a port from 0 to 65535', ['65536', '-1', '80.5', '0x50', 'http', '']);
   });
 
-  it('whole numbers keep to their range', () => {
+  it('whole numbers are in their range', () => {
     assert.equal(read(wholeNumber(0, 10), '10'), 10);
     assertRefuses(wholeNumber(0, 10), 'a whole number from 0 to 10', ['11', '-1', '1.0', '1e1', 'ten']);
     assertRefuses(wholeNumber(1), 'a whole number of at least 1', ['0', '9007199254740992']);
   });
 
-  it('yes or no may be a word, because a variable is text', () => {
+  it('booleans may be text, as in variables', () => {
     assert.equal(read(trueOrFalse, true), true);
     assert.equal(read(trueOrFalse, 'false'), false);
     assertRefuses(trueOrFalse, 'true or false', ['yes', '1', 'True', 1, null]);
@@ -121,13 +121,13 @@ describe('other kinds of field', () => {
 
   it('text is not empty', () => {
     assert.equal(read(text, 'x'), 'x');
-    assertRefuses(text, 'text that is not empty', ['']);
+    assertRefuses(text, 'non-empty text', ['']);
     assertRefuses(text, 'text', [true, [], {}, undefined]);
   });
 
-  it('a key is what a header can carry, so a line break at its end is noticed at once', () => {
+  it('a credential is a valid header value', () => {
     assert.equal(read(secret, 'sk-1_2+3/4='), 'sk-1_2+3/4=');
-    assertRefuses(secret, 'a credential without spaces, line breaks or letters beyond ASCII', [
+    assertRefuses(secret, 'a credential of ASCII characters without spaces or line breaks', [
       '',
       'key\n',
       'a b',
@@ -135,13 +135,13 @@ describe('other kinds of field', () => {
     ]);
   });
 
-  it('one of a few words names them all', () => {
+  it('oneOf lists the words in its error', () => {
     assert.equal(read(oneOf(['chat', 'messages']), 'chat'), 'chat');
     assertRefuses(oneOf(['chat', 'messages']), 'chat or messages', ['chatty', 1, undefined]);
     assertRefuses(oneOf(['a', 'b', 'c']), 'one of a, b, c', ['d']);
   });
 
-  it('a misspelt time zone is refused with a suggestion of the right one', () => {
+  it('a misspelt time zone is refused with a suggestion', () => {
     assert.equal(read(timezone, 'Asia/Shanghai'), 'Asia/Shanghai');
     assert.equal(read(timezone, 'UTC'), 'UTC');
     assertRefuses(timezone, 'a time zone such as Europe/Berlin', ['Europe/Berlim', 'europe_berlin']);
@@ -150,12 +150,12 @@ describe('other kinds of field', () => {
 });
 
 describe('addresses', () => {
-  it('of providers are kept without slashes at the end', () => {
+  it('of providers have no trailing slash', () => {
     assert.equal(read(baseUrl, 'https://api.acme.example/v1/'), 'https://api.acme.example/v1');
     assert.equal(read(baseUrl, 'HTTP://API.example:8080'), 'http://api.example:8080');
   });
 
-  it('of providers with anything that an address of an API does not have are refused', () => {
+  it('of providers have no credentials, query or fragment', () => {
     assertRefuses(baseUrl, 'an http:// or https:// address without credentials, query or fragment', [
       'api.acme.example',
       'localhost:8080',
@@ -169,7 +169,7 @@ describe('addresses', () => {
     ]);
   });
 
-  it('of a database are postgres addresses, or nothing', () => {
+  it('of a database are postgres URLs, or empty', () => {
     assert.equal(read(databaseUrl, ''), '');
     assert.equal(read(databaseUrl, 'postgres://u:p@h/d'), 'postgres://u:p@h/d');
     assert.equal(read(databaseUrl, 'postgresql:///d?host=/run'), 'postgresql:///d?host=/run');
@@ -204,11 +204,11 @@ describe('addresses', () => {
     ]);
   });
 
-  it('of anything that is shown have no character that a terminal obeys', () => {
+  it('names have no control characters or bidirectional marks', () => {
     assert.equal(read(name, 'Zoë 王 😀'), 'Zoë 王 😀');
     assert.equal(read(nameOrNone, ''), '');
-    assertRefuses(name, 'text that is not empty', ['']);
-    assertRefuses(name, 'text without control characters or direction marks', [
+    assertRefuses(name, 'non-empty text', ['']);
+    assertRefuses(name, 'text without control characters or bidirectional marks', [
       'a\u001b[2Jb',
       'a\nb',
       'a\u0085b',
@@ -219,7 +219,7 @@ describe('addresses', () => {
 });
 
 describe('names on the wire', () => {
-  it('are made of characters that paths and header names can have', () => {
+  it('have characters for paths and header names', () => {
     assert.equal(read(wireName, 'alt-proto2'), 'alt-proto2');
     assertRefuses(wireName, 'a name of at most 32 lower-case letters, digits and hyphens that begins with a letter', [
       '',
@@ -231,7 +231,7 @@ describe('names on the wire', () => {
     ]);
   });
 
-  it('of a protocol are one or several', () => {
+  it('may be several for a protocol', () => {
     assert.deepEqual(read(protocolNames, 'alt'), ['alt']);
     assert.deepEqual(read(protocolNames, ['alt', 'other']), ['alt', 'other']);
     assertRefuses(protocolNames, 'at least one name', [[]]);
@@ -240,13 +240,13 @@ describe('names on the wire', () => {
 });
 
 describe('sections and lists', () => {
-  it('a section says which keys it has if something else stands', () => {
+  it('a section lists keys in its error', () => {
     assert.equal(read(section({ a: text, b: text, c: text, d: text }), 'x'), 'a section with keys such as a, b, c');
     assert.equal(read(section({ a: text }), ['x']), 'a section with the key a');
   });
 
-  it('named sections say of what, and lists how many they need', () => {
-    assert.equal(read(named('models', text), 'x'), 'names of models with their settings beneath');
+  it('named sections and lists describe their content in the error', () => {
+    assert.equal(read(named('model names', text), 'x'), 'a section whose keys are model names');
     assert.equal(read(listOf('at least one route', text, 1), []), 'a list of at least one route');
     assert.equal(read(listOf('names', text), 'x'), 'a list of names');
     assert.deepEqual(read(listOf('names', text), []), []);

@@ -9,17 +9,13 @@ import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
 
 /**
- * The kinds of field that `faregate.yaml` is made of. Each reads the human spelling and gives the unit in its name.
+ * The field types of `faregate.yaml`. Each parses the spelling of the file into the unit in its name.
  *
- * The error of a field is not a sentence but what the field takes, such as `a port from 0 to 65535`: `load.ts` knows
- * what the file has instead and makes the sentence. Only unknown keys, which are about a key and not about a value,
- * come as whole sentences, one a line.
+ * The error message of a field is the expected value, such as `a port from 0 to 65535`. `load.ts` adds the value that was
+ * found. Only messages about unknown keys are whole sentences, one a line.
  */
 
-/**
- * An object that refuses unknown keys, and suggests the one that was probably meant. `moved`: keys that it had once, and what has taken
- * the place of each.
- */
+/** An object that rejects unknown keys and suggests the closest known one. `moved`: messages for former keys. */
 export function section<Shape extends z.ZodRawShape>(
   shape: Shape,
   moved: Readonly<Record<string, string>> = {},
@@ -43,24 +39,23 @@ function unknownKeySentence(key: string, names: readonly string[]): string {
     : `Unknown key. Did you mean "${closest}"?`;
 }
 
-/** A section whose keys are names that the operator gives, such as those of the models. */
-export function named<Value extends z.ZodType>(what: string, value: Value): z.ZodRecord<z.ZodString, Value> {
-  return z.record(z.string(), value, { error: `names of ${what} with their settings beneath` });
+/** A section whose keys the operator chooses, such as model names. `keys` describes them in the error message. */
+export function named<Value extends z.ZodType>(keys: string, value: Value): z.ZodRecord<z.ZodString, Value> {
+  return z.record(z.string(), value, { error: `a section whose keys are ${keys}` });
 }
 
-/** A list; `what` names the items, and their number if one is needed. */
+/** A list. `what` describes the items, and the minimum number if there is one. */
 export function listOf<Item extends z.ZodType>(what: string, item: Item, lengthMin = 0): z.ZodArray<Item> {
   const expected = `a list of ${what}`;
   return z.array(item, { error: expected }).refine((items) => items.length >= lengthMin, { error: expected });
 }
 
-/** One of a few words. */
 export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodEnum<{ [Key in Word]: Key }> {
   const expected = words.length > 2 ? `one of ${words.join(', ')}` : words.join(' or ');
   return z.enum(words, { error: expected });
 }
 
-/** Parses a text. Numbers arrive as text, so that none is rounded. */
+/** A field that `read` parses from text; `null` is an error. Numbers are text here, so that none is rounded. */
 function parsed<Output>(read: (text: string) => Output | null, expected: string) {
   return z.string({ error: expected }).transform((text, context) => {
     const value = read(text);
@@ -70,7 +65,7 @@ function parsed<Output>(read: (text: string) => Output | null, expected: string)
   });
 }
 
-/** The longest time that a timer of Node can wait. It fires at once when it is set to more. */
+/** The maximum delay of a Node timer. A timer with a longer delay fires at once. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
 const durationBetween = (minMs: number, maxMs: number, expected: string, read = parseDurationMs) =>
@@ -79,7 +74,7 @@ const durationBetween = (minMs: number, maxMs: number, expected: string, read = 
     return ms === null || ms < minMs || ms > maxMs ? null : ms;
   }, expected);
 
-/** Zero is refused: to some it means "at once" and to others "no limit". */
+/** Rejects zero, which could mean "at once" or "no limit". */
 export const durationMs = durationBetween(
   1,
   DURATION_MS_MAX,
@@ -93,14 +88,14 @@ export const durationOrZeroMs = durationBetween(
 
 const DAY_MS = 86_400_000;
 
-/** For what no timer waits for. */
+/** For times that are not the delay of a timer. */
 export const longDurationMs = durationBetween(
   60_000,
   366 * DAY_MS,
   'a duration such as 12h or 7d, of one minute at least and at most 366d',
 );
 
-/** How long something is kept: for what is deleted by the hour, or by the month. */
+/** Retention times. The text `0` needs no unit. */
 const keptMs = (minMs: number, expected: string) =>
   durationBetween(minMs, 36_500 * DAY_MS, expected, (text) => (text.trim() === '0' ? 0 : parseDurationMs(text)));
 
@@ -118,21 +113,21 @@ export const dayRange = parsed(parseDayRange, 'a range of hours such as 09:00-21
 const IMAGE_PRICES =
   'a price in yuan, or prices by quality and size such as { low: "0.1", high: { 1024x1024: "0.5" } }';
 
-/** An amount or a price in yuan, not below zero, as nano-yuan. */
+/** A non-negative amount in yuan, as nano-yuan. */
 export const amountNano = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n ? null : nano;
 }, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals');
 
-/** A factor on prices, in nano: half the price is 500,000,000. */
+/** A factor on prices, in billionths: half the price is 500,000,000. */
 export const priceFactor = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n || nano > 1_000n * NANO_PER_YUAN ? null : nano;
 }, 'a factor on the prices of tokens such as "0.5" or "2", from 0 to 1000, with at most 9 decimals');
 
 /**
- * A price an image, or a table of them by quality, by size, or by one and then the other, with `default` for the rest.
- * Names of the form WIDTHxHEIGHT are sizes, all others qualities. The vendor defines them; they change with its models.
+ * A price per image, or a table of prices by quality, by size, or by quality and then size, with `default` for the rest.
+ * Keys of the form WIDTHxHEIGHT are sizes, all others qualities. Vendors define both, per model.
  */
 export const imagePrices = z
   .preprocess(
@@ -141,21 +136,20 @@ export const imagePrices = z
   )
   .refine((table) => Object.keys(table).length > 0, { error: IMAGE_PRICES });
 
-/** A number that is written so. */
+/** A number in a range, written in a given form. */
 const numberBetween = (min: number, max: number, form: RegExp, expected: string) =>
   parsed((text) => {
     const value = Number(text);
     return form.test(text) && value >= min && value <= max ? value : null;
   }, expected);
 
-/** The tokens of a model for one token of the estimator. */
+/** Tokens of a model per token of the estimator. */
 export const factor = numberBetween(0.1, 10, /^\d{1,2}(\.\d{1,4})?$/, 'a factor from 0.1 to 10, such as 1.25');
 
 export const ratio = numberBetween(0, 1, /^\d(\.\d{1,9})?$/, 'a ratio from 0 to 1, such as 0.05');
 
 const ORIGIN = 'an origin such as https://app.example, without a path, or "*"';
 
-/** Origins as a browser sends them, or `*` for every page. */
 export const corsOrigins = listOf(
   'origins such as https://app.example, or "*"',
   z
@@ -169,7 +163,7 @@ export const port = numberBetween(0, 65_535, /^\d{1,5}$/, 'a port from 0 to 6553
 
 const LISTEN_ADDRESS = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/;
 
-/** Where to listen: `HOST:PORT`, an IPv6 address in brackets. */
+/** `HOST:PORT`, with IPv6 addresses in brackets. */
 export const listenAddress = parsed((text) => {
   const match = LISTEN_ADDRESS.exec(text);
   const port = Number(match?.[3]);
@@ -181,46 +175,43 @@ export const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) => {
   return numberBetween(min, max, /^-?\d+$/, `a whole number ${range}`);
 };
 
-/** A yes or no; as text too, because a variable is text. */
+/** A boolean, also as text, because variables are text. */
 export const trueOrFalse = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: 'true or false',
 });
 
-/** Text, possibly empty. */
 export const anyText = z.string({ error: 'text' });
 
-/** Text that is not empty; a variable that expands to nothing counts as empty. */
-export const text = anyText.refine((value) => value !== '', { error: 'text that is not empty' });
+export const text = anyText.refine((value) => value !== '', { error: 'non-empty text' });
 
 const ALLOWED_PART = 'a name such as tools.x_search, tools.mcp.headers or tools.openrouter:*';
 
-/** The name of an unlisted part of a request (`UnlistedPart`), or the beginning of such names and a star. */
+/** The name of an unlisted part of a request (`UnlistedPart`), or a prefix of names followed by `*`. */
 export const allowedPart = anyText.refine((value) => /^(?:tools|mcp_servers)\.[^\s*]+\*?$/.test(value), {
   error: ALLOWED_PART,
 });
 
-const PLAIN_TEXT = 'text without control characters or direction marks';
+const PLAIN_TEXT = 'text without control characters or bidirectional marks';
 
-/** A text that is shown in tables, messages and logs. */
+/** Text for tables, messages and logs. */
 export const nameOrNone = anyText.refine(isPlainText, { error: PLAIN_TEXT });
 export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
 
-/** A day as ISO 8601 writes it. */
+/** A date in ISO 8601. */
 export const day = z.iso.date({ error: 'a day such as 2026-10-01' });
 
-/** A credential that fits into a header. A key read from a file often ends with a line break, which does not fit. */
+/** A credential that is a valid header value. */
 export const secret = z
   .string({ error: 'a credential' })
-  .regex(/^[\x21-\x7e]+$/, { error: 'a credential without spaces, line breaks or letters beyond ASCII' });
+  .regex(/^[\x21-\x7e]+$/, { error: 'a credential of ASCII characters without spaces or line breaks' });
 
-/** Text that may be secret, of any characters in one line. */
 export const password = z
   .string({ error: 'a password' })
   .regex(/^\P{Cc}+$/u, { error: 'a password without line breaks or control characters' });
 
 const MAIL_ADDRESS = /^[^\s@<>",;:]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
-/** Who mail is from: an address, or a name and an address. */
+/** A mail address, optionally with a display name. */
 export const sender = z.string({ error: 'an e-mail address' }).refine(
   (text) => {
     const [, named] = /^[^<>"\p{Cc}]*<([^<>]*)>$/u.exec(text) ?? [];
@@ -229,12 +220,9 @@ export const sender = z.string({ error: 'an e-mail address' }).refine(
   { error: 'an e-mail address such as gateway@example.com or Gateway <gateway@example.com>' },
 );
 
-/** The value of a header that is sent as it stands. */
-export const headerValue = z
-  .string({ error: 'the value of a header, as text' })
-  .regex(/^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/, {
-    error: 'the value of a header, without line breaks, letters beyond ASCII, or spaces at its ends',
-  });
+export const headerValue = z.string({ error: 'a header value' }).regex(/^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/, {
+  error: 'a header value without line breaks, non-ASCII characters, or leading or trailing spaces',
+});
 
 export const timezone = z
   .string({ error: timezoneExpected(null) })
@@ -258,13 +246,13 @@ function timezoneExpected(misspelt: string | null): string {
   return `a time zone such as ${closest ?? 'Asia/Shanghai'}`;
 }
 
-/** An http or https address; returned without a trailing slash. */
+/** An http or https URL, without a trailing slash in the result. */
 export const baseUrl = parsed((value) => {
   const url = URL.parse(value);
   return isBareHttp(url) ? withoutTrailing(url.href, '/') : null;
 }, 'an http:// or https:// address without credentials, query or fragment');
 
-/** Whether it is an http or https address without credentials, query or fragment. */
+/** Whether this is an http or https URL without credentials, query and fragment. */
 export function isBareHttp(url: URL | null): url is URL {
   return isHttp(url) && [url.search, url.hash, url.username, url.password].every((part) => part === '');
 }
@@ -273,13 +261,13 @@ function isHttp(url: URL | null): url is URL {
   return url?.protocol === 'http:' || url?.protocol === 'https:';
 }
 
-/** The address that people reach the gateway at, as an origin. */
+/** The public address of the gateway, as an origin. */
 export const publicUrl = parsed((value) => {
   const url = URL.parse(value);
   return isHttp(url) && url.href === `${url.origin}/` ? url.origin : null;
 }, 'an http:// or https:// address without a path, such as https://gateway.example');
 
-/** The address of an HTTP proxy, or nothing. */
+/** The URL of an HTTP proxy, or empty. */
 export const proxyUrl = parsed((value) => {
   if (value === '') return '';
   const url = URL.parse(value);
@@ -292,14 +280,19 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * Certificates as PEM, or the path of a file with them; returned as PEM. The file is read with the configuration, so
- * that a changed file takes effect with the next reload, and a missing one is reported with line and key.
+ * PEM certificates, or the path of a file with them; the result is PEM. The file is read when the configuration is parsed, so
+ * that an unreadable file is reported with line and key.
  */
 export const certificates = parsed((value) => {
-  const pem = value.includes('-----BEGIN') ? value : readText(value);
+  const pem = isPem(value) ? value : readText(value);
   const blocks = pem?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return blocks.length > 0 && blocks.every(isCertificate) ? blocks.join('\n') : null;
-}, 'certificates as PEM, or the path of a file that can be read and holds them');
+}, 'PEM certificates, or the path of a readable file that contains them');
+
+/** Whether a value of `certificates` contains the certificates, and not the path of a file. */
+export function isPem(value: string): boolean {
+  return value.includes('-----BEGIN');
+}
 
 function readText(path: string): string | null {
   try {
@@ -313,16 +306,16 @@ function isCertificate(pem: string): boolean {
   return succeeds(() => new X509Certificate(pem));
 }
 
-/** The address of a database, or nothing. */
+/** The URL of a database, or empty. */
 export const databaseUrl = anyText.refine((url) => url === '' || isDatabaseUrl(url), {
   error:
     'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one',
 });
 
-/** Whether the driver can read the address. The errors of the driver itself name no setting. */
+/** Whether the driver can parse the URL. The errors of the driver name no setting. */
 function isDatabaseUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\/[^\s\p{Cc}]+$/u.test(text)) return false;
-  // Without a host, the query has that of a local socket, or the driver uses its default.
+  // A URL without a host has the path of a local socket in its query, or the driver uses its default.
   const address = text.replace(/^postgres(ql)?:\/\/([^/?#@]*@)?(?=[/?]|$)/, '$&localhost');
   if (!URL.canParse(address)) return false;
   const { username, password, hostname, pathname, port, searchParams } = new URL(address);
@@ -333,12 +326,12 @@ function isDatabaseUrl(text: string): boolean {
   );
 }
 
-/** A name that becomes part of paths and header names. */
+/** A name for use in paths and header names. */
 export const wireName = z.string({ error: 'a name' }).regex(/^[a-z][a-z0-9-]{0,31}$/, {
   error: 'a name of at most 32 lower-case letters, digits and hyphens that begins with a letter',
 });
 
-/** One name or several, the first one canonical. */
+/** One name or several. The first one is canonical. */
 export const protocolNames = z.preprocess(
   (value) => (typeof value === 'string' ? [value] : value),
   z

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ConfigError, type ConfigOverrides, type Environment, loadConfig, parseConfig } from './load.ts';
 
-/** The problems of a configuration, each as it is printed after the name of the file. */
+/** The problems of a configuration, without the name of the file. */
 function problemsOf(text: string, environment: Environment = {}, overrides: ConfigOverrides = {}): string[] {
   try {
     parseConfig(text, 'f.yaml', environment, overrides);
@@ -20,7 +20,7 @@ function problemsOf(text: string, environment: Environment = {}, overrides: Conf
   return [];
 }
 
-/** A valid configuration; tests break one line of it. */
+/** A valid configuration, in which tests break a line. */
 const VALID = `server:
   host: 127.0.0.1
   port: 8080
@@ -65,11 +65,11 @@ function spoilt(...changes: readonly (readonly [from: string, to: string])[]): s
 }
 
 describe('a configuration', () => {
-  it('that is right has no problems', () => {
+  it('without errors has no problems', () => {
     assert.deepEqual(problemsOf(VALID), []);
   });
 
-  it('with several problems reports all of them, in the order of the file', () => {
+  it('reports all problems in the order of the file', () => {
     const text = spoilt(
       ['port: 8080', 'port: 80800'],
       ['Asia/Shanghai', 'Asia/Shanghia'],
@@ -91,7 +91,7 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('carries each problem as data too', () => {
+  it('has the problems as data too', () => {
     try {
       parseConfig('server: { port: x }\n', 'dir/f.yaml', {});
       assert.fail('not refused');
@@ -109,19 +109,19 @@ describe('a configuration', () => {
 describe('the cost of a route', () => {
   const withCost = (cost: string) => spoilt(['model: large-2', `model: large-2\n        cost: ${cost}`]);
 
-  it('is a price list like that of a model, by the hour too', () => {
+  it('is a price list like the price of a model, with time-of-day prices too', () => {
     assert.deepEqual(problemsOf(withCost('{ input: "1", output: "2" }')), []);
     const peak = '{ hours: ["09:00-21:00"], input: "2", output: "4" }';
     const ofDay = `{ id: day, timezone: Asia/Shanghai, peak: ${peak}, offPeak: { input: "1", output: "2" } }`;
     assert.deepEqual(problemsOf(withCost(`{ input: "1", output: "2", timeOfDay: ${ofDay} }`)), []);
   });
 
-  it('is checked like that of a model', () => {
+  it('is checked like the price of a model', () => {
     assert.deepEqual(problemsOf(withCost('{ input: "1" }')), [
       '24: models.large.routes.1.cost.output: This key is required: chat is charged by input and output.',
     ]);
     assert.deepEqual(problemsOf(withCost('{ input: "1", output: "2", above: { x: { input: "1", output: "2" } } }')), [
-      '24: models.large.routes.1.cost.above.x: This is not a number of tokens such as "200000".',
+      '24: models.large.routes.1.cost.above.x: Expected a number of tokens such as "200000".',
     ]);
     assert.deepEqual(problemsOf(withCost('{ input: "1", output: "2", offical: {} }')).length, 1);
     assert.deepEqual(problemsOf(withCost('{ input: "-1", output: "2" }')), [
@@ -131,12 +131,12 @@ describe('the cost of a route', () => {
 });
 
 describe('unknown keys', () => {
-  it('are refused at the top, with a suggestion', () => {
+  it('are refused at the top level, with a suggestion', () => {
     assert.deepEqual(problemsOf('sever: {}\n'), ['1: sever: Unknown key. Did you mean "server"?']);
     assert.deepEqual(problemsOf('sever:\n'), ['1: sever: Unknown key. Did you mean "server"?']);
   });
 
-  it('are refused in sections, and in sections of these', () => {
+  it('are refused in nested sections', () => {
     assert.deepEqual(problemsOf(spoilt(['{ idle: 300s }', '{ idel: 300s }'])), [
       '11: providers.acme.timeouts.idel: Unknown key. Did you mean "idle"?',
     ]);
@@ -145,28 +145,28 @@ describe('unknown keys', () => {
     ]);
   });
 
-  it('are refused inside lists', () => {
+  it('are refused in lists', () => {
     assert.deepEqual(problemsOf(spoilt(['model: large-2', 'model: large-2\n        wieght: 2'])), [
       '24: models.large.routes.1.wieght: Unknown key. Did you mean "weight"?',
     ]);
   });
 
-  it('are all reported, each on its line, if several stand in one section', () => {
+  it('in one section are reported one by one, each with its line', () => {
     assert.deepEqual(problemsOf('server:\n  hots: a\n  port: 1\n  temperature: 2\n'), [
       '2: server.hots: Unknown key. Did you mean "host"?',
       '4: server.temperature: Unknown key. Known keys here: host, port, publicUrl, metrics, bodyLimit, editBodyLimit, bodyMemory, uploadDisk, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, drainDelay, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections, connectionsPerAddress, trustedProxies.',
     ]);
   });
 
-  it('that were there once are refused with what has taken their place', () => {
+  it('that were renamed are refused with the new name', () => {
     assert.deepEqual(problemsOf('refusals: { keepDays: 7 }\nchanges:\n  keepDays: 9\nnotices:\n  keepDays: 8\n'), [
-      '1: refusals: keepDays is retention.refusals now, a duration such as 30d.',
-      '2: changes: keepDays is retention.changes now, a duration such as 400d.',
-      '5: notices.keepDays: keepDays is retention.notices now, a duration such as 30d.',
+      '1: refusals: keepDays was renamed. Use retention.refusals with a duration such as 30d.',
+      '2: changes: keepDays was renamed. Use retention.changes with a duration such as 400d.',
+      '5: notices.keepDays: keepDays was renamed. Use retention.notices with a duration such as 30d.',
     ]);
   });
 
-  it('that JavaScript knows are as unknown as any', () => {
+  it('with the name of a JavaScript property are refused', () => {
     assert.match(problemsOf('constructor: {}\n')[0]!, /^1: constructor: Unknown key\./);
     assert.match(problemsOf('toString: {}\n')[0]!, /^1: toString: Unknown key\./);
     assert.deepEqual(problemsOf('models: { __proto__: {} }\n'), ['1: models.__proto__: This name cannot be used.']);
@@ -174,11 +174,11 @@ describe('unknown keys', () => {
 });
 
 describe('values of the wrong kind', () => {
-  it('are reported together with what was expected', () => {
+  it('are reported with the expected value', () => {
     const cases: [from: string, to: string, problem: string][] = [
       ['host: 127.0.0.1', 'host: [a, b]', '2: server.host: Expected text; found a list.'],
       ['host: 127.0.0.1', 'host: true', '2: server.host: Expected text; found true.'],
-      ['host: 127.0.0.1', 'host: ""', '2: server.host: Expected text that is not empty; found "".'],
+      ['host: 127.0.0.1', 'host: ""', '2: server.host: Expected non-empty text; found "".'],
       ['port: 8080', 'port: { a: 1 }', '3: server.port: Expected a port from 0 to 65535; found a section.'],
       ['protocol: chat', 'protocol: chatty', '8: providers.acme.protocol: Expected chat or messages; found "chatty".'],
       [
@@ -205,22 +205,22 @@ describe('values of the wrong kind', () => {
     for (const [from, to, problem] of cases) assert.deepEqual(problemsOf(spoilt([from, to])), [problem]);
   });
 
-  it('are reported of the file as a whole', () => {
+  it('are reported for the whole file', () => {
     const expected = '1: Expected a section with keys such as server, database, billing';
     assert.deepEqual(problemsOf('- server\n'), [`${expected}; found a list.`]);
     assert.deepEqual(problemsOf('hello\n'), [`${expected}; found "hello".`]);
   });
 
-  it('are reported of sections with names of one', () => {
+  it('are reported for sections with names as keys', () => {
     assert.deepEqual(problemsOf('models: [large]\n'), [
-      '1: models: Expected names of models with their settings beneath; found a list.',
+      '1: models: Expected a section whose keys are model names; found a list.',
     ]);
     assert.deepEqual(problemsOf('providers:\n  acme: https://acme.example\n'), [
       '2: providers.acme: Expected a section with keys such as protocol, baseUrl, apiKey; found a value that is not shown here.',
     ]);
   });
 
-  it('are reported of one name of a protocol as of a list', () => {
+  it('are reported for a single protocol name and for a list', () => {
     const expected = 'Expected a name of at most 32 lower-case letters, digits and hyphens that begins with a letter';
     assert.deepEqual(problemsOf('server:\n  protocolNames:\n    messages: Alt\n'), [
       `3: server.protocolNames.messages: ${expected}; found "Alt".`,
@@ -230,7 +230,7 @@ describe('values of the wrong kind', () => {
     ]);
   });
 
-  it('are found behind an anchor', () => {
+  it('are reported for anchors', () => {
     const text = 'models:\n  a:\n    price: &p { input: x, output: "1" }\n  b:\n    price: *p\n';
     const problems = problemsOf(text).filter((problem) => problem.includes('price.input'));
     assert.equal(problems.length, 2);
@@ -238,14 +238,14 @@ describe('values of the wrong kind', () => {
     assert.match(problems[1]!, /^3: models\.b\.price\.input: Expected an amount/);
   });
 
-  it('are shown no longer than a line', () => {
+  it('are shortened in the message', () => {
     const [problem] = problemsOf(`server: { port: ${'9'.repeat(500)} }\n`);
     assert.equal(problem, `1: server.port: Expected a port from 0 to 65535; found "${'9'.repeat(80)}…".`);
   });
 
   it('are not shown if they may be a credential', () => {
     assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey: sk-secret key'])), [
-      '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found a value that is not shown here.',
+      '10: providers.acme.apiKey: Expected a credential of ASCII characters without spaces or line breaks; found a value that is not shown here.',
     ]);
     const places = [
       'oidc: { company: { clientSecret: "hunter two" } }',
@@ -268,7 +268,7 @@ describe('values of the wrong kind', () => {
     ]);
   });
 
-  it('say how many partitions there may be', () => {
+  it('of partitions are reported with the range', () => {
     assert.equal(parseConfig('database: { partitions: 100 }', 'f.yaml', {}).database.partitions, 100);
     for (const count of ['0', '101', '1.5'])
       assert.deepEqual(problemsOf(`database: { partitions: ${count} }\n`), [
@@ -278,63 +278,63 @@ describe('values of the wrong kind', () => {
 });
 
 describe('required keys', () => {
-  it('that are missing are reported where they belong', () => {
+  it('are reported in the section that lacks them', () => {
     assert.deepEqual(problemsOf(spoilt(['    apiKey: key\n', ''])), [
-      '7: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a file that holds it.',
+      '7: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a credential file.',
     ]);
     assert.deepEqual(problemsOf(spoilt(['      output: "16"\n', ''])), [
       '16: models.large.price.output: This key is required: chat is charged by input and output.',
     ]);
   });
 
-  it('are those of the price list in each of its steps', () => {
+  it('of a price list are required for longer input too', () => {
     const step = (prices: string) =>
       problemsOf(spoilt(['      output: "16"\n', `      output: "16"\n      above: ${prices}\n`]));
     assert.deepEqual(step('{ "200000": { input: "8", output: "24" } }'), []);
     assert.deepEqual(step('{ "200000": { input: "8" } }'), [
-      '19: models.large.price.above.200000.output: This key is required: the price list has it, so each of its steps needs it.',
+      '19: models.large.price.above.200000.output: This key is required, because the price list has this price.',
     ]);
     assert.deepEqual(step('{ "200000": { input: "8", output: "24", cacheWrite: "9" } }'), [
-      '19: models.large.price.above.200000.cacheWrite: The price list itself does not have this price.',
+      '19: models.large.price.above.200000.cacheWrite: The price list does not have this price.',
     ]);
     assert.deepEqual(step('{ 200k: { input: "8", output: "24" } }'), [
-      '19: models.large.price.above.200k: This is not a number of tokens such as "200000".',
+      '19: models.large.price.above.200k: Expected a number of tokens such as "200000".',
     ]);
   });
 
-  it('are those of the price list where it has others for reasoning or for a longer output', () => {
+  it('of a price list are required for reasoning and longer output too', () => {
     const list = (more: string) => problemsOf(spoilt(['      output: "16"\n', `      output: "16"\n      ${more}\n`]));
     const own = '{ input: "8", output: "24" }';
     assert.deepEqual(list(`thinking: ${own}`), []);
     assert.deepEqual(list(`outputAbove: { "200": ${own} }`), []);
     assert.deepEqual(list(`above: { "200000": { input: "8", output: "24", thinking: ${own} } }`), []);
     assert.deepEqual(list('thinking: { output: "24" }'), [
-      '19: models.large.price.thinking.input: This key is required: the price list has it, so each of its steps needs it.',
+      '19: models.large.price.thinking.input: This key is required, because the price list has this price.',
     ]);
     assert.deepEqual(list(`outputAbove: { 200k: ${own} }`), [
-      '19: models.large.price.outputAbove.200k: This is not a number of tokens such as "200000".',
+      '19: models.large.price.outputAbove.200k: Expected a number of tokens such as "200000".',
     ]);
     assert.deepEqual(
       list('above: { "200000": { input: "8", output: "24", outputAbove: { "200": { input: "9" } } } }'),
       [
-        '19: models.large.price.above.200000.outputAbove.200.output: This key is required: the price list has it, so each of its steps needs it.',
+        '19: models.large.price.above.200000.outputAbove.200.output: This key is required, because the price list has this price.',
       ],
     );
     assert.deepEqual(list(`thinking: ${own}\n      outputAbove: { "200": ${own} }`), [
-      '19: models.large.price.thinking: The prices of a list depend on "thinking" or on "outputAbove", not on both.',
+      '19: models.large.price.thinking: Set either "thinking" or "outputAbove" in a price list, not both.',
     ]);
   });
 
-  it('without a value are missing', () => {
+  it('without a value count as missing', () => {
     assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey:'])), [
-      '10: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a file that holds it.',
+      '10: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a credential file.',
     ]);
     assert.deepEqual(problemsOf('providers:\n  acme:\n'), [
       '2: providers.acme: This key is required. Expected a section with keys such as protocol, baseUrl, apiKey.',
     ]);
   });
 
-  it('are reported in items of a list', () => {
+  it('are reported in list items', () => {
     assert.deepEqual(problemsOf(spoilt(['      - provider: acme\n        model: large-2', '      - model: large-2'])), [
       '22: models.large.routes.1.provider: This key is required. Expected text.',
     ]);
@@ -342,7 +342,7 @@ describe('required keys', () => {
 });
 
 describe('amounts and other numbers', () => {
-  it('without quotes are read exactly as they are written, never through a float', () => {
+  it('without quotes are read exactly, without a float', () => {
     for (const [written, nano] of [
       ['0.1', 100_000_000n],
       ['0.30', 300_000_000n],
@@ -355,13 +355,13 @@ describe('amounts and other numbers', () => {
     }
   });
 
-  it('with more decimals than can be kept are refused, not rounded', () => {
+  it('with too many decimals are refused, not rounded', () => {
     assert.deepEqual(problemsOf(spoilt(['"4"', '0.1000000000000000055'])), [
       '17: models.large.price.input: Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals; found "0.1000000000000000055".',
     ]);
   });
 
-  it('that YAML would convert stay as they are written', () => {
+  it('that YAML would convert stay text', () => {
     const config = parseConfig(
       spoilt(
         ['large:\n    aliases', '4.10:\n    displayName: 007\n    contextLength: 1e6\n    aliases'],
@@ -377,7 +377,7 @@ describe('amounts and other numbers', () => {
 });
 
 describe('names', () => {
-  it('of providers that are not there are refused', () => {
+  it('of unknown providers are refused', () => {
     assert.deepEqual(problemsOf(spoilt(['- provider: acme', '- provider: amce'])), [
       '20: models.large.routes.0.provider: There is no provider "amce". Did you mean "acme"?',
     ]);
@@ -386,7 +386,7 @@ describe('names', () => {
     ]);
   });
 
-  it('of models that are not there are refused', () => {
+  it('of unknown models are refused', () => {
     assert.deepEqual(problemsOf(spoilt(['[large]', '[large, nothing]'])), [
       '32: plans.pro.models.1: There is no model "nothing". Known: large.',
     ]);
@@ -394,29 +394,29 @@ describe('names', () => {
     assert.deepEqual(problemsOf(plan), ['9: plans.pro.models.0: There is no model "large". No model is configured.']);
   });
 
-  it('of models with limits by the minute are not there either, nor are their aliases, and no limit is 0', () => {
+  it('of unknown models and aliases are refused in rate limits, and so is a limit of 0', () => {
     const limits = 'limits: { requestsPerMinute: 0, models: { nothing: {}, large-latest: {} } }';
     assert.deepEqual(
       problemsOf(`${VALID.trimEnd()}\n${limits}\n`).map((problem) => problem.replace(/^\d+: /, '')),
       [
         'limits.requestsPerMinute: Expected a whole number from 1 to 1000000000; found "0".',
         'limits.models.nothing: There is no model "nothing". Known: large.',
-        'limits.models.large-latest: "large-latest" is an alias. Write the model itself: "large".',
+        'limits.models.large-latest: "large-latest" is an alias. Use the model id: "large".',
       ],
     );
   });
 
-  it('that JavaScript knows are not there either', () => {
+  it('of JavaScript properties are refused', () => {
     assert.match(problemsOf(spoilt(['- provider: acme', '- provider: constructor']))[0]!, /no provider "constructor"/);
   });
 
-  it('of models in a plan are not their aliases', () => {
+  it('in a plan are model ids, not aliases', () => {
     assert.deepEqual(problemsOf(spoilt(['[large]', '[large-latest]'])), [
-      '32: plans.pro.models.0: "large-latest" is an alias. Write the model itself: "large".',
+      '32: plans.pro.models.0: "large-latest" is an alias. Use the model id: "large".',
     ]);
   });
 
-  it('that two models claim are refused, whichever comes first', () => {
+  it('that two models use are refused, in either order', () => {
     const model = '{ operations: [chat], price: { input: 1, output: 1 }, routes: [{ provider: acme, model: x }]';
     assert.deepEqual(problemsOf(spoilt(['plans:', `  small: ${model}, aliases: [small-1, large-latest] }\nplans:`])), [
       '24: models.small.aliases.1: "large-latest" already names the model large.',
@@ -426,14 +426,14 @@ describe('names', () => {
     ]);
   });
 
-  it('that a model gives itself twice are refused', () => {
+  it('that one model uses twice are refused', () => {
     assert.deepEqual(problemsOf(spoilt(['[large-latest]', '[large, a, a]'])), [
       '14: models.large.aliases.0: "large" already names the model large.',
       '14: models.large.aliases.2: "a" already names the model large.',
     ]);
   });
 
-  it('that a terminal would obey are refused, wherever they stand, and shown escaped', () => {
+  it('with terminal control characters are refused and shown escaped', () => {
     assert.deepEqual(
       problemsOf(
         spoilt(
@@ -446,45 +446,45 @@ describe('names', () => {
         ),
       ).map((line) => line.replace(/ (Expected text without control characters|There is no).*/, '')),
       [
-        '7: providers.ac\\u001bme: The name holds a control character or a direction mark.',
-        '13: models.large\\u000a: The name holds a control character or a direction mark.',
+        '7: providers.ac\\u001bme: The name contains a control character or a bidirectional mark.',
+        '13: models.large\\u000a: The name contains a control character or a bidirectional mark.',
         '14: models.large\\u000a.aliases.0:',
         '20: models.large\\u000a.routes.0.provider:',
         '21: models.large\\u000a.routes.0.model:',
         '22: models.large\\u000a.routes.1.provider:',
-        '25: plans.p\\u0009ro: The name holds a control character or a direction mark.',
+        '25: plans.p\\u0009ro: The name contains a control character or a bidirectional mark.',
         '26: plans.p\\u0009ro.name:',
         '32: plans.p\\u0009ro.models.0:',
       ],
     );
   });
 
-  it('of a protocol that stand twice or collide with other addresses are refused', () => {
+  it('of protocols that are duplicates or reserved are refused', () => {
     assert.deepEqual(problemsOf('server:\n  protocolNames: { messages: [alt, alt] }\n'), [
-      '2: server.protocolNames.messages.1: "alt" stands in this list already.',
+      '2: server.protocolNames.messages.1: "alt" is already in this list.',
     ]);
     assert.deepEqual(problemsOf('server:\n  protocolNames: { messages: admin }\n'), [
-      '2: server.protocolNames.messages: The addresses under /admin are taken.',
+      '2: server.protocolNames.messages: The path prefix /admin is reserved.',
     ]);
   });
 });
 
-describe('addresses of providers', () => {
-  it('that already end in what is appended are refused', () => {
+describe('base URLs of providers', () => {
+  it('that end with the appended path are refused', () => {
     assert.deepEqual(problemsOf(spoilt(['example/v1', 'example/v1/chat/completions'])), [
-      '9: providers.acme.baseUrl: Leave out /chat/completions at the end: /chat/completions is appended.',
+      '9: providers.acme.baseUrl: Remove /chat/completions from the end: /chat/completions is appended automatically.',
     ]);
     const messages: [string, string] = ['protocol: chat', 'protocol: messages'];
     assert.deepEqual(problemsOf(spoilt(messages)), [
-      '9: providers.acme.baseUrl: Leave out /v1 at the end: /v1/messages is appended.',
+      '9: providers.acme.baseUrl: Remove /v1 from the end: /v1/messages is appended automatically.',
     ]);
     assert.deepEqual(problemsOf(spoilt(messages, ['example/v1', 'example/v1/messages/'])), [
-      '9: providers.acme.baseUrl: Leave out /v1/messages at the end: /v1/messages is appended.',
+      '9: providers.acme.baseUrl: Remove /v1/messages from the end: /v1/messages is appended automatically.',
     ]);
     assert.deepEqual(problemsOf(spoilt(messages, ['example/v1', 'example/api'])), []);
   });
 
-  it('that are none are refused', () => {
+  it('that are no URL are refused', () => {
     assert.deepEqual(problemsOf(spoilt(['https://api', 'api'])), [
       '9: providers.acme.baseUrl: Expected an http:// or https:// address without credentials, query or fragment; found "api.acme.example/v1".',
     ]);
@@ -496,13 +496,13 @@ describe('variables', () => {
   const keyOf = (text: string, environment: Environment) =>
     parseConfig(text, 'f.yaml', environment).providers.acme?.apiKey;
 
-  it('are replaced in values, also in the middle of one and several times', () => {
+  it('are expanded in values, anywhere and several times', () => {
     assert.equal(keyOf(withKey('${A}'), { A: 'x' }), 'x');
     assert.equal(keyOf(withKey('pre-${A}${B}-"${A}"'), { A: 'x', B: 'y' }), 'pre-xy-"x"');
     assert.equal(keyOf(withKey('"${A}"'), { A: 'x' }), 'x');
   });
 
-  it('that are not set are reported with key and name, all of them, together with other problems', () => {
+  it('that are not set are all reported, together with other problems', () => {
     assert.deepEqual(
       problemsOf(
         spoilt(['apiKey: key', 'apiKey: ${A_KEY}'], ['model: large-2', 'model: ${B}-${C}'], ['port: 8080', 'port: x']),
@@ -516,14 +516,14 @@ describe('variables', () => {
     );
   });
 
-  it('may have a default, which stands in for an empty value too', () => {
+  it('may have a default, which replaces an empty value too', () => {
     assert.equal(keyOf(withKey('${A:-fallback}'), {}), 'fallback');
     assert.equal(keyOf(withKey('${A:-fallback}'), { A: '' }), 'fallback');
     assert.equal(keyOf(withKey('${A:-fallback}'), { A: 'x' }), 'x');
     assert.equal(parseConfig('database: { url: "${D:-}" }', 'f.yaml', {}).database.url, '');
   });
 
-  it('give numbers, durations and yes or no as well', () => {
+  it('can be numbers, durations and booleans', () => {
     const text = spoilt(
       ['8080', '${PORT}'],
       ['300s', '"${IDLE}"'],
@@ -535,7 +535,7 @@ describe('variables', () => {
     assert.equal(config.models.large?.listed, false);
   });
 
-  it('can never become YAML, nor another variable', () => {
+  it('are not parsed as YAML, and not expanded again', () => {
     for (const value of ['[a,b]', '{a:1}', '*anchor', '"x', '#x', 'a:b', '${B}', '!tag', '|', '~', 'null']) {
       assert.equal(keyOf(withKey('${A}'), { A: value, B: 'other' }), value);
     }
@@ -544,54 +544,54 @@ describe('variables', () => {
     assert.equal(config.server.port, 8080);
   });
 
-  it('whose value does not fit are named, and the value is not shown, for it may be a secret', () => {
+  it('with an invalid value are named, without the value, which may be secret', () => {
     assert.deepEqual(problemsOf(spoilt(['8080', '${PORT}']), { PORT: 'hunter2' }), [
       '3: server.port: Expected a port from 0 to 65535; found the value of ${PORT}.',
     ]);
     assert.deepEqual(problemsOf(withKey('${A}'), { A: 'key\n' }), [
-      '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found the value of ${A}.',
+      '10: providers.acme.apiKey: Expected a credential of ASCII characters without spaces or line breaks; found the value of ${A}.',
     ]);
     assert.deepEqual(problemsOf(withKey('${A}'), { A: '' }), [
-      '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found the empty value of ${A}.',
+      '10: providers.acme.apiKey: Expected a credential of ASCII characters without spaces or line breaks; found the empty value of ${A}.',
     ]);
   });
 
-  it('inside braces and brackets need quotes, and the message says so', () => {
+  it('inside braces and brackets need quotes', () => {
     assert.deepEqual(problemsOf(spoilt(['{ idle: 300s }', '{ idle: ${IDLE}, connect: 1s }']), { IDLE: '1s' }), [
-      '11: providers.acme.timeouts.idle: Inside { } and [ ] put quotes: "${IDLE}".',
+      '11: providers.acme.timeouts.idle: Inside { } and [ ], put variables in quotes: "${IDLE}".',
     ]);
     assert.deepEqual(problemsOf(spoilt(['[large-latest]', '[a, ${ALIAS:-b}]'])), [
-      '14: models.large.aliases: Inside { } and [ ] put quotes: "${ALIAS:-b}".',
+      '14: models.large.aliases: Inside { } and [ ], put variables in quotes: "${ALIAS:-b}".',
     ]);
   });
 
-  it('that are misspelt are refused instead of being taken as text', () => {
+  it('with wrong syntax are refused', () => {
     for (const value of ['${A KEY}', '${}', '${A', '${1A}', '${A-x}', '${A:x}']) {
       assert.deepEqual(problemsOf(withKey(value), { A: 'x' }), [
         '10: providers.acme.apiKey: Write a variable as ${NAME} or ${NAME:-default}.',
       ]);
     }
-    assert.match(problemsOf(withKey('${A:-${B}}'))[0]!, /apiKey: A default cannot hold another variable\./);
+    assert.match(problemsOf(withKey('${A:-${B}}'))[0]!, /apiKey: A default cannot contain a variable\./);
   });
 
-  it('are not filled in in keys', () => {
+  it('are not expanded in keys', () => {
     assert.deepEqual(
       problemsOf('server:\n  ${A}: 1\n', { A: 'port' })[0],
-      '2: server.${A}: A variable can stand in a value, but not in a key.',
+      '2: server.${A}: Variables are allowed in values, not in keys.',
     );
   });
 
-  it('do not reach what every JavaScript object has', () => {
+  it('are not inherited properties of the environment object', () => {
     assert.match(problemsOf(withKey('${constructor}'))[0]!, /The environment variable constructor is not set\./);
   });
 });
 
-describe('YAML that is wrong', () => {
+describe('invalid YAML', () => {
   const cases: [rule: string, text: string, problem: string][] = [
     [
-      'a key twice',
+      'a duplicate key',
       'server:\n  host: a\n  port: 1\n  host: b\n',
-      '4: server.host: This key stands here twice; the first one is on line 2.',
+      '4: server.host: Duplicate key; first used on line 2.',
     ],
     [
       'a missing colon',
@@ -599,30 +599,30 @@ describe('YAML that is wrong', () => {
       '2: server: Not valid YAML: a key needs a colon and a space after it. Check this line and the next.',
     ],
     [
-      'a colon too many',
+      'an extra colon',
       'server:\n  host: a: b\n',
-      '2: server.host: Not valid YAML: a value and keys cannot stand together. Check the indentation; put text with ": " in quotes.',
+      '2: server.host: Not valid YAML: a key cannot have both a value and nested keys. Check the indentation; put text with ": " in quotes.',
     ],
     [
       'uneven indentation',
       'server:\n  host: a\n port: 1\n',
       '3: server.host: Not valid YAML: All mapping items must start at the same column.',
     ],
-    ['a tab', 'server:\n\thost: a\n', '2: server: Not valid YAML: a tab as indentation. Use spaces.'],
+    ['a tab', 'server:\n\thost: a\n', '2: server: Not valid YAML: tabs are not allowed as indentation. Use spaces.'],
     [
       'an open quote',
       'server:\n  host: "a\n  port: 1\nbilling: {}\n',
-      '2: server.host: Not valid YAML: the quote that opens here is never closed.',
+      '2: server.host: Not valid YAML: unclosed quote.',
     ],
     [
       'an open brace',
       'server: { host: a\nbilling: {}\n',
-      '2: server.host: Not valid YAML: the { before this has no }, or what stands between them is not indented.',
+      '2: server.host: Not valid YAML: an earlier { has no }, or its content is not indented.',
     ],
     [
       'an open bracket',
       'plans:\n  pro:\n    models: [a, b\n    name: x\n',
-      '4: plans.pro.models: Not valid YAML: the [ before this has no ], or what stands between them is not indented.',
+      '4: plans.pro.models: Not valid YAML: an earlier [ has no ], or its content is not indented.',
     ],
     [
       'a reserved character',
@@ -632,26 +632,26 @@ describe('YAML that is wrong', () => {
     [
       'a tag',
       'server:\n  host: !env HOST\n',
-      '2: server.host: Not valid YAML: a tag that is not known. Put text that begins with ! in quotes.',
+      '2: server.host: Not valid YAML: unknown tag. Put text that begins with ! in quotes.',
     ],
     [
       'a second document',
       'server: {}\n---\nserver: {}\n',
-      '2: The file holds more than one YAML document. Remove the line "---" between them.',
+      '2: The file contains more than one YAML document. Remove the line "---" between them.',
     ],
     [
-      'an anchor that is not there',
+      'an unknown anchor',
       'server:\n  host: *home\n',
-      '2: server.host: There is no anchor of this name before this. Put text that begins with * in quotes.',
+      '2: server.host: Unknown anchor. Put text that begins with * in quotes.',
     ],
-    ['an empty key', 'models:\n  "": {}\n', '1: models: A key must be a word, and must not be empty.'],
-    ['a list as key', 'models:\n  ? [a, b]\n  : {}\n', '1: models: A key must be a word, and must not be empty.'],
+    ['an empty key', 'models:\n  "": {}\n', '1: models: A key must be non-empty text.'],
+    ['a list as key', 'models:\n  ? [a, b]\n  : {}\n', '1: models: A key must be non-empty text.'],
   ];
   for (const [rule, text, problem] of cases) {
     it(`is reported with line and key: ${rule}`, () => assert.deepEqual(problemsOf(text), [problem]));
   }
 
-  it('that would expand without end is refused', () => {
+  it('with excessive aliases is refused', () => {
     const levels = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
     for (const [name, of] of ['ba', 'cb', 'dc', 'ed'] as const)
       levels.push(`${name}: &${name} [${`*${of}, `.repeat(10)}]`);
@@ -660,7 +660,7 @@ describe('YAML that is wrong', () => {
 });
 
 describe('values from flags and the environment', () => {
-  it('beat the file', () => {
+  it('override the file', () => {
     const config = parseConfig(
       VALID,
       'f.yaml',
@@ -672,10 +672,10 @@ describe('values from flags and the environment', () => {
     assert.deepEqual(config.database, { url: 'postgres://h/d', dataDir: '/d', partitions: 1 });
   });
 
-  it('are checked like those of the file, and are not looked for in it', () => {
+  it('are validated, and reported without a line', () => {
     assert.deepEqual(problemsOf(VALID, {}, { databaseUrl: 'mysql://user:password@h/d', port: 99_999 }), [
-      'server.port: Expected a port from 0 to 65535; found "99999", given by a flag or the environment.',
-      'database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one; found a value that is not shown here, given by a flag or the environment.',
+      'server.port: Expected a port from 0 to 65535; found "99999", set by a flag or the environment.',
+      'database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one; found a value that is not shown here, set by a flag or the environment.',
     ]);
   });
 
@@ -683,7 +683,7 @@ describe('values from flags and the environment', () => {
     assert.equal(parseConfig('server: { port: x }', 'f.yaml', {}, { port: 1 }).server.port, 1);
   });
 
-  it('do not hide that their section is not a section', () => {
+  it('do not hide an invalid section', () => {
     assert.match(problemsOf('server: x\n', {}, { port: 1 })[0]!, /^1: server: Expected a section/);
   });
 });
@@ -701,7 +701,7 @@ describe('loadConfig', () => {
     assert.deepEqual(loadConfig(file, {}), parseConfig(VALID, file, {}));
   });
 
-  it('says what is wrong with a file that cannot be read', () => {
+  it('reports why a file cannot be read', () => {
     const file = join(directory, 'latin1.yaml');
     writeFileSync(file, Buffer.from('# caf\xe9\n', 'latin1'));
     const missing = join(directory, 'missing.yaml');
@@ -728,14 +728,14 @@ describe('loadConfig', () => {
   });
 });
 
-describe('the budget that all bodies share', () => {
-  it('has room for a body of the largest size', () => {
+describe('the shared budget for bodies', () => {
+  it('has capacity for a body of the maximum size', () => {
     const server = (text: string) => `server: { ${text} }\n`;
     assert.deepEqual(problemsOf(server('bodyMemory: 200MiB')), [
-      '1: server.bodyMemory: This has to be at least four times what "bodyLimit" is.',
+      '1: server.bodyMemory: This must be at least 4 times "bodyLimit".',
     ]);
     assert.deepEqual(problemsOf(server('uploadDisk: 31MiB, editBodyLimit: 16MiB')), [
-      '1: server.uploadDisk: This has to be at least twice what "editBodyLimit" is.',
+      '1: server.uploadDisk: This must be at least 2 times "editBodyLimit".',
     ]);
     const fits = 'bodyLimit: 1MiB, bodyMemory: 4MiB, editBodyLimit: 16MiB, uploadDisk: 32MiB';
     assert.deepEqual(problemsOf(server(fits)), []);

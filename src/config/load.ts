@@ -4,23 +4,23 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import { isRecord } from '../lib/json/json.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
-import { fillCredentialFiles } from './provider-credentials.ts';
+import { isPem } from './fields.ts';
+import { credentialFilesOf, fillCredentialFiles } from './provider-credentials.ts';
 import { type ReadFile, readRegularFile, UnreadableFileError } from './regular-file.ts';
 import { findRuleBreaches } from './rules.ts';
 import { type Config, configSchema } from './schema.ts';
 
 export type { Environment } from './document.ts';
 
-/** One thing that is wrong with a configuration, and where. */
 interface ConfigProblem {
-  /** 1-based; 0 if the place is not known, or not in the file. */
+  /** 1-based; 0 if the problem is not on a known line of the file. */
   readonly line: number;
-  /** The dotted path of the key, such as `models.acme-large.price.input`; empty for the file as a whole. */
+  /** The dotted path, such as `models.acme-large.price.input`; empty for the file as a whole. */
   readonly key: string;
   readonly message: string;
 }
 
-/** The configuration cannot be used. The message names file, line and key of every problem. */
+/** The configuration is not valid. The message contains file, line and key of every problem. */
 export class ConfigError extends ForeseenError {
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
@@ -36,7 +36,7 @@ export class ConfigError extends ForeseenError {
   }
 }
 
-/** Values that come from flags or the environment and beat the file. */
+/** Values from flags or the environment. They override the file. */
 export interface ConfigOverrides {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -51,7 +51,7 @@ const OVERRIDDEN: Readonly<Record<keyof ConfigOverrides, string>> = {
   dataDir: 'database.dataDir',
 };
 
-/** The texts of overrides, by the settings of the file in place of which they stand. */
+/** The overrides as text, by the dotted name of the setting that each overrides. */
 export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<string, string> {
   const names = Object.keys(OVERRIDDEN) as (keyof ConfigOverrides)[];
   return new Map(
@@ -60,29 +60,25 @@ export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<stri
 }
 
 export interface ConfigOptions extends ConfigOverrides {
-  /** Leaves the files of providers' keys unread, for a program that calls no provider. */
+  /** Leaves the providers' credential files unread, for commands that call no provider. */
   readonly withoutCredentialFiles?: boolean;
 }
 
 /**
  * Reads and checks a configuration file.
  *
- * @throws ConfigError with every problem found.
+ * @throws ConfigError with all problems
  */
 export function loadConfig(file: string, environment: Environment, options: ConfigOptions = {}): Config {
   return parseConfig(readConfigFile(file).text, file, environment, options);
 }
 
-/** The text of a configuration file, and the data that shows whether it is being written to. */
+/** The text of a configuration file, and its version, which shows whether the file is still being written. */
 export interface ConfigText extends Omit<ReadFile, 'bytes'> {
   readonly text: string;
 }
 
-/**
- * Reads the text of a configuration file.
- *
- * @throws ConfigError if it cannot be read.
- */
+/** @throws ConfigError if the file cannot be read */
 export function readConfigFile(file: string): ConfigText {
   const refuse = (message: string): ConfigError => new ConfigError(file, [{ line: 0, key: '', message }]);
   try {
@@ -94,13 +90,24 @@ export function readConfigFile(file: string): ConfigText {
   }
 }
 
-/** As `loadConfig`, for a text already read. */
-export function parseConfig(
+/** Like `loadConfig`, for a text that is already read. */
+export function parseConfig(text: string, file: string, environment: Environment, options: ConfigOptions = {}): Config {
+  return parseConfigText(text, file, environment, options).config;
+}
+
+/** A configuration, with the paths of the credential and certificate files that it was read from. */
+export interface ParsedConfig {
+  readonly config: Config;
+  readonly files: readonly string[];
+}
+
+/** Like `parseConfig`, with the files that the text names. */
+export function parseConfigText(
   text: string,
   file: string,
   environment: Environment,
   { withoutCredentialFiles = false, ...overrides }: ConfigOptions = {},
-): Config {
+): ParsedConfig {
   const document = readDocument(text, environment);
   const problems: ConfigProblem[] = document.problems.map(({ path, line, message }) => ({
     line,
@@ -114,11 +121,11 @@ export function parseConfig(
   const value = withTexts(document.value ?? {}, overridden);
   const result = configSchema.safeParse(value);
   const reported = new Set(problems.map((problem) => problem.key));
-  const found = [
+  const invalid = [
     ...(result.error?.issues.flatMap((issue) => issueProblems(issue, document, overridden)) ?? []),
     ...findRuleBreaches(value).map(({ path, message }) => placed(path, message, document)),
   ];
-  problems.push(...found.filter((problem) => !reported.has(problem.key)));
+  problems.push(...invalid.filter((problem) => !reported.has(problem.key)));
   if (result.success) {
     const { data } = result;
     const providers = withoutCredentialFiles
@@ -126,7 +133,8 @@ export function parseConfig(
       : fillCredentialFiles(data.providers, (path, message) =>
           problems.push(placed(['providers', ...path], message, document)),
         );
-    if (problems.length === 0) return { ...data, providers };
+    const files = [...credentialFilesOf(providers), ...certificateFilesOf(value as z.input<typeof configSchema>)];
+    if (problems.length === 0) return { config: { ...data, providers }, files };
   }
   throw new ConfigError(
     file,
@@ -134,7 +142,12 @@ export function parseConfig(
   );
 }
 
-/** Replaces values of the file with texts from outside, so that these are checked in the same way. */
+function certificateFilesOf({ mail, providers = {} }: z.input<typeof configSchema>): string[] {
+  const given = [mail?.smtp.ca, ...Object.values(providers).map(({ ca }) => ca)];
+  return given.filter((ca) => ca !== undefined && !isPem(ca)) as string[];
+}
+
+/** Replaces values of the file with overrides, so that both are checked in the same way. */
 function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   if (!isRecord(value)) return value;
   const copy = { ...value };
@@ -146,10 +159,7 @@ function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown 
   return copy;
 }
 
-/**
- * Makes sentences from the issues of the schema, which knows what is expected, and from the document, which knows what
- * is there instead.
- */
+/** Combines what the schema expected with what the document contains. */
 function issueProblems(
   issue: z.core.$ZodIssue,
   document: ConfigDocument,
@@ -161,7 +171,7 @@ function issueProblems(
   }
   const text = overridden.get(dotted(issue.path));
   if (text !== undefined) {
-    const message = `Expected ${issue.message}; found ${describeText(text, issue.path)}, given by a flag or the environment.`;
+    const message = `Expected ${issue.message}; found ${describeText(text, issue.path)}, set by a flag or the environment.`;
     return [{ line: 0, key: dotted(issue.path), message }];
   }
   const { found, path } = document.locate(issue.path);

@@ -1,20 +1,21 @@
 import type { Clock } from '../lib/clock.ts';
 import { type ConfigOverrides, overriddenSettings } from './load.ts';
+import type { Config } from './schema.ts';
 
-/** Where the configuration in force comes from, and what became of later attempts to load another one. */
+/** The source of the configuration in force, and the outcome of later loads. */
 export interface ConfigStatus {
-  /** `null` if it comes from no file. */
+  /** `null` if the configuration comes from no file. */
   readonly file: string | null;
-  /** Settings that flags or the environment have set, over those of the file. */
+  /** Settings from flags or the environment, which override the file. */
   readonly overridden: readonly string[];
   readonly loadedAtMs: number;
-  /** Settings that the file has changed, and that wait for a restart. */
+  /** Settings that changed in the file and require a restart. */
   readonly needsRestart: readonly string[];
-  /** Why the file as it is now is not in force; `null` if it is. */
+  /** Why the current content of the file is not in force; `null` if it is. */
   readonly lastError: { readonly atMs: number; readonly message: string } | null;
 }
 
-/** Remembers when the configuration was loaded, and the last error until a reload succeeds. */
+/** Records when the configuration was loaded, and the last error until a load succeeds. */
 export class ConfigLoads {
   readonly #clock: Clock;
   #status: ConfigStatus;
@@ -39,7 +40,7 @@ export class ConfigLoads {
     this.#status = { ...this.#status, loadedAtMs: this.#clock.nowMs(), needsRestart, lastError: null };
   }
 
-  /** The file says what is in force already, but for what needs a restart. */
+  /** The file is in force already, except for settings that require a restart. */
   unchanged(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, needsRestart, lastError: null };
   }
@@ -47,4 +48,37 @@ export class ConfigLoads {
   failed(message: string): void {
     this.#status = { ...this.#status, lastError: { atMs: this.#clock.nowMs(), message } };
   }
+}
+
+/** Settings of the server that require a restart. So do all settings of `database` and `tracing`. */
+const FIXED_SERVER_KEYS = [
+  'host',
+  'port',
+  'metrics',
+  'protocolNames',
+  'messagesContext',
+  'bodyLimit',
+  'editBodyLimit',
+  'headerTimeout',
+  'clientStallTimeout',
+  'connections',
+] as const satisfies readonly (keyof Config['server'])[];
+
+/** Whether a change of a setting, such as `server.port`, requires a restart. */
+export function needsRestart(setting: string): boolean {
+  const [section, key] = setting.split('.');
+  if (section === 'tracing' || section === 'database') return true;
+  return section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key);
+}
+
+/** The configuration, with the running values of settings that require a restart. */
+export function withRunningSettings(given: Config, running: Config): Config {
+  const server: Record<string, unknown> = { ...given.server };
+  for (const key of FIXED_SERVER_KEYS) {
+    if (running.server[key] === undefined) delete server[key];
+    else server[key] = running.server[key];
+  }
+  const { tracing: _, ...others } = given;
+  const next = { ...others, server: server as Config['server'], database: running.database };
+  return running.tracing === undefined ? next : { ...next, tracing: running.tracing };
 }

@@ -16,8 +16,8 @@ function problems(oidc: string, before?: string): string[] {
   }
 }
 
-describe('OpenID providers in a configuration', () => {
-  it('have defaults, and a secret that is not shown', () => {
+describe('OpenID providers', () => {
+  it('have defaults, and a hidden secret', () => {
     const config = parse(
       '{ company: { issuer: "https://login.example/", clientId: faregate, clientSecret: "top-secret" } }',
     );
@@ -33,13 +33,13 @@ describe('OpenID providers in a configuration', () => {
     assert.ok(shown.includes('https://login.example/') && !shown.includes('top-secret'), shown);
   });
 
-  it('need the public address of the gateway', () => {
+  it('require the public address of the gateway', () => {
     const [problem, ...others] = problems('{ company: { issuer: "https://login.example", clientId: a } }', '');
-    assert.match(problem!, /^oidc\.company: This needs "server\.publicUrl"/);
+    assert.match(problem!, /^oidc\.company: OpenID Connect requires "server\.publicUrl"/);
     assert.deepEqual(others, []);
   });
 
-  it('are reached by https, or on this machine if the configuration says so', () => {
+  it('require https, except on this machine with allowInsecure', () => {
     const provider = (issuer: string, more = '') =>
       problems(`{ company: { issuer: "${issuer}", clientId: a ${more} } }`);
     const allowed = ', allowInsecure: true';
@@ -51,10 +51,10 @@ describe('OpenID providers in a configuration', () => {
     assert.match(provider('https://user:password@login.example')[0]!, /^oidc\.company\.issuer/);
   });
 
-  it('have an issuer each, a name that fits into an address, and the scope that names people', () => {
+  it('require distinct issuers, names that fit into a URL, and the scope openid', () => {
     const one = '{ issuer: "https://login.example", clientId: a }';
     assert.match(problems(`{ a: ${one}, b: ${one} }`)[0]!, /^oidc\.b\.issuer: .*"a"/);
-    assert.match(problems(`{ "A b": ${one} }`)[0]!, /^oidc\.A b: The name stands in addresses/);
+    assert.match(problems(`{ "A b": ${one} }`)[0]!, /^oidc\.A b: This name is part of URLs/);
     const scopes = '{ a: { issuer: "https://login.example", clientId: a, scopes: [email] } }';
     assert.match(problems(scopes)[0]!, /^oidc\.a\.scopes/);
   });

@@ -2,36 +2,38 @@ import { z } from 'zod';
 import { isRecord } from '../lib/json/json.ts';
 import { durationMs, isBareHttp, listOf, name, secret, section, trueOrFalse, wireName } from './fields.ts';
 
-/** The providers at which people can sign in by OpenID Connect, in a configuration. */
+/** The section `oidc`: providers for sign-in with OpenID Connect. */
 
 const ISSUER =
   'the address of an OpenID provider such as https://login.example, without credentials, query or fragment';
 const ISSUER_LENGTH_MAX = 500;
 
-/** The address by which a provider names itself. It stays as it is written, because its last slash counts. */
+/** The issuer identifier of a provider, unchanged: a trailing slash is significant. */
 export const issuerUrl = z.string({ error: ISSUER }).refine(isIssuer, { error: ISSUER });
 
 function isIssuer(value: string): boolean {
   return value.length <= ISSUER_LENGTH_MAX && isBareHttp(URL.parse(value));
 }
 
-/** A scope of OAuth (RFC 6749, section 3.3). */
+/** An OAuth scope (RFC 6749, section 3.3). */
 export const scope = z.string({ error: 'a scope' }).regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, {
   error: 'a scope such as email, without spaces',
 });
 
 export const oidcProvider = section({
-  issuer: issuerUrl,
-  clientId: name,
-  /** Absent: a public client, which proves itself by PKCE alone. */
-  clientSecret: secret.optional(),
-  /** What people read where they choose; by default the name of the provider here. */
-  displayName: name.optional(),
-  scopes: listOf('scopes', scope).default(['openid', 'email', 'profile']),
-  /** How long each request to the provider may take. */
-  timeout: durationMs.default(5_000),
-  /** Whether the issuer may be http://, on this machine only. */
-  allowInsecure: trueOrFalse.default(false),
+  issuer: issuerUrl.describe('Issuer of the OpenID provider.'),
+  clientId: name.describe('Client id of the gateway at the provider.'),
+  clientSecret: secret
+    .optional()
+    .describe(
+      'Client secret of the gateway at the provider. Default: a public client that authenticates by PKCE alone. Secret.',
+    ),
+  displayName: name.optional().describe('Name on the sign-in page. Default: the name of this section.'),
+  scopes: listOf('scopes', scope)
+    .default(['openid', 'email', 'profile'])
+    .describe('Requested scopes. `openid` is required.'),
+  timeout: durationMs.default(5_000).describe('Timeout of each request to the provider.'),
+  allowInsecure: trueOrFalse.default(false).describe('Allows an `http://` issuer on this machine.'),
 });
 
 interface Breach {
@@ -39,7 +41,7 @@ interface Breach {
   readonly message: string;
 }
 
-/** Rules between the values of the section `oidc`, as they came from the file. */
+/** Checks rules between the values of the section `oidc`. Both arguments are unchecked values from the file. */
 export function oidcBreaches(oidc: unknown, publicUrl: unknown): Breach[] {
   const providers = isRecord(oidc) ? Object.entries(oidc) : [];
   const issuers = new Map<string, string>();
@@ -48,23 +50,25 @@ export function oidcBreaches(oidc: unknown, publicUrl: unknown): Breach[] {
     const { issuer, scopes, allowInsecure } = isRecord(provider) ? provider : {};
     const breaches: Breach[] = [];
     if (index === 0 && (publicUrl === undefined || publicUrl === null)) {
-      const message = 'This needs "server.publicUrl": providers send people back to an address that they know.';
+      const message = 'OpenID Connect requires "server.publicUrl", the redirect address that the provider knows.';
       breaches.push({ path: at(), message });
     }
     if (!wireName.safeParse(id).success) {
-      breaches.push({ path: at(), message: 'The name stands in addresses: lower-case letters, digits and hyphens.' });
+      breaches.push({
+        path: at(),
+        message: 'This name is part of URLs: use lower-case letters, digits and hyphens, and begin with a letter.',
+      });
     }
     if (Array.isArray(scopes) && !scopes.includes('openid')) {
-      breaches.push({ path: at('scopes'), message: 'The scope "openid" is missing; without it nobody is named.' });
+      breaches.push({ path: at('scopes'), message: 'The scope "openid" is required.' });
     }
     if (typeof issuer !== 'string' || !isIssuer(issuer)) return breaches;
     const other = issuers.get(new URL(issuer).href);
-    if (other !== undefined)
-      breaches.push({ path: at('issuer'), message: `This is the issuer of "${other}" already.` });
+    if (other !== undefined) breaches.push({ path: at('issuer'), message: `"${other}" already has this issuer.` });
     issuers.set(new URL(issuer).href, id);
     const { protocol, hostname } = new URL(issuer);
     if (protocol === 'http:' && !(isTrue(allowInsecure) && isLoopback(hostname))) {
-      const message = 'Use https://. An http:// issuer has to be on this machine, and needs "allowInsecure: true".';
+      const message = 'Use https://. An http:// issuer must be on this machine and requires "allowInsecure: true".';
       breaches.push({ path: at('issuer'), message });
     }
     return breaches;

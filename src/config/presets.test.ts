@@ -3,12 +3,11 @@ import { describe, it } from 'node:test';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import { createProvider } from '../providers/upstream/provider.ts';
 import { parseConfig } from './load.ts';
-import { presetConfig } from './preset-config.ts';
-import { credentialHeader, findPreset, presets } from './presets.ts';
+import { credentialHeader, findPreset, presetConfig, presets } from './presets.ts';
 
 describe('the presets of vendors', () => {
   for (const preset of presets) {
-    it(`${preset.name} makes a configuration that is valid once its key is set`, () => {
+    it(`${preset.name} writes a valid configuration`, () => {
       const config = parseConfig(presetConfig(preset), 'faregate.yaml', { [preset.keyVariable]: 'a-key' });
       assert.deepEqual(
         Object.keys(config.providers),
@@ -17,7 +16,7 @@ describe('the presets of vendors', () => {
       assert.equal(findPreset(preset.name), preset);
     });
 
-    it(`${preset.name} gets its key in the header that it takes, and Anthropic’s headers where it speaks messages`, () => {
+    it(`${preset.name} gets its credential in the expected header, and Anthropic’s headers for messages`, () => {
       const config = parseConfig(presetConfig(preset), 'faregate.yaml', { [preset.keyVariable]: 'a-key' });
       for (const provider of preset.providers) {
         const { authorization, ...headers } = upstreamHeaders(
@@ -37,7 +36,7 @@ describe('the presets of vendors', () => {
     });
   }
 
-  it('have names of their own, also of their providers', () => {
+  it('have unique names, and unique provider names', () => {
     const names = presets.flatMap(({ name, providers }) => [name, ...providers.slice(1).map((each) => each.name)]);
     assert.equal(new Set(names).size, names.length);
   });

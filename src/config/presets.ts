@@ -1,53 +1,53 @@
 import { type ProtocolName, protocolOf } from '../protocols/all.ts';
 import type { OperationName } from '../protocols/operations/all.ts';
 
-/** Vendors whose settings are known, for `faregate init --provider`. */
+/** Settings of known vendors, for `faregate init --provider`. */
 
 export interface PresetProvider {
-  /** What it is called in the configuration. */
+  /** Name in the configuration. */
   readonly name: string;
   readonly protocol: ProtocolName;
   readonly baseUrl: string;
-  /** The name in version and beta headers that it expects. */
+  /** Prefix of its version and beta headers. */
   readonly vendor?: string;
   readonly auth?: 'bearer' | 'x-api-key';
-  /** Of servers of one's own, which may be of a version that reports none. */
+  /** For self-hosted servers, some versions of which report no usage. */
   readonly missingUsage?: 'estimate';
-  /** Its own tools, and its own members of tools. */
+  /** Vendor-specific tools and tool fields. */
   readonly allows?: readonly string[];
 }
 
 export interface Preset {
-  /** What the command calls it. */
+  /** Name in the command. */
   readonly name: string;
   readonly title: string;
-  /** One, or one for each protocol that it speaks. */
+  /** One per protocol. */
   readonly providers: readonly PresetProvider[];
-  /** What price files have models for, and these addresses do not serve. */
+  /** Operations that price files list models for and these addresses do not serve. */
   readonly lacks?: readonly OperationName[];
-  /** The environment variable of its key. */
+  /** Environment variable of the credential. */
   readonly keyVariable: string;
-  /** What LiteLLM's price file calls it; where two of them have a model, the first one's price counts. */
+  /** Names in LiteLLM's price file. If several list a model, the price under the first name applies. */
   readonly priceFileNames: readonly string[];
-  /** Where accounts of its other region are, and what price files call it, if that is not the same. */
+  /** Base URL for accounts of the other region, and its names in price files if they differ. */
   readonly otherRegion?: { readonly baseUrl: string; readonly priceFileNames?: readonly string[] };
-  /** What else to know of it, a sentence each. */
+  /** Further notes, a sentence each. */
   readonly notes?: readonly string[];
-  /** What the addresses were read from. */
+  /** Source of the addresses. */
   readonly source: string;
   readonly readOn: string;
 }
 
 const READ_ON = '2026-11-27';
-/** An address of one's own machine needs a key in the configuration, whatever it is. */
-const OWN_SERVER = 'A server without a key of its own takes any text as its key.';
+/** The configuration requires a credential for every provider. */
+const OWN_SERVER = 'A server without authentication accepts any text as its key.';
 
-/** What is known of a vendor, as far as it does not follow from the name. */
+/** The settings of a vendor that do not follow from its name. */
 interface Vendor
   extends Omit<Preset, 'providers' | 'keyVariable' | 'priceFileNames' | 'readOn'>,
     Partial<Pick<Preset, 'keyVariable' | 'priceFileNames'>>,
     Pick<PresetProvider, 'missingUsage' | 'allows'> {
-  /** Where it speaks the protocol of this name. */
+  /** Base URL for the protocol of this name. */
   readonly chat?: string;
   readonly messages?: string;
   readonly messagesAuth?: PresetProvider['auth'];
@@ -110,7 +110,7 @@ const VENDORS: readonly Vendor[] = [
     chat: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
     allows: ['tools.web_extractor'],
     messages: 'https://dashscope.aliyuncs.com/apps/anthropic',
-    // It has pictures and rerank at addresses of their own.
+    // Images and rerank have other addresses.
     lacks: ['images.generate', 'images.edit', 'rerank'],
     otherRegion: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
     source: 'https://help.aliyun.com/zh/model-studio/compatibility-of-openai-with-dashscope',
@@ -171,7 +171,7 @@ const VENDORS: readonly Vendor[] = [
     title: 'Groq',
     chat: 'https://api.groq.com/openai/v1',
     allows: ['tools.browser_search'],
-    notes: ['It refuses logprobs, logit_bias, top_logprobs, names of messages, and n other than 1.'],
+    notes: ['It rejects logprobs, logit_bias, top_logprobs, message names, and n other than 1.'],
     source: 'https://console.groq.com/docs/openai',
   },
   {
@@ -199,7 +199,7 @@ const VENDORS: readonly Vendor[] = [
     chat: 'http://127.0.0.1:11434/v1',
     messages: 'http://127.0.0.1:11434',
     missingUsage: 'estimate',
-    notes: [OWN_SERVER, 'Messages are served from version 0.14.0 on.'],
+    notes: [OWN_SERVER, 'Messages require version 0.14.0 or later.'],
     source: 'https://docs.ollama.com/api/openai-compatibility and https://ollama.com/blog/claude',
   },
   {
@@ -222,7 +222,7 @@ function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ..
   if (chat !== undefined)
     providers.push({ name, protocol: 'chat', baseUrl: chat, ...usage, ...(allows && { allows }) });
   if (messages !== undefined) {
-    // All of them take Anthropic's headers of version and betas; under another name these would be lost.
+    // All of them expect Anthropic's version and beta headers.
     const likeAnthropic = {
       protocol: 'messages',
       baseUrl: messages,
@@ -231,11 +231,11 @@ function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ..
     } as const;
     providers.push({ name: chat === undefined ? name : `${name}-messages`, ...likeAnthropic, ...usage });
   }
-  const usual = { keyVariable: `${name.toUpperCase()}_API_KEY`, priceFileNames: [name], readOn: READ_ON };
-  return { ...usual, ...vendor, providers };
+  const defaults = { keyVariable: `${name.toUpperCase()}_API_KEY`, priceFileNames: [name], readOn: READ_ON };
+  return { ...defaults, ...vendor, providers };
 }
 
-/** What to know of it, a sentence each. */
+/** Notes on a vendor, a sentence each. */
 export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] {
   const others = otherRegion && `Accounts of the other region have the address ${otherRegion.baseUrl}.`;
   return others === undefined ? notes : [others, ...notes];
@@ -243,7 +243,7 @@ export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] 
 
 export const findPreset = (name: string): Preset | null => presets.find((preset) => preset.name === name) ?? null;
 
-/** The vendor that an address is of, and what price files call it there; `null` if it is no known one. */
+/** The vendor of a base URL, and its names in price files; `null` if unknown. */
 export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: readonly string[] } | null {
   const { host } = new URL(baseUrl);
   for (const preset of presets) {
@@ -255,7 +255,50 @@ export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: rea
   return null;
 }
 
-/** The header in which it takes its key, as far as that is no secret. */
+/** The header of the credential, without the credential. */
 export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
   return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
+}
+
+/** A configuration with the providers of a vendor, and comments on the next steps. */
+export function presetConfig(preset: Preset): string {
+  const { title, providers, keyVariable, source, readOn } = preset;
+  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [
+    `  ${name}:`,
+    `    protocol: ${protocol}`,
+    `    baseUrl: ${baseUrl}`,
+    `    apiKey: \${${keyVariable}}`,
+    ...(vendor === undefined ? [] : [`    vendor: ${vendor}`]),
+    ...(auth === undefined ? [] : [`    auth: ${auth}`]),
+    ...(missingUsage === undefined
+      ? []
+      : ['    # Usage is estimated if a response reports none.', `    missingUsage: ${missingUsage}`]),
+    ...(allows === undefined
+      ? []
+      : ["    # Tools of this vendor's own.", '    allows:', ...allows.map((part) => `      - ${part}`)]),
+  ]);
+  const { name: first } = providers[0]!;
+  return `# Faregate with ${title}. "faregate init" without --provider writes a file with all settings.
+# Addresses as of ${readOn}, from ${source}.
+${notesOf(preset)
+  .map((note) => `# ${note}\n`)
+  .join('')}
+database:
+  # Empty: a local PostgreSQL with its files in dataDir. Otherwise postgres://user:password@host/name.
+  url: \${DATABASE_URL:-}
+  dataDir: ./data
+
+providers:
+${settings.join('\n')}
+
+# Models and their prices in yuan per million tokens. "faregate models import FILE --provider ${first}" writes
+# models with prices from LiteLLM's price file, or from the vendor's own list. An entry written by hand:
+#
+#   models:
+#     some-model:
+#       operations: [${providers[0]!.protocol}]
+#       price: { input: "4", cachedInput: "0.4", output: "16" }
+#       routes: [{ provider: ${first}, model: its-name-there }]
+models: {}
+`;
 }

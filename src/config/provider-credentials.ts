@@ -4,30 +4,28 @@ import { NamedError } from '../lib/named-error.ts';
 import { secret, section } from './fields.ts';
 import { readRegularFile, UnreadableFileError } from './regular-file.ts';
 
-/** The credentials of a provider in a configuration: as text, or each in a file of its own. */
+/** The credentials of a provider, each as text or in a file. */
 
-/** The most credentials of a provider. */
+/** Maximum number of credentials of a provider. */
 export const CREDENTIALS_MAX = 100;
 
-/** Far above any credential; a larger one, from a file given by mistake, would go out with every call. */
+/** Far above any real credential. Protects calls from the content of a wrong file. */
 const CREDENTIAL_CHARS_MAX = 16 * 1024;
 
-/** A credential that stands in a file. */
 interface CredentialFile {
   readonly file: string;
-  /** The credential that the file held when the configuration was read. Secret. */
+  /** The content when the configuration was parsed. Secret. */
   readonly value: string;
 }
 
 export type ConfiguredCredential = string | CredentialFile;
 
-/** A credential of a provider, and where it comes from. */
 export interface NamedCredential {
-  /** Where it stands in the settings of the provider: `apiKey`, `apiKeys.0`. */
+  /** The path in the settings of the provider: `apiKey` or `apiKeys.0`. */
   readonly name: string;
   /** Secret. */
   readonly value: string;
-  /** `null` if the credential stands in the configuration. */
+  /** `null` if the credential is in the configuration itself. */
   readonly file: string | null;
 }
 
@@ -35,7 +33,7 @@ const credentialFile = section({
   file: z.string({ error: 'the path of a file' }).min(1, { error: 'the path of a file' }),
 });
 
-/** A credential, or `{ file: … }`. The file is read by `fillCredentialFiles`: only the gateway itself needs its content. */
+/** A credential, or `{ file: … }`. `fillCredentialFiles` reads the file: only the gateway itself needs the content. */
 export const providerCredential = z
   .custom<unknown>((value) => value !== undefined && value !== null, { error: 'a credential' })
   .transform((value, context): ConfiguredCredential => {
@@ -62,18 +60,17 @@ export function credentialsOf({ apiKey, apiKeys }: CredentialSettings): NamedCre
   ];
 }
 
-/** The files that the credentials of these providers stand in. */
+/** The credential files of these providers, without duplicates. */
 export function credentialFilesOf(providers: Readonly<Record<string, CredentialSettings>>): string[] {
   const files = Object.values(providers).flatMap((provider) => credentialsOf(provider).map(({ file }) => file));
   return [...new Set(files.filter((file) => file !== null))];
 }
 
-/** A file holds no credential that can be used. The message says why and shows nothing of the file, nor its path. */
+/** A file contains no valid credential. The message shows neither its content nor its path. */
 export class CredentialFileError extends NamedError {}
 
 /**
- * Reads the credential in a file. White space around it, such as the line break that editors and `echo` add, is no part
- * of it.
+ * Reads a credential file. Removes surrounding white space, such as the line break that editors and `echo` append.
  *
  * @throws CredentialFileError
  */
@@ -82,22 +79,21 @@ export function readCredentialFile(path: string): string {
   try {
     text = readRegularFile(path).bytes.toString('latin1').trim();
   } catch (error) {
-    // Whoever writes the credential in place of the path must not find it in a log: other messages repeat the path.
+    // Other messages contain the path, which is a credential if the operator confused the two.
     const isPlain = error instanceof UnreadableFileError && !error.message.startsWith('The file cannot be read');
     throw new CredentialFileError(isPlain ? error.message : 'The file cannot be read.');
   }
   if (text === '') throw new CredentialFileError('The file is empty.');
-  if (text.length > CREDENTIAL_CHARS_MAX)
-    throw new CredentialFileError('The file is larger than a credential, 16 KiB.');
+  if (text.length > CREDENTIAL_CHARS_MAX) throw new CredentialFileError('The credential is larger than 16 KiB.');
   if (!secret.safeParse(text).success) {
     throw new CredentialFileError(
-      'The file has to hold one credential, without spaces, line breaks or letters beyond ASCII.',
+      'The file must contain one credential of ASCII characters without spaces or line breaks.',
     );
   }
   return text;
 }
 
-/** Reads the files of all credentials. If one cannot be used, `report` is called with its place below `providers`. */
+/** Reads all credential files. Calls `report` with the path below `providers` for each invalid one. */
 export function fillCredentialFiles<Provider extends CredentialSettings>(
   providers: Readonly<Record<string, Provider>>,
   report: (path: readonly PropertyKey[], message: string) => void,

@@ -15,7 +15,7 @@ function read(fields: string, environment: Environment = {}, baseUrl?: string): 
   return parseConfig(text(fields, baseUrl), 'f.yaml', environment).providers.acme!;
 }
 
-/** The messages about a provider with these fields, without line and path. */
+/** The problems of a provider with these fields, without line and path. */
 function problems(fields: string, baseUrl?: string, protocol?: string): string[] {
   try {
     parseConfig(text(fields, baseUrl, protocol), 'f.yaml', {});
@@ -27,7 +27,7 @@ function problems(fields: string, baseUrl?: string, protocol?: string): string[]
 }
 
 describe('headers of a provider', () => {
-  it('are names and values as they are sent, from the environment too', () => {
+  it('are sent as they are, with variables expanded', () => {
     const fields =
       'headers: { HTTP-Referer: "https://shop.example/?a=b", x-org: "${ORG}", X-Count: 3, x-list: "a, b" }';
     assert.deepEqual(read(fields, { ORG: 'org-1' }).headers, {
@@ -38,14 +38,14 @@ describe('headers of a provider', () => {
     });
   });
 
-  it('may set the version and betas, and carry another credential than the provider has', () => {
+  it('may set the version, betas and another credential header', () => {
     assert.deepEqual(problems('headers: { anthropic-version: "2023-06-01", anthropic-beta: a, x-api-key: k }'), []);
     assert.deepEqual(problems('headers: { authorization: Bearer k }', 'https://a.example', 'messages'), []);
   });
 
-  it('may not be those of the call or the connection, and the message says why', () => {
-    const body = 'This header cannot be set. It belongs to the body, which the gateway sends.';
-    const connection = 'This header cannot be set. It belongs to the connection, which the gateway keeps.';
+  it('must not describe the call or the connection', () => {
+    const body = 'This header cannot be set. It describes the body, which the gateway sends.';
+    const connection = 'This header cannot be set. It belongs to the connection, which the gateway manages.';
     for (const [name, message] of [
       ['content-type', body],
       ['Content-Length', body],
@@ -54,26 +54,23 @@ describe('headers of a provider', () => {
       ['Host', connection],
       ['connection', connection],
       ['upgrade', connection],
-      [
-        'accept-encoding',
-        'This header cannot be set. The gateway has to be able to read the response, so it says what it takes.',
-      ],
-      ['proxy-authorization', 'This header cannot be set. It goes to the proxy: put the credential into "proxy".'],
+      ['accept-encoding', 'This header cannot be set. The gateway sets it to the formats that it can read.'],
+      ['proxy-authorization', 'This header cannot be set. It is for the proxy: put the credential into "proxy".'],
       [
         'Idempotency-Key',
-        'This header cannot be set. It must differ from call to call: with one value, every call would get the response of the first.',
+        'This header cannot be set. Each call needs a different value; with a fixed one, every call would get the response of the first.',
       ],
-      ['Authorization', 'This header carries the key: set "apiKey" and "auth".'],
+      ['Authorization', 'This header carries the credential: set "apiKey" and "auth" instead.'],
     ] as const) {
       assert.deepEqual(problems(`headers: { ${name}: x }`), [`headers.${name}: ${message}`]);
     }
-    const key = 'headers.X-Api-Key: This header carries the key: set "apiKey" and "auth".';
+    const key = 'headers.X-Api-Key: This header carries the credential: set "apiKey" and "auth" instead.';
     assert.deepEqual(problems('headers: { X-Api-Key: x }', 'https://a.example', 'messages'), [key]);
     assert.deepEqual(problems('auth: x-api-key\n    headers: { X-Api-Key: x }'), [key]);
   });
 
-  it('have names that HTTP allows, each once whatever its case', () => {
-    const wrong = 'The name of a header has letters, digits and hyphens, and no spaces.';
+  it('have valid names, unique without regard to case', () => {
+    const wrong = 'A header name consists of letters, digits and hyphens, without spaces.';
     assert.deepEqual(problems('headers: { "x y": a, "x:": a, "ü": a, "a\\r\\nb": a }'), [
       `headers.x y: ${wrong}`,
       `headers.x:: ${wrong}`,
@@ -81,12 +78,12 @@ describe('headers of a provider', () => {
       `headers.a\r\nb: ${wrong}`,
     ]);
     assert.deepEqual(problems('headers: { X-Org: a, x-org: b }'), [
-      'headers.x-org: This header stands here already, as "X-Org".',
+      'headers.x-org: This header is a duplicate of "X-Org".',
     ]);
     assert.deepEqual(problems('headers: { constructor: a, toString: b }'), []);
   });
 
-  it('have values that fit into a header, and one that does not is not shown', () => {
+  it('have valid values; an invalid value is not shown', () => {
     for (const value of [
       '"secret-value\\r\\nx: y"',
       '"secret-value\\n"',
@@ -95,16 +92,16 @@ describe('headers of a provider', () => {
       '""',
     ]) {
       assert.deepEqual(problems(`headers: { x-org: ${value} }`), [
-        'headers.x-org: Expected the value of a header, without line breaks, letters beyond ASCII, or spaces at its ends; found a value that is not shown here.',
+        'headers.x-org: Expected a header value without line breaks, non-ASCII characters, or leading or trailing spaces; found a value that is not shown here.',
       ]);
     }
-    assert.match(problems('headers: { x-org: [a] }')[0]!, /^headers\.x-org: Expected the value of a header, as text; /);
-    assert.match(problems('headers: x')[0]!, /^headers: Expected names of headers with their settings beneath; /);
+    assert.match(problems('headers: { x-org: [a] }')[0]!, /^headers\.x-org: Expected a header value; /);
+    assert.match(problems('headers: x')[0]!, /^headers: Expected a section whose keys are header names; /);
   });
 });
 
 describe('the proxy of a provider', () => {
-  it('is an address with or without a credential, or nothing', () => {
+  it('is a URL with or without a credential, or empty', () => {
     assert.equal(read('proxy: http://proxy.example:3128').proxy, 'http://proxy.example:3128/');
     assert.equal(
       read('proxy: "${PROXY:-}"', { PROXY: 'http://u%40x:p%3A@[::1]:1' }).proxy,
@@ -114,7 +111,7 @@ describe('the proxy of a provider', () => {
     assert.equal(read('').proxy, '');
   });
 
-  it('of another kind is refused, and the value is not shown', () => {
+  it('of another kind is refused without showing the value', () => {
     for (const value of [
       'https://p.example',
       'socks5://p.example',
@@ -130,9 +127,9 @@ describe('the proxy of a provider', () => {
 });
 
 describe('HTTP/2 and certificates of a provider', () => {
-  const EXPECTED = 'ca: Expected certificates as PEM, or the path of a file that can be read and holds them; found';
+  const EXPECTED = 'ca: Expected PEM certificates, or the path of a readable file that contains them; found';
 
-  it('are a switch, and PEM or the path of a file with it', () => {
+  it('are a switch, and PEM or the path of a PEM file', () => {
     assert.equal(read('http2: true').http2, true);
     const pem = CERTIFICATE.trim();
     assert.equal(read(`ca: ${JSON.stringify(CERTIFICATE)}`).ca, pem);
@@ -146,7 +143,7 @@ describe('HTTP/2 and certificates of a provider', () => {
     assert.deepEqual(problems(`ca: ${file}`), [`${EXPECTED} "${file}".`]);
   });
 
-  it('that are none are refused, and a key that was put there is not shown', () => {
+  it('that are invalid are refused; a private key is not shown', () => {
     assert.deepEqual(problems(`ca: ${JSON.stringify(CERTIFICATE_KEY)}`), [
       `${EXPECTED} a value that is not shown here.`,
     ]);
@@ -155,24 +152,24 @@ describe('HTTP/2 and certificates of a provider', () => {
     assert.deepEqual(problems('ca: ""'), [`${EXPECTED} "".`]);
   });
 
-  it('are of no use without TLS', () => {
+  it('require TLS', () => {
     assert.deepEqual(problems(`http2: true\n    ca: ${JSON.stringify(CERTIFICATE)}`, 'http://127.0.0.1:11434/v1'), [
-      'http2: HTTP/2 is agreed on in the TLS handshake, and "baseUrl" is http://. Leave it out.',
-      'ca: There is no certificate to check: "baseUrl" is http://. Leave it out.',
+      'http2: HTTP/2 requires TLS, but "baseUrl" is http://. Remove this setting.',
+      'ca: Certificates require TLS, but "baseUrl" is http://. Remove this setting.',
     ]);
     assert.deepEqual(problems('http2: false', 'http://127.0.0.1:11434/v1'), []);
   });
 });
 
 describe('the queue of a provider', () => {
-  it('has a length, which may be zero, and a wait, which may not', () => {
+  it('may have a length of zero, but no wait of zero', () => {
     assert.deepEqual(read('queue: { length: 0 }').queue, { length: 0, wait: 10_000 });
     assert.match(problems('queue: { wait: 0s }')[0]!, /^queue\.wait: Expected a duration/);
     assert.match(problems('queue: { length: 100001 }')[0]!, /^queue\.length: Expected a whole number from 0 to 100000/);
   });
 });
 
-describe('the keys of a provider', () => {
+describe('the credentials of a provider', () => {
   let directory = '';
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'faregate-keys-'));
@@ -199,7 +196,7 @@ describe('the keys of a provider', () => {
     }
   };
 
-  it('are one, from the text, the environment or a file, whose white space at the ends is no part of it', () => {
+  it('come from the text, the environment or a file without surrounding white space', () => {
     const file = written('a', ' file-key-1\r\n\n');
     assert.deepEqual(readKeys('apiKey: text-key-1'), [{ name: 'apiKey', value: 'text-key-1', file: null }]);
     assert.deepEqual(readKeys('apiKey: "${K}"', { K: 'env-key-1' }), [
@@ -210,7 +207,7 @@ describe('the keys of a provider', () => {
     ]);
   });
 
-  it('are several, of every kind', () => {
+  it('may be several, of every kind', () => {
     const file = written('a', 'file-key-1\n');
     assert.deepEqual(readKeys(`apiKeys: [text-key-1, "\${K}", { file: ${file} }]`, { K: 'env-key-1' }), [
       { name: 'apiKeys.0', value: 'text-key-1', file: null },
@@ -219,12 +216,12 @@ describe('the keys of a provider', () => {
     ]);
   });
 
-  it('stand in one place', () => {
+  it('are in apiKey or in apiKeys', () => {
     assert.deepEqual(keyProblems('apiKey: a\n    apiKeys: [b]'), [
-      '6: providers.acme.apiKeys: A provider has either "apiKey" or "apiKeys". Put all keys into the list.',
+      '6: providers.acme.apiKeys: Set either "apiKey" or "apiKeys", not both. Put all credentials into "apiKeys".',
     ]);
     assert.deepEqual(keyProblems('auth: bearer'), [
-      '2: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a file that holds it.',
+      '2: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a credential file.',
     ]);
     assert.match(
       keyProblems(`apiKeys: [${'k, '.repeat(101)}]`)[0]!,
@@ -236,17 +233,17 @@ describe('the keys of a provider', () => {
     );
   });
 
-  it('that cannot be used are reported with line and key, and neither they nor their files are shown', () => {
+  it('that are invalid are reported with line and key, without credential and path', () => {
     const secretMessage =
-      'Expected a credential without spaces, line breaks or letters beyond ASCII; found a value that is not shown here.';
+      'Expected a credential of ASCII characters without spaces or line breaks; found a value that is not shown here.';
     assert.deepEqual(keyProblems('apiKeys:\n      - good\n      - canary key'), [
       `7: providers.acme.apiKeys.1: ${secretMessage}`,
     ]);
-    const one = 'The file has to hold one credential, without spaces, line breaks or letters beyond ASCII.';
+    const one = 'The file must contain one credential of ASCII characters without spaces or line breaks.';
     for (const [file, problem] of [
       [written('b', 'canary key'), one],
       [written('c', '\n'), 'The file is empty.'],
-      [written('d', 'a'.repeat(16 * 1024 + 1)), 'The file is larger than a credential, 16 KiB.'],
+      [written('d', 'a'.repeat(16 * 1024 + 1)), 'The credential is larger than 16 KiB.'],
       ['sk-canary', 'There is no such file.'],
       ['canary'.repeat(100), 'The file cannot be read.'],
       [directory, 'This is a directory, not a file.'],
@@ -263,7 +260,7 @@ describe('the keys of a provider', () => {
     ]);
   });
 
-  it('need no file for a program that calls no provider', () => {
+  it('need no file for commands that call no provider', () => {
     const config = parseConfig(
       provider('apiKey: { file: /nowhere/at/all }'),
       'f.yaml',

@@ -1,30 +1,30 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { NamedError } from '../lib/named-error.ts';
 
-/** Far above any configuration; a file of another kind, given by mistake, must not fill the memory. */
+/** Far above any configuration. Protects the memory from a wrong file. */
 const BYTES_MAX = 16 * 2 ** 20;
 
-/** The file cannot be read as a whole; the message says why. */
+/** The message says why the file cannot be read. */
 export class UnreadableFileError extends NamedError {}
 
 export interface ReadFile {
   readonly bytes: Buffer;
-  /** Stays the same as long as the file is neither written to nor replaced. */
+  /** Changes if the file is written or replaced. */
   readonly version: string;
-  /** False where the file changed while it was read. */
+  /** False if the file changed while it was read. */
   readonly isWhole: boolean;
 }
 
 /**
- * Reads a regular file, behind links too. Nothing else is opened: reading a pipe or a device waits for its writer,
- * perhaps for ever, and consumes what it wrote.
+ * Reads a regular file, also through links. Opens nothing else: reading a pipe or a device blocks until its writer writes, and
+ * consumes the data.
  *
  * @throws UnreadableFileError
  */
 export function readRegularFile(path: string): ReadFile {
   try {
     requireRegular(statSync(path, { bigint: true }));
-    // The file may have been replaced by now: opening a pipe must not wait either.
+    // A pipe may have replaced the file by now, and opening it must not block.
     const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const before = fstatSync(file, { bigint: true });
@@ -41,7 +41,7 @@ export function readRegularFile(path: string): ReadFile {
   }
 }
 
-/** Another text each time that the file is written to, replaced or removed. */
+/** A text that changes if the file is written, replaced or removed. */
 export function fileVersion(path: string): string {
   try {
     return versionOf(statSync(path, { bigint: true }));

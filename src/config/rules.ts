@@ -9,19 +9,17 @@ import { oidcBreaches } from './oidc.ts';
 import { closestName } from './suggest.ts';
 import { parseSizeBytes } from './units.ts';
 
-/** A conflict between the values of a configuration, and the value at which to report it. */
 interface RuleBreach {
   readonly path: Path;
   readonly message: string;
 }
 
-/** First segments of addresses that Faregate serves itself. */
+/** First path segments of the addresses that Faregate serves itself. */
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
 /**
- * Checks rules between the values of a configuration; the schema checks each value alone: names are unique, and
- * references exist. It reads the values as they came from the file, without trust in their types, so that these
- * problems are reported together with those that the schema finds.
+ * Checks rules between the values of a configuration, such as unique names and existing references. The argument is not
+ * validated yet, so that these problems are reported together with those of the schema.
  */
 export function findRuleBreaches(value: unknown): RuleBreach[] {
   const providers = entries(value, 'providers');
@@ -51,11 +49,14 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
   ];
 }
 
-/** The names are shown in tables, messages and logs. */
+/** Names appear in tables, messages and logs. */
 function plainNameBreaches(section: string, named: readonly (readonly [id: string, value: unknown])[]): RuleBreach[] {
   return named
     .filter(([id]) => !isPlainText(id))
-    .map(([id]) => ({ path: [section, id], message: 'The name holds a control character or a direction mark.' }));
+    .map(([id]) => ({
+      path: [section, id],
+      message: 'The name contains a control character or a bidirectional mark.',
+    }));
 }
 
 function protocolNameBreaches(value: unknown): RuleBreach[] {
@@ -67,17 +68,14 @@ function protocolNameBreaches(value: unknown): RuleBreach[] {
     return served.flatMap((name: unknown, index): RuleBreach[] => {
       const path = ['server', 'protocolNames', protocol, index];
       if (typeof name !== 'string') return [];
-      if (RESERVED_NAMES.includes(name)) return [{ path, message: `The addresses under /${name} are taken.` }];
-      if (served.indexOf(name) < index) return [{ path, message: `"${name}" stands in this list already.` }];
+      if (RESERVED_NAMES.includes(name)) return [{ path, message: `The path prefix /${name} is reserved.` }];
+      if (served.indexOf(name) < index) return [{ path, message: `"${name}" is already in this list.` }];
       return [];
     });
   });
 }
 
-/**
- * A body of the largest size has to fit into the budget that all bodies share, also if its length is not known
- * beforehand.
- */
+/** The shared budget must have capacity for a body of the maximum size, also if the length is not known in advance. */
 const BUDGETS = [
   { budget: 'bodyMemory', limit: 'bodyLimit', defaultBytes: 64 * 2 ** 20, factor: 4 },
   { budget: 'uploadDisk', limit: 'editBodyLimit', defaultBytes: 805 * 2 ** 20, factor: 2 },
@@ -88,8 +86,7 @@ function budgetBreaches(server: unknown): RuleBreach[] {
     const budgetBytes = sizeOf(field(server, budget));
     const limitBytes = field(server, limit) === undefined ? defaultBytes : sizeOf(field(server, limit));
     if (budgetBytes === null || limitBytes === null || budgetBytes >= factor * limitBytes) return [];
-    const times = factor === 2 ? 'twice' : 'four times';
-    return [{ path: ['server', budget], message: `This has to be at least ${times} what "${limit}" is.` }];
+    return [{ path: ['server', budget], message: `This must be at least ${factor} times "${limit}".` }];
   });
 }
 
@@ -97,20 +94,19 @@ function sizeOf(value: unknown): number | null {
   return typeof value === 'number' ? value : typeof value === 'string' ? parseSizeBytes(value) : null;
 }
 
-/** A provider has one key, or a list of them. */
 function keyBreaches(id: string, provider: unknown): RuleBreach[] {
   if (!isRecord(provider)) return [];
   const has = (name: string): boolean => provider[name] !== undefined && provider[name] !== null;
   if (has('apiKey') && has('apiKeys')) {
-    const message = 'A provider has either "apiKey" or "apiKeys". Put all keys into the list.';
+    const message = 'Set either "apiKey" or "apiKeys", not both. Put all credentials into "apiKeys".';
     return [{ path: ['providers', id, 'apiKeys'], message }];
   }
   if (has('apiKey') || has('apiKeys')) return [];
-  const message = 'This key is required. Expected a credential, or { file: … } with the path of a file that holds it.';
+  const message = 'This key is required. Expected a credential, or { file: … } with the path of a credential file.';
   return [{ path: ['providers', id, 'apiKey'], message }];
 }
 
-/** The address is the one that the vendor's own SDK takes; the gateway appends to it what that SDK would append. */
+/** The base URL is the same as for the vendor's own SDK. The gateway appends the same path as the SDK. */
 function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string') return [];
@@ -118,13 +114,13 @@ function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const end = appended?.repeated.exec(address);
   if (!appended || !end) return [];
   const part = withoutTrailing(end[0], '/');
-  const message = `Leave out ${part} at the end: ${appended.path} is appended.`;
+  const message = `Remove ${part} from the end: ${appended.path} is appended automatically.`;
   return [{ path: ['providers', id, 'baseUrl'], message }];
 }
 
-/** Headers that one call and one connection need, and why an operator cannot set them. */
+/** Headers that an operator cannot set, with the reasons. */
 const takenHeaders: Readonly<Record<string, string>> = {
-  ...because('It belongs to the body, which the gateway sends.', [
+  ...because('It describes the body, which the gateway sends.', [
     'content-type',
     'content-length',
     'content-encoding',
@@ -132,7 +128,7 @@ const takenHeaders: Readonly<Record<string, string>> = {
     'trailer',
     'expect',
   ]),
-  ...because('It belongs to the connection, which the gateway keeps.', [
+  ...because('It belongs to the connection, which the gateway manages.', [
     'host',
     'connection',
     'proxy-connection',
@@ -141,12 +137,9 @@ const takenHeaders: Readonly<Record<string, string>> = {
     'te',
     'http2-settings',
   ]),
-  ...because('The gateway has to be able to read the response, so it says what it takes.', [
-    'accept',
-    'accept-encoding',
-  ]),
-  ...because('It goes to the proxy: put the credential into "proxy".', ['proxy-authorization']),
-  ...because('It must differ from call to call: with one value, every call would get the response of the first.', [
+  ...because('The gateway sets it to the formats that it can read.', ['accept', 'accept-encoding']),
+  ...because('It is for the proxy: put the credential into "proxy".', ['proxy-authorization']),
+  ...because('Each call needs a different value; with a fixed one, every call would get the response of the first.', [
     'idempotency-key',
   ]),
 };
@@ -155,7 +148,7 @@ function because(reason: string, names: readonly string[]): Record<string, strin
   return Object.fromEntries(names.map((name) => [name, reason]));
 }
 
-/** What a token may consist of (RFC 9110, section 5.6.2). */
+/** `token` of RFC 9110, section 5.6.2 */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 
 function headerBreaches(id: string, provider: unknown): RuleBreach[] {
@@ -164,35 +157,35 @@ function headerBreaches(id: string, provider: unknown): RuleBreach[] {
   const seen = new Map<string, string>();
   return entries(provider, 'headers').flatMap(([name]): RuleBreach[] => {
     const breach = (message: string): RuleBreach[] => [{ path: ['providers', id, 'headers', name], message }];
-    if (!HEADER_NAME.test(name)) return breach('The name of a header has letters, digits and hyphens, and no spaces.');
+    if (!HEADER_NAME.test(name))
+      return breach('A header name consists of letters, digits and hyphens, without spaces.');
     const lowerCase = name.toLowerCase();
     const first = seen.get(lowerCase);
-    if (first !== undefined) return breach(`This header stands here already, as "${first}".`);
+    if (first !== undefined) return breach(`This header is a duplicate of "${first}".`);
     seen.set(lowerCase, name);
-    if (lowerCase === credential) return breach('This header carries the key: set "apiKey" and "auth".');
+    if (lowerCase === credential) return breach('This header carries the credential: set "apiKey" and "auth" instead.');
     const reason = Object.hasOwn(takenHeaders, lowerCase) ? takenHeaders[lowerCase] : undefined;
     return reason === undefined ? [] : breach(`This header cannot be set. ${reason}`);
   });
 }
 
-/** Settings of TLS have no effect without it. */
 function tlsBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string' || !/^http:/i.test(address)) return [];
   const breaches: RuleBreach[] = [];
   const http2 = field(provider, 'http2');
   if (http2 === true || http2 === 'true') {
-    const message = 'HTTP/2 is agreed on in the TLS handshake, and "baseUrl" is http://. Leave it out.';
+    const message = 'HTTP/2 requires TLS, but "baseUrl" is http://. Remove this setting.';
     breaches.push({ path: ['providers', id, 'http2'], message });
   }
   if (field(provider, 'ca') !== undefined) {
-    const message = 'There is no certificate to check: "baseUrl" is http://. Leave it out.';
+    const message = 'Certificates require TLS, but "baseUrl" is http://. Remove this setting.';
     breaches.push({ path: ['providers', id, 'ca'], message });
   }
   return breaches;
 }
 
-/** A call names a model by its id or an alias, so all of these together have to be unique. */
+/** Calls name a model by its id or an alias, so all ids and aliases must be unique. */
 function modelNameBreaches(models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const owners = new Map<string, string>(models.map(([id]) => [id, id]));
   return models.flatMap(([id, model]) =>
@@ -208,7 +201,7 @@ function modelNameBreaches(models: readonly (readonly [string, unknown])[]): Rul
   );
 }
 
-/** The prices without which a call of an operation could not be charged: one of these lists has to be complete. */
+/** Alternative lists of prices to charge a call of an operation. One list must be complete. */
 function neededPrices(operation: unknown): readonly (readonly string[])[] {
   return findOperation(String(operation))?.charge.flatMap(({ prices }) => prices) ?? [];
 }
@@ -218,7 +211,7 @@ function priceBreaches(id: string, model: unknown): RuleBreach[] {
   return priceListBreaches(['models', id, 'price'], field(model, 'price'), operations);
 }
 
-/** The cost of a route needs the prices of the operations that its provider can serve. */
+/** The cost of a route needs prices for the operations that its provider serves. */
 function costBreaches(id: string, model: unknown, providers: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const operations = items(model, 'operations').map(([operation]) => operation);
   return items(model, 'routes').flatMap(([route, index]): RuleBreach[] => {
@@ -236,30 +229,33 @@ function priceListBreaches(root: Path, price: unknown, operations: readonly unkn
     if (!isRecord(prices)) return [];
     const path = [...root, ...list];
     if (prices.perCall !== undefined && prices.perSearchUnit !== undefined) {
-      return [{ path: [...path, 'perCall'], message: 'A call is charged either perCall or perSearchUnit, not both.' }];
+      return [{ path: [...path, 'perCall'], message: 'Set either "perCall" or "perSearchUnit", not both.' }];
     }
-    const stepBreaches = [
+    const replacementBreaches = [
       ...runPriceBreaches(path, prices, prices),
-      ...entries(prices, 'above').flatMap(([length, step]) => [
+      ...entries(prices, 'above').flatMap(([length, replacement]) => [
         ...lengthBreaches([...path, 'above', length], length),
-        ...samePriceBreaches([...path, 'above', length], step, prices),
-        ...runPriceBreaches([...path, 'above', length], step, prices),
+        ...samePriceBreaches([...path, 'above', length], replacement, prices),
+        ...runPriceBreaches([...path, 'above', length], replacement, prices),
       ]),
     ];
-    if (stepBreaches.length > 0) return stepBreaches;
+    if (replacementBreaches.length > 0) return replacementBreaches;
     return operations.flatMap((operation): RuleBreach[] => {
       const choices = neededPrices(operation);
       if (choices.length === 0 || choices.some((names) => names.every((name) => prices[name] !== undefined))) return [];
       const missing = choices[0]!.find((name) => prices[name] === undefined)!;
-      const said = choices.map((names) => names.join(' and ')).join(', or ');
+      const alternatives = choices.map((names) => names.join(' and ')).join(', or ');
       return [
-        { path: [...path, missing], message: `This key is required: ${String(operation)} is charged by ${said}.` },
+        {
+          path: [...path, missing],
+          message: `This key is required: ${String(operation)} is charged by ${alternatives}.`,
+        },
       ];
     });
   });
 }
 
-/** The lists of a price, as paths inside it: the plain one, and those of parts of the day. */
+/** The paths of the lists within a price: the list itself, and its time-of-day lists. */
 function priceLists(price: unknown): Path[] {
   return field(price, 'timeOfDay') === undefined ? [[]] : [[], ['timeOfDay', 'peak'], ['timeOfDay', 'offPeak']];
 }
@@ -267,36 +263,36 @@ function priceLists(price: unknown): Path[] {
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
 const TOKEN_LENGTH = /^[1-9]\d{0,8}$/;
 
-/** The prices in place of those of a list or a step: if the model reasons, or by the length of its output. */
+/** Prices that replace those of a list, by reasoning or by output length. */
 function runPriceBreaches(path: Path, list: unknown, prices: Record<string, unknown>): RuleBreach[] {
   const thinking = field(list, 'thinking');
   const lengths = entries(list, 'outputAbove');
   if (thinking !== undefined && lengths.length > 0) {
-    const message = 'The prices of a list depend on "thinking" or on "outputAbove", not on both.';
+    const message = 'Set either "thinking" or "outputAbove" in a price list, not both.';
     return [{ path: [...path, 'thinking'], message }];
   }
   return [
     ...samePriceBreaches([...path, 'thinking'], thinking, prices),
-    ...lengths.flatMap(([length, step]) => [
+    ...lengths.flatMap(([length, replacement]) => [
       ...lengthBreaches([...path, 'outputAbove', length], length),
-      ...samePriceBreaches([...path, 'outputAbove', length], step, prices),
+      ...samePriceBreaches([...path, 'outputAbove', length], replacement, prices),
     ]),
   ];
 }
 
 function lengthBreaches(path: Path, length: string): RuleBreach[] {
-  return TOKEN_LENGTH.test(length) ? [] : [{ path, message: 'This is not a number of tokens such as "200000".' }];
+  return TOKEN_LENGTH.test(length) ? [] : [{ path, message: 'Expected a number of tokens such as "200000".' }];
 }
 
-/** A step has the same prices as its list: one that it left out could be meant to stay as it is, or to follow the input. */
-function samePriceBreaches(path: Path, step: unknown, prices: Record<string, unknown>): RuleBreach[] {
-  if (!isRecord(step)) return [];
+/** Replacement prices must cover the same keys as the list: a missing price could mean "unchanged" or "as input". */
+function samePriceBreaches(path: Path, replacement: unknown, prices: Record<string, unknown>): RuleBreach[] {
+  if (!isRecord(replacement)) return [];
   return TOKEN_PRICE_KEYS.flatMap((key): RuleBreach[] => {
-    if ((step[key] === undefined) === (prices[key] === undefined)) return [];
+    if ((replacement[key] === undefined) === (prices[key] === undefined)) return [];
     const message =
-      step[key] === undefined
-        ? 'This key is required: the price list has it, so each of its steps needs it.'
-        : 'The price list itself does not have this price.';
+      replacement[key] === undefined
+        ? 'This key is required, because the price list has this price.'
+        : 'The price list does not have this price.';
     return [{ path: [...path, key], message }];
   });
 }
@@ -322,14 +318,14 @@ function planBreaches(id: string, plan: unknown, models: readonly (readonly [str
   });
 }
 
-/** A name that has to be that of a model itself. */
+/** The name must be the id of a model, not an alias. */
 function canonicalBreaches(name: string, path: Path, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   if (names(models).includes(name)) return [];
   const owner = models.find(([, model]) => items(model, 'aliases').some(([alias]) => alias === name));
   const message =
     owner === undefined
       ? unknownName('model', name, names(models))
-      : `"${name}" is an alias. Write the model itself: "${owner[0]}".`;
+      : `"${name}" is an alias. Use the model id: "${owner[0]}".`;
   return [{ path, message }];
 }
 

@@ -65,7 +65,7 @@ limits:
 
 const KEYS = { ACME_API_KEY: 'acme-key', OTHER_API_KEY: 'other-key' };
 
-/** What a provider has of which the file says nothing. */
+/** Defaults of a provider. */
 const PROVIDER_DEFAULTS = {
   timeouts: { connect: 10_000, firstByte: 600_000, idle: 300_000 },
   connections: 1024,
@@ -88,7 +88,7 @@ describe('retention', () => {
   const retention = (text: string): Config['retention'] => parse(`retention: ${text}`, {}).retention;
   const DAY_MS = 86_400_000;
 
-  it('keeps calls for ever unless it says otherwise, and may record no refusals', () => {
+  it('keeps calls forever by default, and may record no refusals', () => {
     assert.deepEqual(retention('{ calls: 400d, refusals: 0, changes: 36h, notices: 7d, latency: 1d }'), {
       calls: 400 * DAY_MS,
       refusals: 0,
@@ -101,7 +101,7 @@ describe('retention', () => {
     assert.equal(retention('{ calls: 36500d }').calls, 36_500 * DAY_MS);
   });
 
-  it('keeps calls and changes for a day at least, and notices as long as they are tried to be delivered', () => {
+  it('keeps calls and changes for a day at least, and notices as long as deliveries are retried', () => {
     for (const text of [
       '{ calls: 23h }',
       '{ calls: 0 }',
@@ -115,7 +115,7 @@ describe('retention', () => {
   });
 });
 
-describe('the schema', () => {
+describe('configSchema', () => {
   it('reads a complete example, with units in the types', () => {
     assert.deepEqual(parse(EXAMPLE), {
       server: {
@@ -209,7 +209,7 @@ describe('the schema', () => {
     });
   });
 
-  it('takes the address of PostgreSQL from the environment, as in the example', () => {
+  it('takes the database URL from the environment, as in the example', () => {
     const config = parse(EXAMPLE, { ...KEYS, DATABASE_URL: 'postgres://faregate@db/faregate' });
     assert.equal(config.database.url, 'postgres://faregate@db/faregate');
   });
@@ -236,7 +236,7 @@ describe('the schema', () => {
     });
   });
 
-  it('needs nothing: a section that is left out, or of which every line is commented out, has its defaults', () => {
+  it('has defaults for missing and empty sections', () => {
     const defaults = parse('{}');
     assert.equal(defaults.server.port, 8080);
     assert.equal(defaults.server.bodyLimit, 64 * 1024 * 1024);
@@ -246,7 +246,7 @@ describe('the schema', () => {
     assert.deepEqual(parse('server:\n  # port: 1\nbilling:\nmodels: ~\n'), defaults);
   });
 
-  it('mounts several names of a protocol, the first one canonical', () => {
+  it('reads several names of a protocol', () => {
     const { server } = parse('server: { protocolNames: { messages: [altproto, other] } }');
     assert.deepEqual(server.protocolNames, { chat: ['compat'], messages: ['altproto', 'other'] });
   });

@@ -37,10 +37,10 @@ models:
     routes: [{ provider: acme, model: m, weight: 3 }]
 `;
 
-describe('a configuration that is shown', () => {
+describe('showConfig', () => {
   const config = parseConfig(text, 'x.yaml', {});
 
-  it('holds no secret', () => {
+  it('shows no secret', () => {
     const shown = JSON.stringify(showConfig(config));
     assert.doesNotMatch(shown, new RegExp(CANARY));
     assert.match(shown, /"url":"postgres:\/\/db\.example:5432\/name\?sslmode=require&\(not shown\)"/);
@@ -54,7 +54,7 @@ describe('a configuration that is shown', () => {
     `postgres://db.example/name?user=a@b&password=${CANARY}@c`,
     `postgres://db.example/name?options=-c%20x=${CANARY}`,
   ]) {
-    it(`holds no secret of the address ${url.replaceAll(CANARY, '…')}`, () => {
+    it(`shows no secret of the address ${url.replaceAll(CANARY, '…')}`, () => {
       const withUrl = { ...config, database: { ...config.database, url } };
       assert.doesNotMatch(JSON.stringify(showConfig(withUrl)), new RegExp(CANARY));
     });
@@ -66,7 +66,7 @@ describe('a configuration that is shown', () => {
     assert.deepEqual(parseConfig(shown, 'x.yaml', {}), loaded);
   };
 
-  it('means the same where it is written into a file, but for what is not shown', () => {
+  it('loads to the same configuration, except for hidden values', () => {
     const plain = text
       .replace(/^database:.*$/m, '')
       .replace(/^ {4}proxy:.*$/m, '')
@@ -74,7 +74,7 @@ describe('a configuration that is shown', () => {
     roundTrip(plain, {}, 'some-key');
   });
 
-  it('means the same as the template', () => {
+  it('loads the template to the same configuration', () => {
     const variables = [...configTemplate.matchAll(/\$\{([A-Z_]+)\}/g)].map((match) => [match[1]!, 'some-key']);
     roundTrip(configTemplate, Object.fromEntries(variables), 'some-key');
   });

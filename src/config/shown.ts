@@ -35,23 +35,22 @@ import { type ConfiguredCredential, providerCredential } from './provider-creden
 import { type Config, configSchema } from './schema.ts';
 import { formatDayRange, formatDuration, formatSize } from './units.ts';
 
-/** Stands in place of what may be secret. */
+/** Replaces values that may be secret. */
 export const NOT_SHOWN = '(not shown)';
 
-/** Text, numbers, lists and sections, as they may stand in a configuration. */
+/** A value in the spelling of the file. */
 type Shown = string | number | boolean | readonly Shown[] | { readonly [key: string]: Shown };
 
 /**
- * A configuration as it is in force, in the spelling of the file, without anything that may be secret: credentials, values of
- * headers, users and passwords in addresses. The schema says what each value is; text of a kind that is not known here to
- * be harmless is not shown.
+ * Returns the configuration in the spelling of the file, without secrets: credentials, header values, and users and passwords in
+ * addresses. A text field is shown only if its kind is known to be harmless.
  */
 export function showConfig(config: Config): Shown {
   return showValue(configSchema, config);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each function takes the values of its own field
-const FIELDS = new Map<unknown, (value: any) => Shown>([
+const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => Shown])[] = [
   ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender].map((field) => [field, asItIs] as const),
   ...[corsOrigins, issuerUrl, protocolNames, publicUrl, scope].map((field) => [field, asItIs] as const),
   ...[durationMs, durationOrZeroMs, longDurationMs, keptDayMs, keptWeekMs, keptOrZeroMs].map(
@@ -71,11 +70,14 @@ const FIELDS = new Map<unknown, (value: any) => Shown>([
   [proxyUrl, showAddress],
   [databaseUrl, showAddress],
   [certificates, (pem: string) => `(${pem.split('-----BEGIN').length - 1} as PEM)`],
-]);
+];
 
-/** As `showConfig`, of a part of a configuration. */
+/** Keyed by definition: `describe` copies a field and keeps its definition. */
+const SHOW = new Map(SHOWN_FIELDS.map(([field, show]) => [field._zod.def, show]));
+
+/** Like `showConfig`, for a value of any part of the schema. */
 export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
-  const showField = FIELDS.get(schema);
+  const showField = SHOW.get(schema._zod.def);
   if (showField !== undefined) return showField(value);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     return showValue(schema.unwrap(), value);
@@ -92,7 +94,7 @@ export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
     const { element } = schema;
     return (value as readonly unknown[]).map((item) => showValue(element, item));
   }
-  // A few words, or no text at all.
+  // A word from a fixed list, a number or a boolean is not a secret.
   if (schema instanceof z.ZodEnum || typeof value === 'number' || typeof value === 'boolean') return value as Shown;
   return NOT_SHOWN;
 }
@@ -106,7 +108,7 @@ function asItIs(value: Shown): Shown {
   return value;
 }
 
-/** The path of a file is no secret; what is in it is. */
+/** The path of a credential file is not secret. */
 function showCredential(credential: ConfiguredCredential): Shown {
   return typeof credential === 'string' ? NOT_SHOWN : { file: credential.file };
 }
@@ -118,10 +120,10 @@ function showPrices(prices: Prices): Shown {
   return Object.fromEntries(Object.entries(prices).map(([key, price]) => [key, showPrices(price)]));
 }
 
-/** Members of a query that say how to connect, and are not secret. Any other one may be a password, or hold one. */
+/** Query parameters that cannot contain a secret. All others are hidden. */
 const PLAIN_QUERY = new Set(['sslmode', 'host', 'port', 'dbname', 'application_name', 'connect_timeout']);
 
-/** An address without user, password, and members of the query that may be secret. */
+/** An address without its user, password and query parameters that may be secret. */
 function showAddress(address: string): string {
   const [, scheme = '', rest = '', query] = /^([a-z]*:\/\/)?([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
   const place = scheme + rest.slice(rest.lastIndexOf('@') + 1);

@@ -5,7 +5,7 @@ import { closestName } from './suggest.ts';
 const KEYS = ['host', 'port', 'bodyLimit', 'protocolNames', 'dailySpendCapYuan'];
 
 describe('closestName', () => {
-  it('finds the name that a typing error meant', () => {
+  it('finds the name behind a typing error', () => {
     assert.equal(closestName('hots', KEYS), 'host');
     assert.equal(closestName('bodyLimt', KEYS), 'bodyLimit');
     assert.equal(closestName('protocolName', KEYS), 'protocolNames');
@@ -17,16 +17,16 @@ describe('closestName', () => {
     assert.equal(closestName('protocol-names', KEYS), 'protocolNames');
   });
 
-  it('finds a long name of which the end is missing', () => {
+  it('finds a long name from its beginning', () => {
     assert.equal(closestName('dailySpendCap', KEYS), 'dailySpendCapYuan');
   });
 
-  it('prefers the nearest of several', () => {
+  it('prefers the closest of several', () => {
     assert.equal(closestName('model-2', ['model-1', 'model-22', 'model-2x']), 'model-1');
     assert.equal(closestName('ports', ['post', 'port']), 'port');
   });
 
-  it('finds nothing if nothing is near', () => {
+  it('finds nothing if no name is close', () => {
     assert.equal(closestName('temperature', KEYS), null);
     assert.equal(closestName('x', ['id', 'db']), null);
     assert.equal(closestName('host', []), null);

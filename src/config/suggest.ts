@@ -1,12 +1,12 @@
 import leven from 'leven';
 
-/** The known name that a misspelt one most likely meant, or `null` if none is near. */
+/** The known name closest to a misspelt one; `null` if none is close. */
 export function closestName(misspelt: string, names: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(misspelt.length / 3)) + 1;
   for (const name of names) {
     const distance = leven(misspelt.toLowerCase(), name.toLowerCase());
-    // A word of which every letter is different is no suggestion.
+    // A word that differs in every letter is not close.
     if (distance < bestDistance && distance < name.length) {
       best = name;
       bestDistance = distance;

@@ -5,11 +5,11 @@ import { configTemplate } from './template.ts';
 
 const KEYS = { ACME_API_KEY: 'acme-key', OTHER_API_KEY: 'other-key' };
 
-/** The template with every setting that is commented out switched on. */
+/** The template with every commented setting uncommented. */
 const everything = configTemplate.replace(/^( *)#(?=\S)/gm, '$1');
 
-describe('the template of a configuration', () => {
-  it('is valid as it is written, once the keys that it names are set', () => {
+describe('configTemplate', () => {
+  it('is valid once its environment variables are set', () => {
     const config = parseConfig(configTemplate, 'faregate.yaml', KEYS);
     assert.deepEqual(
       Object.values(config.providers).map(({ protocol, apiKey }) => [protocol, apiKey]),
@@ -23,7 +23,7 @@ describe('the template of a configuration', () => {
     assert.deepEqual(Object.keys(config.plans), ['coding-pro']);
   });
 
-  it('reports what is missing if the keys are not set', () => {
+  it('reports environment variables that are not set', () => {
     assert.throws(
       () => parseConfig(configTemplate, 'faregate.yaml', {}),
       (error) =>
@@ -32,12 +32,12 @@ describe('the template of a configuration', () => {
     );
   });
 
-  it('is valid with every setting that it shows switched on', () => {
+  it('is valid with every setting uncommented', () => {
     const config = parseConfig(everything, 'faregate.yaml', KEYS);
     assert.notEqual(config.models['acme-large']?.price.timeOfDay, undefined);
   });
 
-  it('shows the defaults, so that switching a setting on changes nothing', () => {
+  it('comments contain the defaults', () => {
     const asWritten = parseConfig(configTemplate, 'faregate.yaml', KEYS);
     const switchedOn = parseConfig(everything, 'faregate.yaml', KEYS);
     assert.deepEqual(switchedOn.server, asWritten.server);
@@ -48,7 +48,7 @@ describe('the template of a configuration', () => {
     );
   });
 
-  it('has no line that is too wide for a terminal', () => {
+  it('has no line wider than a terminal', () => {
     for (const line of configTemplate.split('\n')) assert(line.length <= 120, line);
   });
 });

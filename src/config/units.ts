@@ -1,7 +1,4 @@
-/**
- * Readers and writers of the human spellings in the configuration: sizes, durations, times of day. Readers return `null` for any
- * other text.
- */
+/** Parsers and formatters of sizes, durations and times of day. Parsers return `null` for invalid text. */
 
 const DECIMAL_WITH_UNIT = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/;
 
@@ -16,7 +13,7 @@ export function parseSizeBytes(text: string): number | null {
   return parseScaled(text, SIZE_FACTORS);
 }
 
-/** In the largest binary unit of which it is a whole number. */
+/** In the largest binary unit that gives a whole number. */
 export function formatSize(bytes: number): string {
   return formatScaled(bytes, BINARY_FACTORS);
 }
@@ -29,12 +26,12 @@ export function parseDurationMs(text: string): number | null {
   return parseScaled(text, DURATION_FACTORS);
 }
 
-/** In the largest unit of which it is a whole number. */
+/** In the largest unit that gives a whole number. */
 export function formatDuration(ms: number): string {
   return formatScaled(ms, DURATION_FACTORS);
 }
 
-/** Decimal x factor if that is a whole number. In floating point 1.1MB would be 1100000.0000000002 bytes. */
+/** Decimal × factor, if that is a whole number. In floating point, 1.1MB would be 1100000.0000000002 bytes. */
 function parseScaled(text: string, factors: Factors): number | null {
   const [, decimal = '', unit = ''] = DECIMAL_WITH_UNIT.exec(text.trim()) ?? [];
   const factor = Object.hasOwn(factors, unit) ? factors[unit]! : null;
@@ -54,13 +51,13 @@ function formatScaled(value: number, factors: Factors): string {
 
 const DAY_RANGE = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;
 
-/** Minutes since midnight; the range may cross it. */
+/** Minutes since midnight. The range may cross midnight. */
 interface DayRange {
   readonly fromMinute: number;
   readonly toMinute: number;
 }
 
-/** `09:00-21:00`; it may cross midnight, and 24:00 is allowed as an end. */
+/** `09:00-21:00`. The range may cross midnight, and may end at 24:00. */
 export function parseDayRange(text: string): DayRange | null {
   const match = DAY_RANGE.exec(text.trim());
   if (match === null) return null;

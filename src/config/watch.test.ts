@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { CERTIFICATE } from '../../test/support/certificate.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type ConfigOverrides, loadConfig } from './load.ts';
 import { ConfigLoads, type ConfigStatus } from './loads.ts';
@@ -23,14 +24,14 @@ import { ConfigWatcher, type ConfigWatcherOptions, changedSettings } from './wat
 
 type Level = keyof Logger;
 
-/** An action of the watcher: a configuration that it applied, or a line that it logged. */
+/** An action of the watcher: it applied a configuration, or logged a line. */
 type Event =
   | { readonly did: 'apply'; readonly config: Config }
   | { readonly did: 'log'; readonly level: Level; readonly details: object; readonly message: string };
 
 type LogEvent = Extract<Event, { did: 'log' }>;
 
-/** Records events in their order and lets a test wait for the next one. */
+/** Records events in order, and lets a test wait for the next one. */
 class Recorder {
   readonly events: Event[] = [];
   #taken = 0;
@@ -50,7 +51,7 @@ class Recorder {
     this.#wake();
   }
 
-  /** The next configuration that is applied; the events before it are passed over. */
+  /** Skips events until a configuration is applied. */
   async nextApplied(): Promise<Config> {
     for (;;) {
       const event = await this.#next();
@@ -58,7 +59,7 @@ class Recorder {
     }
   }
 
-  /** The next line that is logged at a level; the events before it are passed over. */
+  /** Skips events until a line is logged at this level. */
   async nextLogged(level: Level): Promise<LogEvent> {
     for (;;) {
       const event = await this.#next();
@@ -79,14 +80,14 @@ class Recorder {
     return this.events.filter((event) => event.did === 'log' && event.level === level) as LogEvent[];
   }
 
-  /** The ports of provider addresses applied so far: each configuration of these tests has another one. */
+  /** The provider ports applied so far. Each configuration of these tests has a different port. */
   get versions(): number[] {
     return this.events.flatMap((event) => (event.did === 'apply' ? [versionOf(event.config)] : []));
   }
 }
 
-/** Lets a test decide when the watcher looks. */
-class Looks {
+/** Lets a test decide when the watcher reads. */
+class Readings {
   #due: (() => void) | null = null;
   #onDue: () => void = () => undefined;
 
@@ -102,7 +103,7 @@ class Looks {
     return this.#due !== null;
   }
 
-  /** Resolves when the watcher wants to look. */
+  /** Resolves when a reading is due. */
   async due(): Promise<void> {
     while (!this.isDue) {
       await new Promise<void>((resolve) => {
@@ -111,11 +112,11 @@ class Looks {
     }
   }
 
-  /** Lets it look this many times; each look must be due. */
+  /** Lets the watcher read this many times. Each reading must be due. */
   take(count: number): void {
     for (let i = 0; i < count; i++) {
       const expire = this.#due;
-      assert.ok(expire, `look ${i + 1} of ${count} is not due`);
+      assert.ok(expire, `reading ${i + 1} of ${count} is not due`);
       this.#due = null;
       expire();
     }
@@ -127,7 +128,7 @@ const text = (version: number, more = ''): string =>
 
 const versionOf = (config: Config): number => Number(new URL(config.providers.acme!.baseUrl).port);
 
-describe('a watcher of a configuration', () => {
+describe('ConfigWatcher', () => {
   let directory = '';
   let file = '';
   let record: Recorder;
@@ -161,7 +162,7 @@ describe('a watcher of a configuration', () => {
     return watcher;
   }
 
-  /** Writes a version, which is the only one that was applied in the end. */
+  /** Writes a version, and asserts that the watcher applied no other one. */
   async function appliesOnly(version: number): Promise<void> {
     writeFileSync(file, text(version));
     await record.nextApplied();
@@ -169,7 +170,7 @@ describe('a watcher of a configuration', () => {
   }
 
   describe('applies a change', () => {
-    it('that is written into the file', async () => {
+    it('of the file', async () => {
       start();
       writeFileSync(file, text(2));
       assert.equal(versionOf(await record.nextApplied()), 2);
@@ -177,7 +178,7 @@ describe('a watcher of a configuration', () => {
       assert.equal(versionOf(await record.nextApplied()), 3);
     });
 
-    it('of an editor that puts a new file in the place of the old one', async () => {
+    it('by an editor that replaces the file', async () => {
       start();
       for (const version of [2, 3]) {
         writeFileSync(`${file}.new`, text(version));
@@ -186,14 +187,14 @@ describe('a watcher of a configuration', () => {
       }
     });
 
-    it('of an editor that moves the old file away first', async () => {
+    it('by an editor that moves the old file first', async () => {
       start();
       renameSync(file, `${file}~`);
       writeFileSync(file, text(2));
       assert.equal(versionOf(await record.nextApplied()), 2);
     });
 
-    it('of Kubernetes, which exchanges a link to the directory that the file is in', async () => {
+    it('by Kubernetes, which replaces a link to the directory of the file', async () => {
       for (const version of [1, 2, 3]) {
         mkdirSync(join(directory, `..v${version}`));
         writeFileSync(join(directory, `..v${version}`, 'faregate.yaml'), text(version));
@@ -209,7 +210,7 @@ describe('a watcher of a configuration', () => {
       }
     });
 
-    it('behind a link, of which the directory reports nothing', async () => {
+    it('behind a link, which the directory does not report', async () => {
       const elsewhere = join(directory, 'elsewhere');
       mkdirSync(elsewhere);
       renameSync(file, join(elsewhere, 'real.yaml'));
@@ -221,14 +222,14 @@ describe('a watcher of a configuration', () => {
       }
     });
 
-    it('that was made after the current configuration was read and before it was watched', async () => {
+    it('between the first load and the start of the watcher', async () => {
       const current = loadConfig(file, {});
       writeFileSync(file, text(2));
       start({ current });
       assert.equal(versionOf(await record.nextApplied()), 2);
     });
 
-    it('once, however many times the file is written while it is saved', async () => {
+    it('once, even if saving takes several writes', async () => {
       start();
       for (const part of ['', text(2).slice(0, 10), text(2), text(3)]) writeFileSync(file, part);
       assert.equal(versionOf(await record.nextApplied()), 3);
@@ -238,7 +239,7 @@ describe('a watcher of a configuration', () => {
       assert.deepEqual(record.logged('error'), []);
     });
 
-    it('of a file that holds a key, written or replaced, and logs neither the key nor the one before', async () => {
+    it('of a credential file, written or replaced, without logging a credential', async () => {
       const credentialFile = join(directory, 'key');
       const withKey = (version: number): string =>
         text(version).replace('apiKey: key', `apiKey: { file: ${credentialFile} }`);
@@ -255,7 +256,7 @@ describe('a watcher of a configuration', () => {
       assert.doesNotMatch(JSON.stringify(record.events.filter(({ did }) => did === 'log')), /canary/);
     });
 
-    it('of a file that holds a key in another directory, from when the configuration names it', async () => {
+    it('of a credential file in another directory, once the configuration names it', async () => {
       const elsewhere = mkdtempSync(join(tmpdir(), 'faregate-watch-keys-'));
       try {
         const credentialFile = join(elsewhere, 'key');
@@ -270,7 +271,25 @@ describe('a watcher of a configuration', () => {
       }
     });
 
-    it('and logs which settings changed, without their values', async () => {
+    it('of a certificate file', async () => {
+      const certificateFile = join(directory, 'ca.pem');
+      writeFileSync(certificateFile, CERTIFICATE);
+      writeFileSync(
+        file,
+        text(1).replace('http://', 'https://').replace('apiKey: key', `apiKey: key, ca: ${certificateFile}`),
+      );
+      start();
+      // Certificate files are known once the watcher has parsed the configuration.
+      await record.nextLogged('debug');
+      writeFileSync(certificateFile, CERTIFICATE + CERTIFICATE);
+      const { providers } = await record.nextApplied();
+      assert.equal(providers.acme!.ca!.split('-----BEGIN').length - 1, 2);
+      assert.deepEqual((await record.nextLogged('info')).details, { file, changed: ['providers.acme.ca'] });
+      writeFileSync(certificateFile, 'no certificate');
+      assert.match((await record.nextLogged('error')).message, /providers\.acme\.ca: Expected PEM certificates/);
+    });
+
+    it('and logs the changed settings without values', async () => {
       start();
       writeFileSync(file, text(2, 'billing: { dailySpendCapYuan: 5 }'));
       const { details, message } = await record.nextLogged('info');
@@ -278,7 +297,7 @@ describe('a watcher of a configuration', () => {
       assert.deepEqual(details, { file, changed: ['billing.dailySpendCapYuan', 'providers.acme.baseUrl'] });
     });
 
-    it('and flags still override it', async () => {
+    it('and flags still override the file', async () => {
       start({}, { port: 4000 });
       writeFileSync(file, text(2, 'server: { port: 5000 }'));
       assert.equal((await record.nextApplied()).server.port, 4000);
@@ -287,16 +306,16 @@ describe('a watcher of a configuration', () => {
   });
 
   describe('changes nothing', () => {
-    it('if the text is the same', async () => {
+    it('if the text is equal', async () => {
       const watcher = start();
       writeFileSync(file, text(1));
       watcher.reload();
       const { message } = await record.nextLogged('info');
-      assert.equal(message, 'the configuration is in force already; nothing to reload');
+      assert.equal(message, 'the configuration is already in force; nothing to reload');
       await appliesOnly(2);
     });
 
-    it('if a file that holds a key is gone, empty or no key, and takes it when it is back', async () => {
+    it('if a credential file is missing, empty or invalid, until it is valid again', async () => {
       const credentialFile = join(directory, 'key');
       writeFileSync(credentialFile, 'canary-1');
       writeFileSync(file, text(1).replace('apiKey: key', `apiKey: { file: ${credentialFile} }`));
@@ -305,7 +324,7 @@ describe('a watcher of a configuration', () => {
       assert.match((await record.nextLogged('error')).message, /apiKey\.file: There is no such file\./);
       for (const [content, problem] of [
         ['', /apiKey\.file: The file is empty\./],
-        ['canary 2', /apiKey\.file: The file has to hold one credential/],
+        ['canary 2', /apiKey\.file: The file must contain one credential/],
       ] as const) {
         writeFileSync(credentialFile, content);
         assert.match((await record.nextLogged('error')).message, problem);
@@ -315,7 +334,7 @@ describe('a watcher of a configuration', () => {
       assert.doesNotMatch(JSON.stringify(record.events.filter(({ did }) => did === 'log')), /canary/);
     });
 
-    it('if a reload is asked for, and says so, so that what a reload starts anew is started', async () => {
+    it('on reload, and calls onUnchanged', async () => {
       const asked = Promise.withResolvers<void>();
       const watcher = start({ onUnchanged: () => asked.resolve() });
       watcher.reload();
@@ -326,11 +345,11 @@ describe('a watcher of a configuration', () => {
     it('if only comments and spelling changed', async () => {
       start();
       writeFileSync(file, `# a comment\n${text(1, 'server: { bodyLimit: 65536KiB }')}`);
-      assert.match((await record.nextLogged('debug')).message, /in force already/);
+      assert.match((await record.nextLogged('debug')).message, /already in force/);
       await appliesOnly(2);
     });
 
-    it('if the file is not valid, and logs why, once', async () => {
+    it('if the file is not valid, and logs the error once', async () => {
       const versionOne = loadConfig(file, {});
       start();
       writeFileSync(file, text(2, 'server:\n  uploadIdleTimeout: soon\n'));
@@ -340,8 +359,8 @@ describe('a watcher of a configuration', () => {
         `The configuration cannot be used:\n  ${file}:3: server.uploadIdleTimeout: Expected a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d; found "soon".\nThe configuration in force stays.`,
       );
       assert.equal((details as { problems: object[] }).problems.length, 1);
-      writeFileSync(join(directory, 'neighbour'), 'an event that has nothing to do with it');
-      // When another watcher has decided, the first one has looked again.
+      writeFileSync(join(directory, 'neighbour'), 'an unrelated event');
+      // When another watcher has decided, the first one has read the file again.
       const other = new Recorder();
       start({ current: versionOne, logger: other.logger, apply: other.apply });
       await other.nextLogged('error');
@@ -349,7 +368,7 @@ describe('a watcher of a configuration', () => {
       assert.equal(record.logged('error').length, 1);
     });
 
-    it('if the file is gone or empty, and takes it again when it is back', async () => {
+    it('if the file is missing or empty, until it is valid again', async () => {
       start();
       unlinkSync(file);
       assert.match(
@@ -364,7 +383,7 @@ describe('a watcher of a configuration', () => {
       await appliesOnly(2);
     });
 
-    it('if the configuration cannot be applied; the next one is compared with the one still in force', async () => {
+    it('if apply throws, and compares the next configuration with the one still in force', async () => {
       let isFailing = true;
       const watcher = start({
         apply: (config) => {
@@ -381,7 +400,7 @@ describe('a watcher of a configuration', () => {
     });
   });
 
-  it('says why a change is not in force until one is, and since when the one in force is', async () => {
+  it('reports the last error until a load succeeds, and the time of the last load', async () => {
     let nowMs = 1_000;
     const loads = new ConfigLoads(file, { port: 9 }, { nowMs: () => nowMs });
     const fresh = { file, overridden: ['server.port'], needsRestart: [], lastError: null };
@@ -393,7 +412,7 @@ describe('a watcher of a configuration', () => {
     const refused: ConfigStatus = loads.status;
     assert.deepEqual([refused.loadedAtMs, refused.lastError?.atMs], [1_000, 2_000]);
     assert.match(refused.lastError!.message, /faregate\.yaml:1: nonsense: Unknown key/);
-    // The file says again what is in force.
+    // The file matches the configuration in force again.
     nowMs = 3_000;
     writeFileSync(file, text(1));
     watcher.reload();
@@ -405,7 +424,7 @@ describe('a watcher of a configuration', () => {
     assert.deepEqual(loads.status, { ...fresh, loadedAtMs: 4_000, needsRestart: ['database.dataDir'] });
   });
 
-  describe('warns of settings that need a restart', () => {
+  describe('warns of settings that require a restart', () => {
     const restartSettings = `
 server:
   host: 127.0.0.2
@@ -421,7 +440,7 @@ server:
 database: { url: "postgres://h/d", dataDir: ./elsewhere }
 `;
 
-    it('by name, keeps them as they are, and applies the rest', async () => {
+    it('by name, keeps their values, and applies the rest', async () => {
       const current = loadConfig(file, {});
       start();
       writeFileSync(file, text(2, restartSettings));
@@ -440,7 +459,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
         'database.dataDir',
       ];
       assert.deepEqual(details, { file, settings });
-      assert.equal(message, `changed in faregate.yaml, but needs a restart: ${settings.join(', ')}`);
+      assert.equal(message, `changed in faregate.yaml, but requires a restart: ${settings.join(', ')}`);
       const config = await record.nextApplied();
       assert.equal(versionOf(config), 2);
       assert.deepEqual(config.database, current.database);
@@ -456,31 +475,31 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
   });
 
   describe('reload', () => {
-    it('takes the file when two looks have found the same', () => {
-      const looks = new Looks();
-      const watcher = start({ setTimer: looks.setTimer });
+    it('applies the file after two equal readings', () => {
+      const readings = new Readings();
+      const watcher = start({ setTimer: readings.setTimer });
       writeFileSync(file, text(2));
       watcher.reload();
-      looks.take(1);
+      readings.take(1);
       assert.deepEqual(record.events, []);
-      looks.take(1);
+      readings.take(1);
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('is one, however many are asked for at once', () => {
-      const looks = new Looks();
-      const watcher = start({ setTimer: looks.setTimer });
+    it('runs once for several requests', () => {
+      const readings = new Readings();
+      const watcher = start({ setTimer: readings.setTimer });
       writeFileSync(file, text(2));
       for (let i = 0; i < 5; i++) watcher.reload();
-      looks.take(1);
+      readings.take(1);
       for (let i = 0; i < 5; i++) watcher.reload();
-      looks.take(1);
+      readings.take(1);
       assert.deepEqual(record.versions, [2]);
       assert.equal(record.events.length, 2, 'applied, and said so');
-      assert.equal(looks.isDue, false);
+      assert.equal(readings.isDue, false);
     });
 
-    it('can be given to a signal as it is', async () => {
+    it('can be a signal handler', async () => {
       const { reload } = start();
       process.on('SIGHUP', reload);
       try {
@@ -493,7 +512,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       }
     });
 
-    it('logs again why a file is not valid', async () => {
+    it('logs the error of an invalid file again', async () => {
       const watcher = start();
       writeFileSync(file, 'server: x');
       watcher.reload();
@@ -504,32 +523,32 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
     });
   });
 
-  describe('waits until the file is whole', () => {
+  describe('waits for a complete file', () => {
     const provider = (name: string, version: number): string =>
       `  ${name}: { protocol: chat, baseUrl: "http://127.0.0.1:${version}", apiKey: key }\n`;
     const whole = (version: number): string => `providers:\n${provider('acme', version)}${provider('other', version)}`;
-    /** A valid configuration of its own, as far as it has been written. */
+    /** Half of the file, which is a valid configuration too. */
     const half = (version: number): string => whole(version).slice(0, -provider('other', version).length);
-    let looks: Looks;
+    let readings: Readings;
     let watcher: ConfigWatcher;
 
     beforeEach(() => {
-      looks = new Looks();
+      readings = new Readings();
       writeFileSync(file, whole(1));
-      watcher = start({ setTimer: looks.setTimer });
-      looks.take(2);
+      watcher = start({ setTimer: readings.setTimer });
+      readings.take(2);
     });
 
-    for (const isAsked of [false, true]) {
-      it(`if half of it makes a long pause, and then the rest comes${isAsked ? ', on a signal too' : ''}`, async () => {
+    for (const isRequested of [false, true]) {
+      it(`if the second half follows after a pause${isRequested ? ', also on reload' : ''}`, async () => {
         writeFileSync(file, half(2));
-        if (isAsked) watcher.reload();
-        await looks.due();
-        looks.take(19);
+        if (isRequested) watcher.reload();
+        await readings.due();
+        readings.take(19);
         appendFileSync(file, provider('other', 2));
-        looks.take(1);
+        readings.take(1);
         assert.deepEqual(record.versions, []);
-        looks.take(1);
+        readings.take(1);
         assert.deepEqual(record.versions, [2]);
         const [applied] = record.events.filter((event) => event.did === 'apply');
         assert.deepEqual(Object.keys(applied!.config.providers), ['acme', 'other']);
@@ -537,46 +556,46 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       });
     }
 
-    it('and removes something once the file has stood unchanged for longer', () => {
+    it('for longer if something is removed', () => {
       writeFileSync(file, half(2));
       watcher.reload();
-      looks.take(19);
+      readings.take(19);
       assert.deepEqual(record.versions, []);
-      looks.take(1);
+      readings.take(1);
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('if every look finds another text, and logs that when it goes on', () => {
+    it('while the text keeps changing, and logs that', () => {
       watcher.reload();
       for (let i = 0; i < 119; i++) {
         writeFileSync(file, `${whole(2)}# ${i}\n`);
-        looks.take(1);
+        readings.take(1);
       }
       assert.deepEqual([record.versions, record.logged('warn')], [[], []]);
       writeFileSync(file, whole(2));
-      looks.take(1);
-      assert.match(record.logged('warn')[0]!.message, /is being written to all the time/);
-      looks.take(1);
+      readings.take(1);
+      assert.match(record.logged('warn')[0]!.message, /keeps changing; reload postponed/);
+      readings.take(1);
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('if the text is the same, but was written between two looks', () => {
+    it('if the same text was written between two readings', () => {
       writeFileSync(file, whole(2));
       watcher.reload();
       for (let i = 1; i < 10; i++) {
         utimesSync(file, i, i);
-        looks.take(1);
+        readings.take(1);
       }
       assert.deepEqual(record.versions, []);
-      looks.take(1);
+      readings.take(1);
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('if there is a pipe in its place that has no writer', () => {
+    it('if a pipe without a writer replaces it', () => {
       unlinkSync(file);
       execFileSync('mkfifo', [file]);
       watcher.reload();
-      looks.take(2);
+      readings.take(2);
       assert.match(
         record.logged('error')[0]!.message,
         /This is a pipe, not a regular file\.\nThe configuration in force/,
@@ -584,13 +603,13 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       unlinkSync(file);
       writeFileSync(file, whole(2));
       watcher.reload();
-      looks.take(2);
+      readings.take(2);
       assert.deepEqual(record.versions, [2]);
     });
   });
 
   describe('close', () => {
-    it('ends it: nothing is applied or logged any more', async () => {
+    it('stops applying and logging', async () => {
       const closed = new Recorder();
       const watcher = start({ logger: closed.logger, apply: closed.apply });
       start();
@@ -603,23 +622,23 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       assert.deepEqual(closed.events, []);
     });
 
-    it('leaves no timer behind', () => {
+    it('cancels its timer', () => {
       const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
       const before = timers();
       const watcher = start();
-      assert.equal(timers(), before + 1, 'the first look is due');
+      assert.equal(timers(), before + 1, 'the first reading is due');
       watcher.close();
       watcher.close();
       assert.equal(timers(), before);
     });
   });
 
-  it('polls the file if the directory cannot be watched', async () => {
+  it('polls a file whose directory cannot be watched', async () => {
     const current = loadConfig(file, {});
     const missing = join(directory, 'not-yet');
     const later = join(missing, 'faregate.yaml');
     start({ file: later, current, pollMs: 10 });
-    assert.match((await record.nextLogged('warn')).message, /changes of the configuration are not reported here/);
+    assert.match((await record.nextLogged('warn')).message, /does not report changes of this file/);
     assert.match((await record.nextLogged('error')).message, /There is no such file/);
     mkdirSync(missing);
     writeFileSync(later, text(2));
@@ -629,7 +648,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
 });
 
 describe('changedSettings', () => {
-  it('names what differs, down to the deepest keys that both sides have', () => {
+  it('names the settings that differ, at the deepest common level', () => {
     const before = { a: 1, b: { c: [1], d: 2n }, e: { f: 1 }, g: undefined };
     const after = { a: 1, b: { c: [2], d: 2n }, h: { f: 1 } };
     assert.deepEqual(changedSettings(before, after), ['b.c', 'e', 'h']);

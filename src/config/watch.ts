@@ -1,17 +1,18 @@
-import { basename } from 'node:path';
+import { type FSWatcher, unwatchFile, watch, watchFile } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../lib/json/json.ts';
 import type { Logger } from '../lib/logger.ts';
-import { watchOneFile } from './file-watch.ts';
 import {
   ConfigError,
   type ConfigOverrides,
   type ConfigText,
   type Environment,
-  parseConfig,
+  type ParsedConfig,
+  parseConfigText,
   readConfigFile,
 } from './load.ts';
-import type { ConfigLoads } from './loads.ts';
+import { type ConfigLoads, needsRestart, withRunningSettings } from './loads.ts';
 import { credentialFilesOf } from './provider-credentials.ts';
 import { fileVersion } from './regular-file.ts';
 import type { Config } from './schema.ts';
@@ -23,252 +24,273 @@ export interface ConfigWatcherOptions {
   /** The configuration in force at the start. */
   readonly current: Config;
   readonly logger: Logger;
-  /** What `GET /admin/v1/config` shows of loads. */
+  /** The status that `GET /admin/v1/config` shows. */
   readonly loads?: ConfigLoads;
   /**
-   * Puts a configuration into force. Settings that need a restart keep their values from the start, so it describes
-   * what the process really does. Where this throws, the previous configuration stays in force.
+   * Puts a configuration into force. Settings that require a restart keep their values from the start, so the configuration
+   * describes what the process really does. If this throws, the previous configuration stays in force.
    */
   readonly apply: (config: Config) => void;
-  /** A reload was asked for, and the configuration is the one in force. */
+  /** Called after `reload` if the configuration is already in force. */
   readonly onUnchanged?: () => void;
-  /** The file was read and stands still: whether what it says is in force now. */
+  /** Called after each stable reading of the file, with whether that configuration is now in force. */
   readonly onDecided?: (isInForce: boolean) => void;
-  /** How often to look at a file whose changes the system does not report, such as one on a network drive. */
+  /** The polling interval for changes that the system does not report, such as on a network drive. */
   readonly pollMs?: number;
-  /** The time between two looks at a file that may have changed. */
+  /** The time between two readings of a file that may have changed. */
   readonly settleMs?: number;
-  /** Calls once, after that time; returns a function that cancels it. */
+  /** Calls once, after that time; returns a function that cancels the call. */
   readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
 const POLL_MS = 5_000;
 const SETTLE_MS = 250;
 
-/**
- * The looks in a row that must find the same before a change is applied, and before a change that removes something is.
- */
-const LOOKS = 2;
-const LOOKS_WHERE_LESS = 20;
+/** Consecutive equal readings before a change is applied. */
+const READINGS = 2;
+/** The same for a change that removes a model, a provider or a plan. */
+const READINGS_FOR_REMOVAL = 20;
 
-/** After this many looks that each found a different text, a log line says what the gateway waits for. */
-const RESTLESS_LOOKS = 120;
-
-/** Settings of the server that are fixed when it starts, as are all of the database. */
-const FIXED_SERVER_KEYS = [
-  'host',
-  'port',
-  'metrics',
-  'protocolNames',
-  'messagesContext',
-  'bodyLimit',
-  'editBodyLimit',
-  'headerTimeout',
-  'clientStallTimeout',
-  'connections',
-] as const satisfies readonly (keyof Config['server'])[];
+/** After this many consecutive readings that all differ, a log line says that the reload is postponed. */
+const RESTLESS_READINGS = 120;
 
 /**
- * Watches a configuration file, and the files of the credentials that it names, and applies them whenever they have changed, whole
- * or not at all: an invalid file is logged and the configuration in force stays.
+ * Watches a configuration file and the files with credentials and certificates that it names. Applies each change as a whole;
+ * an invalid file is logged, and the configuration in force stays.
  *
- * A change is found in three steps. An event, the poll or a signal only says "look". A look reads the file: its text,
- * and when it was last written to. A text that two looks in a row have found is then compared with the last one that
- * was decided on. Saving a file is several writes, with pauses if it comes over a network, and half a file can be a
- * valid configuration with half of the models: a text that removes a model, a provider or a plan has to stand for five
- * seconds.
+ * An event, the poll or a signal only triggers a reading, which takes the text and the time of the last write. A text is parsed
+ * after two equal readings in a row. Saving a file takes several writes, with pauses between them on a network drive, and half a
+ * file can be a valid configuration with half of the models. A text that removes a model, a provider or a plan must therefore
+ * stay unchanged for five seconds.
  */
 export class ConfigWatcher {
   readonly #options: ConfigWatcherOptions;
-  readonly #unwatchFile: () => void;
-  /** What ends the watching of the files of credentials. */
-  readonly #credentialFiles = new Map<string, () => void>();
+  /** The watched files and the functions that end the watching. */
+  readonly #watched = new Map<string, () => void>();
+  /** Credential and certificate files of the configuration in force. */
+  #files: readonly string[];
   #inForce: Config;
-  /** The result of the last look, and how many looks in a row had it. */
-  #seen: Sighting | null = null;
-  #looks = 0;
-  /** The number of looks in a row that found something else than the one before. */
+  #last: Reading | null = null;
+  /** Consecutive readings equal to the last one. */
+  #equalReadings = 0;
+  /** Consecutive readings that differ from the one before. */
   #changes = 0;
-  #decided: Sighting | null = null;
-  /** The parsed result, while the text has to stand longer. */
-  #parsed: Config | Error | null = null;
-  /** A signal has asked for a reload whose result is not logged yet. */
-  #isAsked = false;
-  #callOff: (() => void) | null = null;
+  #decided: Reading | null = null;
+  /** The parsed last reading, while it must stay unchanged for longer. */
+  #parsed: ParsedConfig | Error | null = null;
+  /** `reload` was called, and its result is not logged yet. */
+  #isRequested = false;
+  #cancelTimer: (() => void) | null = null;
   #isOpen = true;
 
   constructor(options: ConfigWatcherOptions) {
     this.#options = options;
     this.#inForce = options.current;
-    this.#unwatchFile = this.#watch(options.file);
-    this.#watchCredentialFiles();
-    // The file may have changed since the current configuration was read from it.
-    this.#lookSoon();
+    this.#files = credentialFilesOf(options.current.providers);
+    this.#watchFiles();
   }
 
   /**
-   * Reads the file and applies it, as SIGHUP asks, as soon as it is no longer being written to. Logs the result, even
-   * if nothing changed. Several requests at once count as one.
+   * Reads the file and applies it as soon as it stops changing. Logs the result even if nothing changed. Calls before the result
+   * count as one.
    */
   readonly reload = (): void => {
     if (!this.#isOpen) return;
-    this.#isAsked = true;
-    this.#lookSoon();
+    this.#isRequested = true;
+    this.#readSoon();
   };
 
   /** Stops watching; nothing is applied or logged afterwards. */
   close(): void {
     this.#isOpen = false;
-    this.#unwatchFile();
-    for (const close of this.#credentialFiles.values()) close();
-    this.#callOff?.();
-    this.#callOff = null;
+    for (const unwatch of this.#watched.values()) unwatch();
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
   }
 
-  #watch(path: string): () => void {
-    const { logger, pollMs = POLL_MS } = this.#options;
-    const onUnreported = (error: unknown): void =>
-      logger.warn(
-        { file: path, err: error },
-        'changes of the configuration are not reported here; looking every few seconds',
-      );
-    return watchOneFile({ path, onEvent: this.#lookSoon, onUnreported, pollMs });
-  }
-
-  /** Watches the files of the credentials that are in force, and no others. */
-  #watchCredentialFiles(): void {
-    const files = new Set(credentialFilesOf(this.#inForce.providers));
-    for (const [file, close] of this.#credentialFiles) {
+  #watchFiles(): void {
+    const { file: configFile, logger, pollMs = POLL_MS } = this.#options;
+    const files = new Set([configFile, ...this.#files]);
+    for (const [file, unwatch] of this.#watched) {
       if (files.has(file)) continue;
-      close();
-      this.#credentialFiles.delete(file);
+      unwatch();
+      this.#watched.delete(file);
     }
     for (const file of files) {
-      if (!this.#credentialFiles.has(file)) this.#credentialFiles.set(file, this.#watch(file));
+      if (this.#watched.has(file)) continue;
+      const onUnreported = (error: unknown): void =>
+        logger.warn(
+          { file, err: error },
+          'the system does not report changes of this file; polling it every few seconds',
+        );
+      this.#watched.set(file, watchOneFile(file, this.#readSoon, onUnreported, pollMs));
+      // The file may have changed since it was read.
+      this.#readSoon();
     }
   }
 
-  /** Does not delay a look that is due, so a busy directory cannot starve it. */
-  readonly #lookSoon = (): void => {
+  /** Does not delay a pending reading: a busy directory must not starve it. */
+  readonly #readSoon = (): void => {
     if (!this.#isOpen) return;
     const { settleMs = SETTLE_MS, setTimer = systemTimer } = this.#options;
-    this.#callOff ??= setTimer(settleMs, () => this.#look());
+    this.#cancelTimer ??= setTimer(settleMs, () => this.#check());
   };
 
-  #look(): void {
-    this.#callOff = null;
-    const found = this.#read();
-    const isSeenAgain = this.#seen !== null && found.version === this.#seen.version && isSame(found, this.#seen);
-    this.#looks = isSeenAgain && found.isWhole ? this.#looks + 1 : 1;
-    this.#changes = isSeenAgain ? 0 : this.#changes + 1;
-    this.#seen = found;
-    if (!isSeenAgain) this.#parsed = null;
+  #check(): void {
+    this.#cancelTimer = null;
+    const reading = this.#read();
+    const isEqual = this.#last !== null && reading.version === this.#last.version && isSame(reading, this.#last);
+    this.#equalReadings = isEqual && reading.isWhole ? this.#equalReadings + 1 : 1;
+    this.#changes = isEqual ? 0 : this.#changes + 1;
+    this.#last = reading;
+    if (!isEqual) this.#parsed = null;
     const { file, logger } = this.#options;
-    if (this.#changes === RESTLESS_LOOKS) {
-      logger.warn({ file }, 'the configuration is being written to all the time; it is read when it stands still');
+    if (this.#changes === RESTLESS_READINGS) {
+      logger.warn({ file }, 'the configuration keeps changing; reload postponed');
     }
-    if (!this.#isAsked && this.#decided !== null && isSame(found, this.#decided)) return;
-    const outcome = this.#looks < LOOKS ? null : (this.#parsed ?? this.#parse(found));
-    if (outcome === null || (this.#looks < LOOKS_WHERE_LESS && isLess(outcome, this.#inForce))) {
+    if (!this.#isRequested && this.#decided !== null && isSame(reading, this.#decided)) return;
+    const outcome = this.#equalReadings < READINGS ? null : (this.#parsed ?? this.#parse(reading));
+    if (
+      outcome === null ||
+      (this.#equalReadings < READINGS_FOR_REMOVAL &&
+        !(outcome instanceof Error) &&
+        removes(outcome.config, this.#inForce))
+    ) {
       this.#parsed = outcome;
-      this.#lookSoon();
+      this.#readSoon();
       return;
     }
     this.#parsed = null;
-    this.#decided = found;
-    const isAsked = this.#isAsked;
-    this.#isAsked = false;
-    this.#decide(outcome, isAsked);
+    this.#decided = reading;
+    const isRequested = this.#isRequested;
+    this.#isRequested = false;
+    const isInForce = outcome instanceof Error ? this.#refuse(outcome) : this.#decide(outcome, isRequested);
+    this.#options.onDecided?.(isInForce);
   }
 
-  /** Reads at once: a configuration is small, and so looks cannot overtake one another. */
-  #read(): Sighting {
+  /** Synchronous: a configuration is small, and readings cannot overtake one another. */
+  #read(): Reading {
     const { file } = this.#options;
-    // The files are read if the configuration is parsed; before that it is enough to know that they stand still.
-    const credentialFiles = credentialFilesOf(this.#inForce.providers).map(fileVersion).join(' ');
+    const fileVersions = this.#files.map((path) => `${path} ${fileVersion(path)}`).join('\n');
     try {
       const { text, version, isWhole } = readConfigFile(file);
-      // An empty file is a valid configuration without models; but a full disk leaves one, so it is refused.
+      // A full disk leaves an empty file, which would be a valid configuration without models.
       const isEmpty = text.trim() === '';
       const found = isEmpty ? new ConfigError(file, [{ line: 0, key: '', message: 'The file is empty.' }]) : text;
-      return { found, version, isWhole, credentialFiles };
+      return { found, version, isWhole, fileVersions };
     } catch (error) {
-      if (error instanceof ConfigError) return { found: error, version: '', isWhole: true, credentialFiles };
+      if (error instanceof ConfigError) return { found: error, version: '', isWhole: true, fileVersions };
       throw error;
     }
   }
 
-  #parse({ found }: Sighting): Config | Error {
+  #parse({ found }: Reading): ParsedConfig | Error {
     const { file, environment, overrides } = this.#options;
     if (found instanceof ConfigError) return found;
     try {
-      return parseConfig(found, file, environment, overrides);
+      return parseConfigText(found, file, environment, overrides);
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
   }
 
-  #decide(given: Config | Error, isAsked: boolean): void {
-    const { file, logger, loads, apply, onDecided } = this.#options;
-    if (given instanceof Error) {
-      loads?.failed(given.message);
-      const details = given instanceof ConfigError ? { file, problems: given.problems } : { file, err: given };
-      logger.error(details, `${given.message}\nThe configuration in force stays.`);
-      onDecided?.(false);
-      return;
-    }
+  #refuse(error: Error): false {
+    const { file, logger, loads } = this.#options;
+    loads?.failed(error.message);
+    const details = error instanceof ConfigError ? { file, problems: error.problems } : { file, err: error };
+    logger.error(details, `${error.message}\nThe configuration in force stays.`);
+    return false;
+  }
 
-    const settings = changedSettings(this.#inForce, given).filter(needsRestart);
+  /** Returns whether the configuration is in force now. */
+  #decide({ config, files }: ParsedConfig, isRequested: boolean): boolean {
+    const { file, logger, loads, apply, onUnchanged } = this.#options;
+    const settings = changedSettings(this.#inForce, config).filter(needsRestart);
     if (settings.length > 0) {
-      logger.warn({ file, settings }, `changed in ${basename(file)}, but needs a restart: ${settings.join(', ')}`);
+      logger.warn({ file, settings }, `changed in ${basename(file)}, but requires a restart: ${settings.join(', ')}`);
     }
-    const next = withRunningServer(given, this.#inForce);
+    const next = withRunningSettings(config, this.#inForce);
     const changed = changedSettings(this.#inForce, next);
     if (changed.length === 0) {
       loads?.unchanged(settings);
-      const level = isAsked ? 'info' : 'debug';
-      logger[level]({ file }, 'the configuration is in force already; nothing to reload');
-      if (isAsked) this.#options.onUnchanged?.();
-      onDecided?.(true);
-      return;
+      logger[isRequested ? 'info' : 'debug']({ file }, 'the configuration is already in force; nothing to reload');
+      if (isRequested) onUnchanged?.();
+    } else {
+      try {
+        apply(next);
+      } catch (error) {
+        loads?.failed(
+          `The configuration could not be applied: ${error instanceof Error ? error.message : String(error)}`,
+        );
+        logger.error({ file, err: error }, 'the configuration could not be applied; the one in force stays');
+        return false;
+      }
+      this.#inForce = next;
+      loads?.applied(settings);
+      logger.info({ file, changed }, 'configuration reloaded');
     }
-    try {
-      apply(next);
-    } catch (error) {
-      loads?.failed(
-        `The configuration could not be applied: ${error instanceof Error ? error.message : String(error)}`,
-      );
-      logger.error({ file, err: error }, 'the configuration could not be applied; the one in force stays');
-      onDecided?.(false);
-      return;
-    }
-    this.#inForce = next;
-    loads?.applied(settings);
-    this.#watchCredentialFiles();
-    logger.info({ file, changed }, 'configuration reloaded');
-    onDecided?.(true);
+    this.#files = files;
+    this.#watchFiles();
+    return true;
   }
 }
 
-/** The result of a look: the text, or why there is none, and whether the files of credentials have changed. */
-interface Sighting extends Omit<ConfigText, 'text'> {
-  readonly found: string | ConfigError;
-  /** The versions of the files of credentials. */
-  readonly credentialFiles: string;
+/**
+ * Calls `onEvent` when a file may have changed; returns a function that ends this.
+ *
+ * The directory is watched instead of the file, because editors replace the file. All events of the directory count: if
+ * Kubernetes mounts the file, a change moves the link `..data` in the same directory.
+ */
+function watchOneFile(
+  path: string,
+  onEvent: () => void,
+  onUnreported: (error: unknown) => void,
+  pollMs: number,
+): () => void {
+  const whole = resolve(path);
+  const directory = watchDirectory(dirname(whole), onEvent, onUnreported);
+  const poll = (): void => onEvent();
+  // Directory events miss changes behind a symbolic link, of the directory itself, and on another machine.
+  watchFile(whole, { interval: pollMs, persistent: false }, poll);
+  return () => {
+    directory?.close();
+    unwatchFile(whole, poll);
+  };
 }
 
-function isSame(one: Sighting, other: Sighting): boolean {
-  if (one.credentialFiles !== other.credentialFiles) return false;
+function watchDirectory(
+  directory: string,
+  onEvent: () => void,
+  onUnreported: (error: unknown) => void,
+): FSWatcher | null {
+  try {
+    const watcher = watch(directory, { persistent: false }, onEvent);
+    watcher.on('error', onUnreported);
+    return watcher;
+  } catch (error) {
+    onUnreported(error);
+    return null;
+  }
+}
+
+/** The text of the file, or the error of reading it. */
+interface Reading extends Omit<ConfigText, 'text'> {
+  readonly found: string | ConfigError;
+  /** Paths and versions of the credential and certificate files. */
+  readonly fileVersions: string;
+}
+
+function isSame(one: Reading, other: Reading): boolean {
+  if (one.fileVersions !== other.fileVersions) return false;
   const [left, right] = [one.found, other.found];
   if (left instanceof ConfigError) return right instanceof ConfigError && left.message === right.message;
   return left === right;
 }
 
-/** Whether the configuration lacks something that is in force, as a half-written one does. */
-function isLess(given: Config | Error, inForce: Config): boolean {
-  if (given instanceof Error) return false;
+/** Whether the configuration lacks something that is in force, as a half-written file does. */
+function removes(config: Config, inForce: Config): boolean {
   return (['providers', 'models', 'plans'] as const).some((section) =>
-    Object.keys(inForce[section]).some((name) => !Object.hasOwn(given[section], name)),
+    Object.keys(inForce[section]).some((name) => !Object.hasOwn(config[section], name)),
   );
 }
 
@@ -277,27 +299,7 @@ function systemTimer(ms: number, expire: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-function needsRestart(setting: string): boolean {
-  const [section, key] = setting.split('.');
-  if (section === 'tracing') return true;
-  return section === 'database' || (section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key));
-}
-
-/** The configuration, with the running values of settings that need a restart. */
-function withRunningServer(given: Config, running: Config): Config {
-  const server: Record<string, unknown> = { ...given.server };
-  for (const key of FIXED_SERVER_KEYS) {
-    if (running.server[key] === undefined) delete server[key];
-    else server[key] = running.server[key];
-  }
-  const { tracing: _, ...others } = given;
-  const next = { ...others, server: server as Config['server'], database: running.database };
-  return running.tracing === undefined ? next : { ...next, tracing: running.tracing };
-}
-
-/**
- * The dotted names of the settings that differ. Only names: the values may be secrets, and this goes into the log.
- */
+/** The dotted names of the settings that differ. No values: they may be secret, and the result is logged. */
 export function changedSettings(before: unknown, after: unknown, path: readonly string[] = []): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isRecord(before) || !isRecord(after)) return [path.join('.')];

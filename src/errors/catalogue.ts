@@ -1,14 +1,14 @@
 /**
- * Every error that the gateway itself can return: one row a kind, in order of precedence. When two would fit, the first
- * one is returned. Kinds are finer than codes: `modelAbsent` and `modelLacksOperation` are both `model_not_found` on
- * the wire, with different statuses (contract, section 7).
+ * All errors of the gateway itself, one row per kind, in order of precedence: if several apply, the first one is returned.
+ * Kinds are finer than codes: `modelAbsent` and `modelLacksOperation` both have the code `model_not_found`, with different
+ * statuses (contract, section 7).
  */
 export type RetryAdvice =
-  /** The call certainly did not run, or waiting helps: `x-should-retry: true`. */
+  /** The call did not run, or waiting helps: `x-should-retry: true`. */
   | 'yes'
-  /** A replay cannot help, or could be a second paid call: `x-should-retry: false`. */
+  /** A retry cannot help, or could be charged a second time: `x-should-retry: false`. */
   | 'no'
-  /** The status is enough; no header. */
+  /** No header: clients decide by the status. */
   | 'unsaid';
 
 export interface ErrorRow {
@@ -16,45 +16,43 @@ export interface ErrorRow {
   readonly code: string;
   readonly retry: RetryAdvice;
   /**
-   * The refusal follows from what an account, its plan or its key has left, whatever the request asks for:
-   * `insufficient_quota` in the chat envelope, `billing_error` in the messages envelope.
+   * The account, its plan or its key has nothing left, independent of the request: `insufficient_quota` in the chat
+   * envelope, `billing_error` in the messages envelope.
    */
   readonly isMoney?: true;
-  /** The status in the messages envelope, where clients of that family expect another one. */
+  /** The status in the messages envelope, if clients of that family expect a different one. */
   readonly messagesStatus?: number;
   readonly message: string;
 }
 
-/** A replay cannot help, or could be a second paid call. */
 const noRetry = (status: number, code: string, message: string) => ({ status, code, retry: 'no', message }) as const;
 
-/** The call certainly did not run, or waiting helps. */
 const mayRetry = (status: number, code: string, message: string) => ({ status, code, retry: 'yes', message }) as const;
 
-/** A refusal because something is used up that is paid for, or that a limit allows. */
+/** A prepaid quota or a limit is used up. */
 const usedUp = (code: string, message: string) => ({ status: 429, code, retry: 'no', isMoney: true, message }) as const;
 
 export const errorCatalogue = {
   headersTooLarge: noRetry(
     431,
     'invalid_request_error',
-    'The request headers are larger than 64 KiB, or more than 2000 lines.',
+    'The request headers are larger than 64 KiB or have more than 2000 lines.',
   ),
   malformedHttp: noRetry(
     400,
     'invalid_request_error',
     'The request is not well-formed HTTP, or its body ended before it was complete.',
   ),
-  shuttingDown: mayRetry(503, 'internal_error', 'This node is shutting down. Try again; another one will respond.'),
+  shuttingDown: mayRetry(503, 'internal_error', 'This node is shutting down. Try again; another node will respond.'),
   pathUnknown: noRetry(404, 'not_found', 'There is nothing at this address.'),
-  methodNotAllowed: noRetry(405, 'method_not_allowed', 'This address does not take this method.'),
+  methodNotAllowed: noRetry(405, 'method_not_allowed', 'This address does not support this method.'),
   upgradeRefused: noRetry(
     426,
     'invalid_request_error',
     'This gateway speaks HTTP/1.1 with JSON and server-sent events; it does not upgrade connections.',
   ),
   invalidApiKey: noRetry(401, 'invalid_api_key', 'The API key is missing, malformed, revoked or unknown.'),
-  networkNotAllowed: noRetry(403, 'permission_denied', 'This API key may not be used from this address.'),
+  networkNotAllowed: noRetry(403, 'permission_denied', 'This API key may not be used from this IP address.'),
   scopeNotAllowed: noRetry(403, 'permission_denied', 'This API key does not have the scope "calls".'),
   roleNotAllowed: noRetry(403, 'permission_denied', 'Your role does not allow this.'),
   unsupportedMediaType: noRetry(415, 'unsupported_media_type', 'The Content-Type of this address is application/json.'),
@@ -64,13 +62,13 @@ export const errorCatalogue = {
     messagesStatus: 529,
     code: 'overloaded',
     retry: 'yes',
-    message: 'Requests take as much of this node as it has for them at the moment. Try again in a moment.',
+    message: 'This node is at capacity. Try again later.',
   },
   requestTimeout: {
     status: 408,
     code: 'invalid_request_error',
     retry: 'unsaid',
-    message: 'The body stopped arriving, or came too slowly.',
+    message: 'The request body stopped arriving, or arrived too slowly.',
   },
   invalidRequest: noRetry(400, 'invalid_request_error', 'The request is malformed.'),
   modelAbsent: noRetry(404, 'model_not_found', 'There is no such model at this address.'),
@@ -79,25 +77,33 @@ export const errorCatalogue = {
     'model_not_found',
     'The provider of this model does not serve it at present. Use another model, or ask the operator. Nothing is charged.',
   ),
-  stateUnknown: noRetry(404, 'not_found', 'The request refers to something that no response to this account carried.'),
-  protocolUnsupported: noRetry(404, 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED', 'This model is not open on this protocol.'),
-  modelLacksOperation: noRetry(400, 'model_not_found', 'This model does not offer what this address does.'),
+  stateUnknown: noRetry(
+    404,
+    'not_found',
+    'The request refers to an object that no response to this account contained.',
+  ),
+  protocolUnsupported: noRetry(
+    404,
+    'MODEL_ROUTING_PROTOCOL_UNSUPPORTED',
+    'This model is not available on this protocol.',
+  ),
+  modelLacksOperation: noRetry(400, 'model_not_found', 'This model does not support the operation of this address.'),
   modelNotAllowed: noRetry(403, 'permission_denied', 'This API key may not use this model.'),
   memberModelNotAllowed: noRetry(
     403,
     'member_model_not_allowed',
-    'The person whose API key this is may not use this model.',
+    'The member who owns this API key may not use this model.',
   ),
   noHealthyRoute: mayRetry(
     503,
     'MODEL_ROUTING_NO_HEALTHY_ROUTE',
-    'Every route of this model has failed several times in a row. Try again after a while.',
+    'All routes of this model are out of service after repeated failures. Try again later.',
   ),
   routePolicyInvalid: {
     status: 503,
     code: 'MODEL_ROUTING_POLICY_INVALID',
     retry: 'unsaid',
-    message: 'Every route of this model on this protocol is switched off: their weights are 0.',
+    message: 'All routes of this model on this protocol are disabled: their weights are 0.',
   },
   routeNotConfigured: {
     status: 503,
@@ -121,7 +127,7 @@ export const errorCatalogue = {
   packageInputTooLarge: noRetry(
     413,
     'package_input_too_large',
-    'The request is larger than the Coding Plan takes: prompt is too long.',
+    'The request is larger than the Coding Plan allows: prompt is too long.',
   ),
   packageOutputLimitExceeded: noRetry(
     400,
@@ -130,80 +136,83 @@ export const errorCatalogue = {
   ),
   packageFiveHourQuotaExhausted: usedUp(
     'package_5h_quota_exhausted',
-    'The calls of the Coding Plan for five hours are used up.',
+    'The Coding Plan reached its limit of calls per five hours.',
   ),
   packageWeeklyQuotaExhausted: usedUp(
     'package_weekly_quota_exhausted',
-    'The calls of the Coding Plan for this week are used up.',
+    'The Coding Plan reached its limit of calls for this week.',
   ),
-  packageTokensExhausted: usedUp('insufficient_package', 'The tokens of the Coding Plan for this period are used up.'),
+  packageTokensExhausted: usedUp(
+    'insufficient_package',
+    'The Coding Plan reached its quota of tokens for this period.',
+  ),
   packageConcurrencyLimited: mayRetry(
     429,
     'package_concurrency_limited',
-    'As many calls of the Coding Plan are in flight as it allows. Try again when one of them has ended.',
+    'The Coding Plan reached its concurrency limit. Try again when one of its calls has finished.',
   ),
   keyTotalSpendLimitReached: usedUp(
     'key_total_spend_limit_exceeded',
-    'All that this API key may spend is spent. Other keys of the account are not affected.',
+    'This API key reached its total spending limit. Other keys of the account are not affected.',
   ),
   keyMonthlySpendLimitReached: usedUp(
     'key_monthly_spend_limit_exceeded',
-    "This month's spending limit of this API key is reached. Other keys of the account are not affected.",
+    'This API key reached its spending limit for this month. Other keys of the account are not affected.',
   ),
   keyWeeklySpendLimitReached: usedUp(
     'key_weekly_spend_limit_exceeded',
-    "This week's spending limit of this API key is reached. Other keys of the account are not affected.",
+    'This API key reached its spending limit for this week. Other keys of the account are not affected.',
   ),
   keySpendLimitReached: usedUp(
     'key_daily_spend_limit_exceeded',
-    "Today's spending limit of this API key is reached. Other keys of the account are not affected.",
+    'This API key reached its spending limit for today. Other keys of the account are not affected.',
   ),
   keyCallsLimitReached: usedUp(
     'key_daily_calls_limit_exceeded',
-    "Today's number of calls of this API key is reached. Other keys of the account are not affected.",
+    'This API key reached its limit of calls for today. Other keys of the account are not affected.',
   ),
   keyConcurrencyLimited: mayRetry(
     429,
     'key_concurrency_limited',
-    'As many calls of this API key are in flight as it may have. Try again when one of them has ended.',
+    'This API key reached its concurrency limit. Try again when one of its calls has finished.',
   ),
   memberTotalSpendLimitReached: usedUp(
     'member_total_spend_limit_exceeded',
-    'The spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.',
+    'This member reached their total spending limit across all API keys. Other members of the account are not affected.',
   ),
   memberMonthlySpendLimitReached: usedUp(
     'member_monthly_spend_limit_exceeded',
-    "This month's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+    'This member reached their spending limit for this month across all API keys. Other members of the account are not affected.',
   ),
   memberWeeklySpendLimitReached: usedUp(
     'member_weekly_spend_limit_exceeded',
-    "This week's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+    'This member reached their spending limit for this week across all API keys. Other members of the account are not affected.',
   ),
   memberSpendLimitReached: usedUp(
     'member_daily_spend_limit_exceeded',
-    "Today's spending limit that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+    'This member reached their spending limit for today across all API keys. Other members of the account are not affected.',
   ),
   memberCallsLimitReached: usedUp(
     'member_daily_calls_limit_exceeded',
-    "Today's number of calls that this member of the account has for all API keys together is reached. Other people of the account are not affected.",
+    'This member reached their limit of calls for today across all API keys. Other members of the account are not affected.',
   ),
   memberConcurrencyLimited: mayRetry(
     429,
     'member_concurrency_limited',
-    'As many calls of this member of the account are in flight as there may be. Try again when one of them has ended.',
+    'This member reached their concurrency limit. Try again when one of their calls has finished.',
   ),
   insufficientBalance: usedUp(
     'insufficient_balance',
-    'The balance is used up or held by calls in flight. Top up, or wait for them to finish.',
+    'The balance is used up or reserved by calls in flight. Top up, or wait for them to finish.',
   ),
   balanceDailyLimitExceeded: usedUp(
     'balance_daily_limit_exceeded',
-    "Today's spending limit of this account is reached.",
+    'This account reached its spending limit for today.',
   ),
   rateLimitExceeded: mayRetry(
     429,
     'rate_limit_exceeded',
-    'The limit of requests or tokens a minute of this account or API key is reached. Try again in a moment.',
+    'This account or API key reached its limit of requests or tokens per minute. Try again in a moment.',
   ),
   conflict: noRetry(409, 'conflict_error', 'The request conflicts with the state of the resource.'),
   unprocessable: noRetry(422, 'unprocessable_entity', 'The request is well-formed but cannot be carried out.'),
@@ -230,12 +239,12 @@ export const errorCatalogue = {
   streamBroken: noRetry(
     502,
     'upstream_error',
-    'The provider broke the stream off. What had arrived by then is charged.',
+    'The provider aborted the stream. The output received so far is charged.',
   ),
   streamStalled: noRetry(
     504,
     'upstream_timeout',
-    'The provider stopped sending in the middle of the stream. What had arrived by then is charged.',
+    'The provider stopped sending during the stream. The output received so far is charged.',
   ),
   upstreamRefused: {
     status: 502,
@@ -246,8 +255,8 @@ export const errorCatalogue = {
   upstreamAccountRefused: noRetry(
     502,
     'upstream_error',
-    'The provider does not accept the account of this gateway, so the call was not carried out. Only the operator of the ' +
-      'gateway can change that. Nothing is charged.',
+    'The provider does not accept the account of this gateway, so the call did not run. Only the operator of the gateway ' +
+      'can change that. Nothing is charged.',
   ),
   internal: {
     status: 500,
@@ -266,14 +275,14 @@ export const errorCatalogue = {
     code: 'internal_error',
     retry: 'unsaid',
     message:
-      "The gateway's database does not respond in time. A change may have been made all the same: look, or repeat it with the " +
-      'same Idempotency-Key.',
+      "The gateway's database does not respond in time. The change may have taken effect: check, or repeat it with the same " +
+      'Idempotency-Key.',
   },
   journalUnwritable: mayRetry(
     500,
     'internal_error',
-    'This node has no place left to record what calls come to, so it takes none at the moment. Nothing was sent to a ' +
-      'provider and nothing is charged.',
+    'This node cannot record the outcome of calls at the moment, so it accepts none. Nothing was sent to a provider and ' +
+      'nothing is charged.',
   ),
   settlementFailed: noRetry(
     500,

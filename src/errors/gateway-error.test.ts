@@ -19,7 +19,7 @@ describe('GatewayError', () => {
     });
   }
 
-  it('names no field and has no headers and no id unless they are given', () => {
+  it('has no field, headers and request id by default', () => {
     const error = new GatewayError('invalidRequest');
     assert.equal(error.param, null);
     assert.equal(error.type, undefined);
@@ -28,7 +28,7 @@ describe('GatewayError', () => {
     assert.equal('cause' in error, false);
   });
 
-  it('lets every part of its row be replaced', () => {
+  it('replaces every value of its row', () => {
     const replaced = {
       message: 'No money.',
       param: 'model',
@@ -46,16 +46,16 @@ describe('GatewayError', () => {
     assert.equal(error.isMoney, true);
   });
 
-  it('quotes the beginning of a long field, whatever words it has', () => {
+  it('shortens a long field in the message and in param', () => {
     const param = '$&'.repeat(100_000);
-    const error = invalidRequest(`${param}: There is no such field here.`, param);
+    const error = invalidRequest(`${param}: Unknown field.`, param);
     assert.equal(error.param, `${param.slice(0, 199)}…`);
-    assert.equal(error.message, `${param.slice(0, 199)}…: There is no such field here.`);
+    assert.equal(error.message, `${param.slice(0, 199)}…: Unknown field.`);
   });
 });
 
 describe('invalidRequest', () => {
-  it('is a 400 with the field to blame, if there is one', () => {
+  it('is a 400 with the invalid field, if there is one', () => {
     const blamed = invalidRequest('Wrong.', 'stream_options.include_usage');
     assert.deepEqual(
       [blamed.kind, blamed.status, blamed.message, blamed.param],

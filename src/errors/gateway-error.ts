@@ -3,26 +3,25 @@ import { type ErrorKind, type ErrorRow, errorCatalogue, type RetryAdvice } from 
 export interface GatewayErrorOptions {
   /** Replaces the row's message. Sent to the client, so it contains no host, credential or internal word. */
   readonly message?: string;
-  /** The field of the request that is to blame, such as `messages` or `stream_options.include_usage`. */
+  /** The invalid field of the request, such as `messages` or `stream_options.include_usage`. */
   readonly param?: string;
-  /** Replaces the row's status: a provider's own, or 402 where the endpoint policy has it for refusals about money. */
+  /** Replaces the row's status: with the provider's, or with 402 if the endpoint uses it for refusals about money. */
   readonly status?: number;
   readonly code?: string;
-  /** The provider's `error.type`, kept word for word in the messages envelope. */
+  /** The provider's `error.type`, unchanged in the messages envelope. */
   readonly type?: string;
   readonly retry?: RetryAdvice;
-  /** When the limit that refuses the call has room again, in epoch milliseconds. */
+  /** When the limit admits calls again, in epoch milliseconds. */
   readonly resetAtMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The provider's id of the call, which then is the request id of the response. */
+  /** The provider's id of the call. It becomes the request id of the response. */
   readonly requestId?: string;
-  /** The real cause, for the log only. */
+  /** For the log only. */
   readonly cause?: unknown;
 }
 
 /**
- * A response other than success. It is thrown if the reason is known and rendered once, at the edge, in the envelope
- * of the address that was called.
+ * An error response with a known reason. The HTTP layer renders it in the envelope of the address.
  */
 export class GatewayError extends Error {
   readonly kind: ErrorKind;
@@ -31,7 +30,7 @@ export class GatewayError extends Error {
   readonly param: string | null;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
-  /** When the limit that refuses the call has room again; `null` if that is not known, or not by waiting. */
+  /** When the limit admits calls again, in epoch milliseconds; `null` if unknown, or if waiting does not help. */
   readonly resetAtMs: number | null;
   readonly isMoney: boolean;
   /** In the messages envelope. */
@@ -57,10 +56,9 @@ export class GatewayError extends Error {
   }
 }
 
-/** The most characters of a request that an error quotes at once, so that a large request has no large response. */
+/** Maximum length of a quote from the request, so that a large request causes no large response. */
 const QUOTE_LENGTH_MAX = 200;
 
-/** Longer messages, such as those of providers, are cut. */
 const MESSAGE_LENGTH_MAX = 8_000;
 
 function messageOf(row: ErrorRow, { message = row.message, param = '' }: GatewayErrorOptions): string {
@@ -68,7 +66,7 @@ function messageOf(row: ErrorRow, { message = row.message, param = '' }: Gateway
   return cut(param === '' ? message : message.replaceAll(param, () => quoted(param)), MESSAGE_LENGTH_MAX);
 }
 
-/** What an error quotes of a request. */
+/** Shortens a quote from a request. */
 export function quoted(text: string): string {
   return cut(text, QUOTE_LENGTH_MAX);
 }
@@ -77,7 +75,7 @@ function cut(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
-/** Shorthand for the most common refusal: 400 with the field to blame. */
+/** A 400 response, with the invalid field if there is one. */
 export function invalidRequest(message: string, param?: string): GatewayError {
   return new GatewayError('invalidRequest', param === undefined ? { message } : { message, param });
 }

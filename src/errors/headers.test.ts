@@ -14,7 +14,7 @@ describe('error headers', () => {
     assert.equal('x-should-retry' in errorHeaders(new GatewayError('upstreamRefused')), false);
   });
 
-  it('include the headers of the error, which cannot replace its code', () => {
+  it('include the headers of the error, which cannot override the code', () => {
     const error = new GatewayError('upstreamRefused', {
       code: 'rate_limited',
       headers: { 'retry-after': '7', 'x-error-code': 'forged' },
@@ -22,7 +22,7 @@ describe('error headers', () => {
     assert.deepEqual(errorHeaders(error), { 'retry-after': '7', 'x-error-code': 'rate_limited' });
   });
 
-  it('leave the headers of the error itself alone', () => {
+  it('do not modify the headers of the error', () => {
     const headers = { 'retry-after': '7' };
     errorHeaders(new GatewayError('upstreamError', { headers }));
     assert.deepEqual(headers, { 'retry-after': '7' });

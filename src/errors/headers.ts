@@ -1,6 +1,6 @@
 import type { GatewayError } from './gateway-error.ts';
 
-/** The headers of every error response: its code, its retry advice, and the headers of the error itself. */
+/** The headers of an error response: its code, its retry advice, and the headers of the error. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const headers: Record<string, string> = { ...error.headers, 'x-error-code': error.code };
   if (error.retry !== 'unsaid') headers['x-should-retry'] = error.retry === 'yes' ? 'true' : 'false';

@@ -98,7 +98,7 @@ const repeated = <Each>(count: number, ...each: readonly Each[]): Each[] =>
   Array.from({ length: count }, () => each).flat();
 
 const USED_UP_MESSAGE =
-  'The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ';
+  'The Coding Plan reached its limit of calls per five hours. This quota is exhausted and will reset at ';
 /** For agents that repeat the call, in longer and longer intervals. */
 const patient = { context: 'coding', plan: 'no-calls', limitMs: 300_000 } as const;
 

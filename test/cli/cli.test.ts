@@ -120,7 +120,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.equal((await cli('account', 'list', '--config', config)).code, 0);
     writeFileSync(credentialFile, 'canary key');
     const unusable = await cli('check', '--config', config);
-    assert.match(unusable.stderr, /:5: providers\.acme\.apiKeys\.0\.file: The file has to hold one credential, /);
+    assert.match(unusable.stderr, /:5: providers\.acme\.apiKeys\.0\.file: The file must contain one credential /);
     writeFileSync(credentialFile, 'canary-key\n');
     const valid = await cli('check', '--config', config);
     assert.deepEqual([valid.code, valid.stderr], [0, '']);
@@ -219,9 +219,9 @@ describe('the command line on a database that no gateway serves', () => {
   it('refuses control characters, and names the field', async () => {
     const refused = await cli('account', 'create', 'eve\u001b[2J');
     assert.equal(refused.code, 1);
-    assert.equal(refused.stderr, 'name: Must not hold control characters or direction marks.\n');
+    assert.equal(refused.stderr, 'name: Must not contain control characters or bidirectional marks.\n');
     const memo = await cli('account', 'top-up', 'alice', '1', '--memo', 'a\nb');
-    assert.equal(memo.stderr, 'memo: Must not hold control characters or direction marks.\n');
+    assert.equal(memo.stderr, 'memo: Must not contain control characters or bidirectional marks.\n');
   });
 
   it('escapes control characters in stored names', async () => {
@@ -397,7 +397,7 @@ describe('a configuration of one’s own', () => {
     });
     assert.equal(check.code, 0, check.stderr);
     assert.match(check.stdout, /mine\.yaml is valid/);
-    assert.match(check.stdout, /warning +models\.acme-large\.price: Uses of these tools .* perWebSearch/);
+    assert.match(check.stdout, /warning +models\.acme-large\.price: These tools of the provider .* perWebSearch/);
   });
 
   it('prevents the start with one readable message and exit code 1 if it is invalid', async () => {

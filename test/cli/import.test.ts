@@ -159,7 +159,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.deepEqual(said.slice(3), [
       '5: verified: Expected yes or no.',
       '5: plan: There is no such plan. Known: pro.',
-      '5: key: Must not hold control characters or direction marks.',
+      '5: key: Must not contain control characters or bidirectional marks.',
       '6: name: Line 2 has the same name and e-mail. Remove one of them.',
       '7: name: Line 2 has the same name and e-mail. Remove one of them.',
       'Nothing was created. Correct the file and run the command again.',

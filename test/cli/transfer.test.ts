@@ -221,6 +221,6 @@ describe('the address of exports', () => {
       headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
     });
     assert.equal(response.status, 403);
-    assert.match(await response.text(), /Only an operator who has signed in, or the command line/);
+    assert.match(await response.text(), /Only a signed-in operator, the command line/);
   });
 });

@@ -406,7 +406,7 @@ describe('anthropic SDK: responses and errors', () => {
       const failure = await failureOf(Anthropic.APIError, iterate());
       assert.deepEqual(types, ['message_start', 'content_block_start', 'content_block_delta'], half);
       assert.equal(failure.type, 'api_error', half);
-      assert.equal(failure.apiMessage, 'The provider broke the stream off. What had arrived by then is charged.', half);
+      assert.equal(failure.apiMessage, 'The provider aborted the stream. The output received so far is charged.', half);
       await own.endedCall();
       await assertSpent(own, costNano({ input: 12, output: 2 }));
     }

@@ -261,7 +261,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
       const failure = await failureOf(OpenAI.APIError, iterate());
       assert.equal(seen.length, 5, half);
       assert.equal(failure.code, 'upstream_error', half);
-      assert.match(failure.message, /The provider broke the stream off\. What had arrived by then is charged\.$/, half);
+      assert.match(failure.message, /The provider aborted the stream\. The output received so far is charged\.$/, half);
       const { source, outputTokens } = (await account.endedCall()).usage;
       assert.deepEqual([source, outputTokens], ['estimated', Math.ceil('Hello'.length / 4)], half);
     }

@@ -481,7 +481,7 @@ describe('openai SDK: responses and errors', () => {
       );
       assert.deepEqual(parts, ['', 'Hello'], half);
       assert.equal(error.code, 'upstream_error', half);
-      assert.equal(error.message, 'The provider broke the stream off. What had arrived by then is charged.', half);
+      assert.equal(error.message, 'The provider aborted the stream. The output received so far is charged.', half);
       const { outputTokens } = (await own.endedCall()).usage;
       assert.equal(outputTokens, Math.ceil('Hello'.length / 4), half);
     }

@@ -13,7 +13,7 @@ import {
 } from '../support/gateway.ts';
 import { chatCompletion, json, type ScriptedProvider, startProvider } from '../support/provider.ts';
 
-describe('a reload while calls are under way', () => {
+describe('a reload during calls', () => {
   let g: TestGateway;
   let other: ScriptedProvider;
   let account: TestAccount;
@@ -31,11 +31,11 @@ describe('a reload while calls are under way', () => {
   });
 
   const chat = () => startCall(`${g.url}/v1/chat/completions`, account.key, body);
-  /** The test configuration with another provider behind it and other prices. */
+  /** The test configuration with another provider and other prices. */
   const reload = (url: string, from: string, to: string): void =>
     g.gateway.reload(parseConfig(testConfigText(url).replaceAll(from, to), 'test.yaml', {}));
 
-  it('lets a call finish with the provider and the price that it began with', async () => {
+  it('does not change the provider and price of a running call', async () => {
     let received = (): void => undefined;
     g.provider.respond = (request, response) => {
       received = () => void json(200, chatCompletion(usage))(request, response);
@@ -53,7 +53,7 @@ describe('a reload while calls are under way', () => {
     await assertSpent(account, cheap + dear);
   });
 
-  it('sends a call that was admitted before the reload to the provider that was chosen for it', async () => {
+  it('does not change the provider of an admitted call', async () => {
     reload(g.provider.url, 'no such text', '');
     g.provider.respond = json(200, chatCompletion(usage));
     const before = g.provider.requests.length;
@@ -70,8 +70,8 @@ describe('a reload while calls are under way', () => {
   });
 });
 
-describe('a reload that moves the billing day', () => {
-  it('gives nobody the day anew: what was spent on a later day counts until that day is over', async () => {
+describe('a reload that changes the billing time zone', () => {
+  it('does not reset daily spend: spend on a later day counts until that day is over', async () => {
     const clock = createTestClock('2026-11-20T17:00:00Z');
     await using g = await startGateway({ clock });
     // The 21st in Shanghai.

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
-import { presetConfig } from '../../src/config/preset-config.ts';
-import { type Preset, presets } from '../../src/config/presets.ts';
+import { type Preset, presetConfig, presets } from '../../src/config/presets.ts';
 import { type OperationName, operationOf } from '../../src/protocols/operations/all.ts';
 import { type Catalog, createCatalog } from '../../src/providers/catalog/catalog.ts';
 import type { Dialect } from './dialects.ts';

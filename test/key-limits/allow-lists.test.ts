@@ -235,7 +235,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     for (const [given, message] of [
       [['test-chta'], 'allowedModels: There is no model "test-chta" that may be called. Did you mean "test-chat"?'],
       [['test-chat', 'test-hidden'], /no model "test-hidden" that may be called/],
-      [[], 'allowedModels: Name at least one of the models, or null for no allow-list.'],
+      [[], 'allowedModels: Specify at least one of the models, or null for no allow-list.'],
       [Array.from({ length: 101 }, () => 'test-chat'), 'allowedModels: At most 100 models.'],
       ['test-chat', 'allowedModels: Expected a list of models, or null for no allow-list.'],
     ] as const) {
@@ -309,7 +309,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
       for (const address of inside) assert.equal((await from(address, account.key)).status, 200, address);
       for (const address of outside) {
         const response = await from(address, account.key);
-        assertDenied(response, /^This API key may not be used from this address\.$/);
+        assertDenied(response, /^This API key may not be used from this IP address\.$/);
       }
       // What a client adds before its address is not believed.
       assert.equal((await from(`${inside[0]}, 11.0.0.1`, account.key)).status, 403);

@@ -121,7 +121,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     const refused = await send(g, key.key, CHAT);
     assertLimited(refused, spendLimited);
     assert.equal(refused.json.error.type, 'insufficient_quota');
-    assert.match(refused.json.error.message, /spending limit of this API key/);
+    assert.match(refused.json.error.message, /^This API key reached its spending limit for today\./);
     assert.equal(g.provider.requests.length, asked);
     await assertSpent(account, 2n * CALL_COST);
 

@@ -26,7 +26,7 @@ interface Document {
   readonly components: { readonly responses: { readonly [id: string]: Responded } };
 }
 
-describe('the document of all addresses', () => {
+describe('the OpenAPI document', () => {
   let server: TestGateway;
   let account: TestAccount;
   let text: string;
@@ -48,7 +48,7 @@ describe('the document of all addresses', () => {
   });
   after(() => server?.stop());
 
-  /** The schema of a response, which has to be documented. */
+  /** The documented schema of a response. */
   function responded(method: string, path: string, status: number, type: string): ValidateFunction {
     const operation = document.paths[path]?.[method.toLowerCase()];
     assert.ok(operation, `${method} ${path} is not documented`);
@@ -74,10 +74,10 @@ describe('the document of all addresses', () => {
     assert.ok(validate(value), `${method} ${path}: ${ajv.errorsText(validate.errors)}\n${received.text.slice(0, 500)}`);
   }
 
-  it('is valid by every recommended rule of a linter, examples included', async () => {
+  it('passes all recommended rules of a linter, including examples', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const problems = await lintFromString({ source: text, absoluteRef: '/openapi.json', config });
-    // Browsers are sent there, and sent on: they have no other response than a redirect.
+    // A redirect target for browsers: its only response is a redirect.
     const redirects = ['start', 'callback'].map((page) => `#/paths/~1account~1v1~1oidc~1{id}~1${page}/get/responses`);
     assert.deepEqual(
       problems
@@ -90,13 +90,13 @@ describe('the document of all addresses', () => {
     );
   });
 
-  it('has every address that is served, and no other', () => {
+  it('contains exactly the served addresses', () => {
     const config = parseConfig(testConfigText(server.provider.url), 'test.yaml', {});
     const table = endpointTable(config);
     const aliases = endpointAliases(table, config.server.protocolNames.messages);
     const aliased = new Set(aliases.map(({ method, path }) => `${method} ${path}`));
     const served = servedRoutes(server.gateway.app.printRoutes({ commonPrefix: false }))
-      // An id may have slashes, so the router takes all that is left of the path.
+      // An id may contain slashes, so the router matches the rest of the path.
       .map((route) => route.replace(/\/models\*$/, '/models/:model'))
       .filter((route) => !route.startsWith('HEAD ') && !aliased.has(route) && !/^GET \/(?:docs|console)/.test(route))
       .map((route) => route.replace(/:(\w+)/g, '{$1}'));
@@ -109,7 +109,7 @@ describe('the document of all addresses', () => {
 
   for (const address of addresses) {
     const { method, path } = address;
-    it(`says what ${method} ${path} responds with`, async () => {
+    it(`documents the response of ${method} ${path}`, async () => {
       const documented = path.replace('{model_id}', '{model}');
       const read = (received: Awaited<ReturnType<typeof askAddress>>) => ({
         status: received.status,
@@ -137,7 +137,7 @@ describe('the document of all addresses', () => {
     });
   }
 
-  it('has examples of bodies that the gateway takes for well-formed', async () => {
+  it('has valid examples of request bodies', async () => {
     const key = { authorization: `Bearer ${ADMIN_TOKEN}` };
     let tried = 0;
     for (const [path, methods] of Object.entries(document.paths)) {
@@ -161,7 +161,7 @@ describe('the document of all addresses', () => {
     assert.ok(tried > 10);
   });
 
-  it('is cached by its tag, and HEAD responds as GET', async () => {
+  it('has an ETag, and HEAD matches GET', async () => {
     const first = await fetch(`${server.url}/openapi.json`);
     const etag = first.headers.get('etag')!;
     await first.arrayBuffer();
@@ -176,7 +176,7 @@ describe('the document of all addresses', () => {
     assert.equal(posted.headers.get('allow'), 'GET, HEAD');
   });
 
-  it('names nothing of the configuration but addresses', () => {
+  it('reveals nothing of the configuration but addresses', () => {
     for (const secret of ['upstream-chat', 'provider-secret-key-1', server.provider.url, 'test-admin-token']) {
       assert.ok(!text.includes(secret), secret);
     }
@@ -188,7 +188,7 @@ describe('the document of all addresses', () => {
       return { response, text: await response.text() };
     };
 
-    it('loads files from here alone, without a script in the page', async () => {
+    it('loads only its own files, without inline scripts', async () => {
       const { response, text: page } = await read('/docs');
       assert.equal(response.status, 200);
       assert.match(response.headers.get('content-type')!, /^text\/html/);
@@ -217,16 +217,16 @@ describe('the document of all addresses', () => {
       }
     });
 
-    it('has a viewer that needs nothing that its policy forbids', async () => {
+    it('has a viewer that works with its content security policy', async () => {
       const { text: script } = await read('/docs/swagger-ui-bundle.js');
       assert.match(script, /SwaggerUIBundle/);
-      // Styles in attributes and elements, and code from text, would be refused by the browser.
+      // Browsers would block inline styles and code from strings.
       assert.doesNotMatch(script, /createElement\("style"\)|setAttribute\("style"|insertRule|[^.\w]eval\(/);
       const { text: style } = await read('/docs/swagger-ui.css');
       assert.doesNotMatch(style, /@import|url\((?!["']?data:)/);
     });
 
-    it('serves no other file, whatever the path says', async () => {
+    it('serves no other file', async () => {
       const paths = ['/docs/index.html', '/docs/package.json', '/docs/../package.json', '/docs/%2e%2e/package.json'];
       for (const path of [...paths, '/docs/..%2fpackage.json', '/docs/swagger-ui.css.map', '/docs/swagger-ui.js']) {
         assert.equal((await askFor(server.url, path)).status, 404, path);
@@ -242,7 +242,7 @@ const TYPES: Readonly<Record<string, RegExp>> = {
   json: /^application\/json/,
 };
 
-/** The routes of a tree as Fastify prints it, such as `GET /healthz`. */
+/** The routes in Fastify's printed tree, such as `GET /healthz`. */
 function servedRoutes(tree: string): string[] {
   const parents: string[] = [];
   return tree.split('\n').flatMap((line) => {

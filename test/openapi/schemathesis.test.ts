@@ -11,9 +11,9 @@ import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.
 import { pythonEnvironment } from '../support/python.ts';
 
 /**
- * Asks a real gateway for everything that its `/openapi.json` describes, with values that fit the description and values that do
- * not, by schemathesis (https://schemathesis.readthedocs.io): no response may be a failure of the gateway, have a status that is not
- * described, or not fit its schema. It needs Python and, the first time, a package registry.
+ * Runs schemathesis (https://schemathesis.readthedocs.io) against a real gateway, with valid and invalid values for everything in
+ * `/openapi.json`. No response may be a server error, have an undocumented status, or violate its schema. Requires Python and, the first
+ * time, a package registry.
  */
 const VERSION = '4.32.5';
 const MAX_EXAMPLES = '2';
@@ -28,13 +28,13 @@ const CHECKS = [
 
 const python = pythonEnvironment(`schemathesis-${VERSION}`, [`schemathesis==${VERSION}`]);
 
-/** Each is asked by a program that takes seconds to start. What operators do ends accounts and models, so it comes last. */
+/** Each part starts a program, which takes seconds. Operators' requests remove accounts and models, so they come last. */
 const PARTS = { 'calls and account': '^/(?!admin/|metrics)', admin: '^/(admin/|metrics)' } as const;
 
-/** Paths that the other rows of the same handlers have, with another context or spelling before them. */
+/** Further paths of the same handlers, with another context or prefix. */
 const OTHER_SPELLINGS = '^/(altproto|compat|v2|v1/coding)/';
 
-describe('everything that is described', { skip: python.missing ?? false }, () => {
+describe('all documented addresses', { skip: python.missing ?? false }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'faregate-schemathesis-'));
   const config = join(folder, 'schemathesis.toml');
   let gateway: TestGateway;
@@ -42,7 +42,7 @@ describe('everything that is described', { skip: python.missing ?? false }, () =
   before(async () => {
     gateway = await startGateway({
       plans: plansText({ starter: {} }),
-      // Who is refused often is made to wait, and this client is refused very often.
+      // This client is refused very often and would be throttled.
       monotonicMs: () => performance.now() * 1_000,
     });
     gateway.provider.respond = responseAnything;
@@ -57,7 +57,7 @@ describe('everything that is described', { skip: python.missing ?? false }, () =
     const chat = { method: 'POST', headers, body: JSON.stringify({ model: 'test-chat', messages: [] }) };
     await (await fetch(`${gateway.url}/v1/chat/completions`, chat)).arrayBuffer();
     const call = await account.endedCall();
-    // Random values are never ids of anything.
+    // Random values are never existing ids.
     const ids = {
       accounts: account.id,
       keys: spare.id,
@@ -82,14 +82,14 @@ describe('everything that is described', { skip: python.missing ?? false }, () =
   });
 
   for (const [name, paths] of Object.entries(PARTS)) {
-    it(`of the API for ${name} is responded to as it says`, async () => {
+    it(`of the API for ${name} respond as documented`, async () => {
       const given = ['--config-file', config, 'run', `${gateway.url}/openapi.json`];
       const asked = ['--include-path-regex', paths, '--checks', CHECKS, '--phases', 'coverage,fuzzing'];
       const bounds = ['--max-examples', MAX_EXAMPLES, '--seed', SEED, '--no-shrink', '--continue-on-failure'];
       const output = ['--warnings', 'off', '--suppress-health-check', 'all'];
       const run = promisify(execFile)(python.program('schemathesis'), [...given, ...asked, ...bounds, ...output], {
         cwd: folder,
-        // Its client looks through the whole environment for proxies, twice for each request.
+        // The client scans the whole environment for proxies twice per request.
         env: { PATH, HOME },
         maxBuffer: 64 * 1024 * 1024,
       });
@@ -104,8 +104,8 @@ describe('everything that is described', { skip: python.missing ?? false }, () =
 });
 
 /**
- * Each value at an edge of what a description allows is sent, once for each parameter and member. Chance makes a few more for each
- * operation, allowed and not: inventing one costs ten times what sending it does, and `test/fuzz` sends thousands that nearly fit.
+ * Sends each boundary value of a schema once per parameter and member, plus a few random values per operation, valid and invalid.
+ * Generating a value costs ten times as much as sending it, and `test/fuzz` sends thousands of nearly valid ones.
  */
 const PHASES = `[phases.coverage]
 generation.mode = "positive"
@@ -116,7 +116,7 @@ phases.coverage.enabled = false
 
 `;
 
-/** The part of the settings that says who asks, by the expression of the paths. */
+/** The settings of credentials, by path expression. */
 function tokensOf(tokens: Readonly<Record<string, string>>): string {
   return Object.entries(tokens)
     .map(
@@ -126,7 +126,7 @@ function tokensOf(tokens: Readonly<Record<string, string>>): string {
     .join('');
 }
 
-/** The part of the settings that says which ids there are, by the resource that a path names. */
+/** The settings of existing ids, by resource. */
 function idsOf(ids: Readonly<Record<string, string>>): string {
   return Object.entries(ids)
     .map(([resource, id]) => {

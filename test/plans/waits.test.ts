@@ -70,7 +70,7 @@ describe('a limit that resets after some time', () => {
       assert.equal(status, 429);
       assert.equal(
         body.error.message,
-        'The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at 2026-11-20 17:00 +08:00, in 4 h 58 min.',
+        'The Coding Plan reached its limit of calls per five hours. This quota is exhausted and will reset at 2026-11-20 17:00 +08:00, in 4 h 58 min.',
       );
       assert.equal(headers['x-faregate-reset-at'], '2026-11-20T09:00:00.000Z');
       assert.equal(headers['retry-after'], undefined);

@@ -14,12 +14,12 @@ function check(...lines: string[]): { status: number | null; refused: string[] }
   const file = join(directory, 'store.ts');
   writeFileSync(file, lines.join('\n'));
   const { status, stderr } = spawnSync(process.execPath, ['scripts/check-homes.ts', file], { encoding: 'utf8' });
-  const refused = stderr.split('\n').filter((line) => / (?:names|takes a) /.test(line));
+  const refused = stderr.split('\n').filter((line) => / (?:uses|takes a) /.test(line));
   return { status, refused: refused.map((line) => line.slice(line.lastIndexOf('store.ts:') + 'store.ts:'.length)) };
 }
 
-describe('The check of homes', () => {
-  it('refuses a statement that names tables of both', () => {
+describe('check-homes', () => {
+  it('rejects a statement with tables of both homes', () => {
     const { status, refused } = check(
       'export const a = { name: "a", text: `select from calls c join accounts a on a.id = c.account_id` };',
       'export const b = "with gone as (delete from users) insert into balances select";',
@@ -28,14 +28,14 @@ describe('The check of homes', () => {
     );
     assert.equal(status, 1);
     assert.deepEqual(refused, [
-      '1 names calls (partition), accounts (directory)',
-      '2 names users (directory), balances (partition)',
-      '3 names nodes (directory), reservations (partition)',
-      '4 names api_keys (directory), key_limits (partition)',
+      '1 uses calls (partition), accounts (directory)',
+      '2 uses users (directory), balances (partition)',
+      '3 uses nodes (directory), reservations (partition)',
+      '4 uses api_keys (directory), key_limits (partition)',
     ]);
   });
 
-  it('refuses connections of the other home, or of any, for the statements of one', () => {
+  it('rejects connections of the other home, or of any home', () => {
     const { status, refused } = check(
       "import type { Database, Lane, Queryable } from '../../src/db/database.ts';",
       "import type { DirectoryLane, HomeLanes, PartitionLane } from '../../src/db/home-lanes.ts';",
@@ -48,7 +48,7 @@ describe('The check of homes', () => {
     assert.deepEqual(refused, ['4 takes a Lane', '5 takes a PartitionLane', '5 takes a Queryable']);
   });
 
-  it('follows what is put into a statement: constants, lists, functions, and what they are called with', () => {
+  it('follows constants, lists, functions and their arguments', () => {
     writeFileSync(join(directory, 'other.ts'), 'export const OF_PERSON = "exists (select from memberships m)";');
     const { status, refused } = check(
       "import { OF_PERSON } from './other.ts';",
@@ -64,23 +64,23 @@ describe('The check of homes', () => {
     assert.deepEqual(
       refused.map((line) => line.replace(/, called at .*store\.ts:/, ' by ')),
       [
-        '3 names memberships (directory), key_limits (partition)',
-        '4 names vouchers (directory), calls (partition)',
-        '6 names usage_queue (partition), users (directory)',
-        '8 names users (directory), calls (partition)',
+        '3 uses memberships (directory), key_limits (partition)',
+        '4 uses vouchers (directory), calls (partition)',
+        '6 uses usage_queue (partition), users (directory)',
+        '8 uses users (directory), calls (partition)',
       ],
     );
   });
 
-  it('refuses a table that only a request names beside others, and lets one pass that stands alone', () => {
+  it('accepts a table name from run time only without other tables', () => {
     const { refused } = check(
       'export const a = (table: string) => `select from ${table} t join users u using (id)`;',
       'export const b = (table: string) => `delete from ${table}`;',
     );
-    assert.deepEqual(refused, ['1 names ?, users (directory)']);
+    assert.deepEqual(refused, ['1 uses ?, users (directory)']);
   });
 
-  it('knows months of calls by the beginning of their names', () => {
+  it('recognizes monthly partitions of calls', () => {
     const { refused } = check(
       'const tableOf = (month: string) => `calls_${month}`;',
       'export const a = (month: string) => `select from ${tableOf(month)} c join users u using (id)`;',
@@ -88,12 +88,12 @@ describe('The check of homes', () => {
       'export const c = `select from calls_default c join users u using (id)`;',
     );
     assert.deepEqual(refused, [
-      '2 names calls (partition), users (directory)',
-      '4 names calls (partition), users (directory)',
+      '2 uses calls (partition), users (directory)',
+      '4 uses calls (partition), users (directory)',
     ]);
   });
 
-  it('lets statements of one home pass, whatever their columns are called', () => {
+  it('accepts statements of one home, regardless of column names', () => {
     const { status, refused } = check(
       'export const a = "select accounts, n.users from calls n where n.at is distinct from accounts -- from users";',
       "export const b = `select 'from users, nodes' as text from calls order by accounts, users`;",
@@ -102,7 +102,7 @@ describe('The check of homes', () => {
   });
 });
 
-describe('The tables of a statement', () => {
+describe('tablesIn', () => {
   const known = new Set(['calls', 'users', 'nodes']);
   const of = (sql: string): string[] => [...tablesIn(sql, known)].sort();
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { temporaryDirectory } from '../support/process.ts';
 
-describe('the size of an installation', () => {
+describe('installed-size', () => {
   const modules = temporaryDirectory();
   after(() => modules.remove());
   for (const [name, megabytes] of [
@@ -25,9 +25,9 @@ describe('the size of an installation', () => {
     assert.deepEqual([status, stderr], [0, '']);
   });
 
-  it('fails beyond its limit, and names the largest packages', () => {
+  it('fails above its limit, and lists the largest packages', () => {
     const { status, stderr } = measure(3);
     assert.equal(status, 1);
-    assert.match(stderr, /may take 3 MB[\s\S]*:\n +[34] MB {2}@scope\/large\n +[12] MB {2}small\n$/);
+    assert.match(stderr, /limit is 3 MB[\s\S]*:\n +[34] MB {2}@scope\/large\n +[12] MB {2}small\n$/);
   });
 });

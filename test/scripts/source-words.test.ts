@@ -4,8 +4,8 @@ import { proseAndNames } from '../../scripts/source-words.ts';
 
 const wordsOf = (source: string): string[] => proseAndNames(source).map((line) => line.replace(/\s+/g, ' ').trim());
 
-describe('the words of a source file', () => {
-  it('are its comments, and the parts of its names', () => {
+describe('proseAndNames', () => {
+  it('returns comments and the parts of names', () => {
     assert.deepEqual(wordsOf('// Keeps it.\nconst keptUntilMs = 1;\n/** Two\n * lines. */'), [
       '// Keeps it.',
       'const kept Until Ms',
@@ -14,16 +14,16 @@ describe('the words of a source file', () => {
     ]);
   });
 
-  it('are sentences, and not text of one word, which may be of the wire', () => {
+  it('returns sentences, but no strings of one word', () => {
     assert.deepEqual(wordsOf(`say('provider_reply'); say('no reply came');`), ["say say 'no reply came'"]);
   });
 
-  it('are sentences in templates, and names in their expressions', () => {
+  it('returns sentences in templates, and names in their expressions', () => {
     const template = '`so it took ${sizeOf({ a: `b ${c}` })} of them`; last';
     assert.deepEqual(wordsOf(template), ['`so it took size Of a c } of them last']);
   });
 
-  it('have no SQL, and keep the numbers of lines', () => {
+  it('omits SQL and keeps line numbers', () => {
     assert.deepEqual(wordsOf('const text = `select answer\n  from kept\n  where id = 1`;\nnext();'), [
       'const text',
       '',
@@ -32,7 +32,7 @@ describe('the words of a source file', () => {
     ]);
   });
 
-  it('are found behind quotes that are escaped', () => {
+  it('handles escaped quotes', () => {
     assert.deepEqual(wordsOf(`const a = 'it\\'s no end'; after;`), [`const a 'it\\'s no end' after`]);
   });
 });

@@ -8,8 +8,8 @@ function files(folder: string, count: number): TestFile[] {
   return Array.from({ length: count }, (_, n) => ({ path: `${folder}/file-${n}.test.ts`, text: PURE }));
 }
 
-describe('the processes of test files', () => {
-  it('take every file once', () => {
+describe('planProcesses', () => {
+  it('plans every file once', () => {
     const given = [
       ...files('src/lib', 30),
       ...files('src/pricing', 9),
@@ -20,7 +20,7 @@ describe('the processes of test files', () => {
     assert.deepEqual(planned.toSorted(), given.map(({ path }) => path).toSorted());
   });
 
-  it('are shared by unit tests of all folders, and by other tests of all folders, which begin first', () => {
+  it('groups unit tests, and other tests, which start first', () => {
     const [others, unit, ...rest] = planProcesses(
       [...files('src/lib', 2), ...files('src/pricing', 1), ...files('test/plans', 2), ...files('test/billing', 1)],
       5,
@@ -30,13 +30,13 @@ describe('the processes of test files', () => {
     assert.deepEqual(rest, []);
   });
 
-  it('are of their own for tests in a browser, which have one together', () => {
+  it('groups browser tests in one process', () => {
     const planned = planProcesses([...files('test/console/pages', 2), ...files('test/people', 1)]);
     const pages = ['test/console/pages/file-0.test.ts', 'test/console/pages/file-1.test.ts'];
     assert.deepEqual(planned, [pages, ['test/people/file-0.test.ts']]);
   });
 
-  it('are of their own for suites whose databases have several partitions, and say so before a file is loaded', () => {
+  it('separates suites with several partitions, and sets their environment before loading files', () => {
     const planned = planProcesses([...files('test/people', 1), ...files('test/usage', 1), ...files('test/plans', 1)]);
     const spread = ['test/usage/file-0.test.ts', 'test/plans/file-0.test.ts'];
     assert.deepEqual(planned, [['test/people/file-0.test.ts'], spread]);
@@ -46,13 +46,13 @@ describe('the processes of test files', () => {
     assert.deepEqual([says(spread), says(['test/people/file-0.test.ts'])], [true, false]);
   });
 
-  it('have no more files than they may, twice as many if they are unit tests, and as many as each other', () => {
+  it('limits and balances the files of a process', () => {
     const sizesOf = (folder: string): number[] => planProcesses(files(folder, 13), 5).map(({ length }) => length);
     assert.deepEqual(sizesOf('test/people'), [5, 4, 4]);
     assert.deepEqual(sizesOf('src/lib'), [7, 6]);
   });
 
-  it('are of one file if it would disturb those beside it', () => {
+  it('runs disturbing files alone', () => {
     for (const [path, text] of [
       ['test/settlement/killed.test.ts', PURE],
       ['src/lib/hooked.test.ts', `${PURE}beforeEach(() => undefined);\n`],
@@ -66,7 +66,7 @@ describe('the processes of test files', () => {
     }
   });
 
-  it('begin early if they wait for whole programs, but behind those in a browser, which take longest', () => {
+  it('starts tests of whole programs early, after browser tests', () => {
     const killed = { path: 'test/settlement/killed.test.ts', text: PURE };
     const spawns = { path: 'test/people/a.test.ts', text: `import { spawn } from 'node:child_process';\n${PURE}` };
     const planned = planProcesses([spawns, ...files('test/people', 2), killed, ...files('test/console/pages', 2)]);
@@ -77,7 +77,7 @@ describe('the processes of test files', () => {
     assert.deepEqual(planned.map(beginsEarly), [true, true, true, false]);
   });
 
-  it('may be shared by files whose hooks are those of their own suites, or run at the end', () => {
+  it('groups files whose hooks are inside suites, or run at the end', () => {
     const text = "after(() => undefined);\ndescribe('a suite', () => {\n  beforeEach(() => undefined);\n});\n";
     assert.equal(isAlone({ path: 'test/gateway/usual.test.ts', text }), false);
   });

@@ -11,7 +11,7 @@ interface Ended {
   readonly printed: string;
 }
 
-describe('a run of the tests', () => {
+describe('a test run', () => {
   let folder = '';
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'faregate-runs-'));
@@ -51,14 +51,14 @@ process.exitCode = await runGrouped({ scope: 'quick', options: [], files: ${JSON
    * What happens at the end of a run decides its exit code as well: a package that ends the process by itself once made
    * every run a success, whatever had failed.
    */
-  it('ends with 1 if a test fails, and with 0 if all pass', async () => {
+  it('exits with 1 if a test fails, and with 0 if all pass', async () => {
     const failing = write('failing', "it('fails', () => { throw new Error('as it should'); });");
     const passing = write('passing', "it('passes', () => undefined);");
     assert.equal((await run(['scripts/test.ts', failing])).code, 1);
     assert.equal((await run(['scripts/test.ts', passing])).code, 0);
   });
 
-  it('says how a process ended that was killed, and what it wrote last', async () => {
+  it('reports the signal and the last output of a killed process', async () => {
     const killed = write(
       'killed',
       `it('kills its process', () => {
@@ -69,7 +69,7 @@ process.exitCode = await runGrouped({ scope: 'quick', options: [], files: ${JSON
     );
     const { code, printed } = await run(['scripts/test.ts', killed]);
     assert.equal(code, 1);
-    assert.match(printed, /The process of \S+killed\.test\.mjs was ended by SIGTRAP\. .*\nthe last words\n/);
+    assert.match(printed, /The process of \S+killed\.test\.mjs was killed by SIGTRAP\. .*\nthe last words\n/);
     const failing = write('failing', "it('fails', () => { throw new Error('as it should'); });");
     assert.doesNotMatch((await run(['scripts/test.ts', failing])).printed, /The process of/);
   });
@@ -84,7 +84,7 @@ process.exitCode = await runGrouped({ scope: 'quick', options: [], files: ${JSON
   });
 
   // A test that had replaced the timers once gave them to a module that was loaded meanwhile, which then waited for ever.
-  it('begins no test before all files of a process are loaded', async () => {
+  it('starts tests after all files of a process are loaded', async () => {
     const early = write(
       'a-early',
       "it('runs when all are loaded', () => { if (!globalThis.isLateLoaded) throw new Error('early'); });",
@@ -109,7 +109,7 @@ it('is of the late file', () => undefined);`,
     assert.match(printed, /✔ is sound/);
   });
 
-  it('runs the files of a process alone if one of them ends it, and fails even if it ends it with 0', async () => {
+  it('runs the files of a process one by one if one of them exits it, and fails even for exit code 0', async () => {
     const record = write('a-ending', "it('ends the process', () => process.exit(0));");
     const hidden = write('b-hidden', "it('is not hidden', () => undefined);");
     const { code, printed } = await runTogether([record, hidden]);
@@ -117,7 +117,7 @@ it('is of the late file', () => undefined);`,
     assert.match(printed, /✔ is not hidden/);
   });
 
-  it('follows no promises in a process of several files, where all are declared, and fails by errors that nobody catches', async () => {
+  it('tracks no promises in a process of several files, and fails on uncaught errors', async () => {
     const following = `import { executionAsyncId } from 'node:async_hooks';
 it('follows promises', async () => { await null; if (executionAsyncId() === 0) throw new Error('it does not'); });`;
     const one = write('a-followed', following);
@@ -141,7 +141,7 @@ it('follows promises', async () => { await null; if (executionAsyncId() === 0) t
     assert.match(printed, /✔ is beside it/);
   });
 
-  it('ends where a hook that failed has left something open, and says what', async () => {
+  it('exits if a failed hook left a resource open, and reports it', async () => {
     const leaving = write(
       'leaving',
       `import { before, describe } from 'node:test';
@@ -154,6 +154,6 @@ describe('a suite', () => {
     const { code, printed } = await run(['scripts/test.ts', leaving], { FAREGATE_TEST_END_MS: '1' });
     assert.equal(code, 1);
     assert.match(printed, /✖ is cancelled/);
-    assert.match(printed, /have ended, but not their process\. It is kept by: .*TCPServerWrap/);
+    assert.match(printed, /have finished, but the process is kept alive by: .*TCPServerWrap/);
   });
 });

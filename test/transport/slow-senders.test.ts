@@ -137,7 +137,7 @@ describe('a body that arrives more slowly than 8 KiB in server.uploadIdleTimeout
       connection.write(Buffer.concat([announced(head, 'Content-Length: 60000'), Buffer.from(begin)]));
       assertTooSlow(
         await trickle(gateway.url, connection, forEver(0x20)),
-        /stopped arriving, or came too slowly/,
+        /stopped arriving, or arrived too slowly/,
         isMessages,
       );
       assert.equal((await connection.closed()).length, 0);

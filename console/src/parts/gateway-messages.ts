@@ -24,7 +24,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no plan {}. {}': '没有套餐 {1}。',
   'There is no model {}.': '没有模型 {1}。',
   'There is no model {} that may be called.{}': '没有可调用的模型 {1}。',
-  'There is no "{}". Known: {}, with commas.': '没有“{1}”。可用的有：{2}，以逗号分隔。',
+  'Unknown name "{}". Use a comma-separated list of {}.': '没有“{1}”。可用的有：{2}，以逗号分隔。',
   'There is no such account.': '没有此账户。',
   'There is no such user.': '没有此用户。',
   'There is no such voucher.': '没有此兑换码。',
@@ -35,7 +35,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '没有调用 {1} 的记录：该时间的调用记录已不再保留。',
   'The account has no member {}.': '账户没有成员 {1}。',
   // What may not be done, or not by whoever asks.
-  'You have several accounts; name one of {}.': '您有多个账户，请指定其一：{1}。',
+  'You have several accounts. Choose one of {}.': '您有多个账户，请指定其一：{1}。',
   'You have no account {}.': '您没有账户 {1}。',
   'You have no account. Operators use the admin API.': '您没有账户。管理员请使用管理 API。',
   'Only an owner of the account may do this.': '仅账户的所有者可执行此操作。',
@@ -43,7 +43,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'Only a signed-in person may use this address.': '仅已登录的用户可使用此地址。',
   'Only an operator may create a token with the role {}.': '仅管理员可创建此角色的令牌。',
   'This API key does not have the scope "account".': '此 API 密钥没有“账户 API”用途。',
-  'The person of this API key may not use the account any more.': '此 API 密钥所属的成员已无权使用该账户。',
+  'The person of this API key may no longer use the account.': '此 API 密钥所属的成员已无权使用该账户。',
   'Members create keys only for themselves.': '成员只能为自己创建密钥。',
   'This request came from a page of another site. Changes are accepted only from pages of this gateway.':
     '此请求来自其他网站的页面。只能在本网关的页面上修改。',
@@ -178,15 +178,14 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   // Requests.
   'Too many changes by you or your account. Nothing was changed; try again in {} s.':
     '您或您的账户在短时间内修改过多。本次未作任何修改，请在 {1} 秒后重试。',
-  'Too many requests of yours wait already. Send fewer at a time.': '您的等待中请求过多，请减少同时发送的数量。',
-  '{} requests with a body of yours are under way. Send fewer at a time.':
+  'Too many of your requests are waiting. Send fewer at a time.': '您的等待中请求过多，请减少同时发送的数量。',
+  'You have {} requests with a body in flight. Send fewer at a time.':
     '您有 {1} 个带请求体的请求进行中，请减少同时发送的数量。',
-  '{} responses of yours are being sent line by line already. Read them to their end first.':
-    '您有 {1} 个逐行发送的响应进行中，请先将其读完。',
+  'You have {} streamed responses open. Read them to the end first.': '您有 {1} 个逐行发送的响应进行中，请先将其读完。',
   'Expected the nextCursor of an earlier page.': '分页位置无效，请重新读取列表。',
   'Expected the nextCursor of an earlier page of the same list.': '分页位置无效，请重新读取列表。',
   '{}: Unknown parameter.': '未知参数 {1}。',
-  '{}: This member stands in the body twice.': '请求体中重复出现 {1}。',
+  '{}: This member is a duplicate.': '请求体中重复出现 {1}。',
   'Before you have signed in, send the body without a Content-Encoding.': '登录之前，请求体不能带 Content-Encoding。',
   'The body is not valid UTF-8.': '请求体不是有效的 UTF-8。',
   'The body is not valid JSON.': '请求体不是有效的 JSON。',

@@ -1,6 +1,6 @@
-/** The admin API refused the request or was not reached; the message says why. */
+/** The admin API rejected the request, or could not be reached. */
 export class AdminClientError extends Error {
-  /** The code of the API, and the field that it is about; `null` if there is none. */
+  /** The error code and the invalid field; `null` if there is none. */
   readonly code: string | null;
   readonly param: string | null;
 

@@ -5,24 +5,21 @@ import { AdminClientError } from './admin-client-error.ts';
 import { localUserHeader } from './local-user.ts';
 import { ADMIN_PREFIX } from './prefixes.ts';
 
-/**
- * A client of the admin API: of a running gateway over HTTP, or of an admin API in this process, which is called without
- * a socket. Both run the same endpoints.
- */
+/** A client of the admin API, of a running gateway over HTTP or in this process without a socket. */
 export interface AdminClient {
   /**
-   * A request with an idempotency key may be repeated without being carried out twice.
+   * With an idempotency key, a request can be repeated safely.
    *
-   * @throws AdminClientError with the API's own message if the response is an error.
+   * @throws AdminClientError with the message of the API if the response is an error
    */
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
-  /** A GET `request` that returns `null` if the resource does not exist. */
+  /** A GET request. Returns `null` if the resource does not exist. */
   find<Response>(path: string): Promise<Response | null>;
-  /** A POST without a body whose response is read line by line, each a JSON value. To end the iteration early aborts the request. */
+  /** A POST without a body. Yields each line of the response as a JSON value. Ending the iteration early aborts the request. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
-/** The code of a change that was refused, before anything was written, because its actor makes too many. */
+/** Error code for too many changes by one actor. Nothing was written. */
 export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {
@@ -92,13 +89,13 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
   });
 }
 
-/** A client of the gateway that runs at `url`. `localUser`: who is at the command line, which counts with the local token alone. */
+/** A client of the gateway at `url`. `localUser`: the user of the command line, which the gateway trusts only with the local token. */
 export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ url: path, body, ...request }) => {
     for (;;) {
       const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
       const received = { status: response.status, text: await response.text() };
-      // An import of thousands of accounts waits until the next change is allowed.
+      // An import of thousands of accounts waits for the rate limit of changes.
       if (received.status !== 429 || toClientError(received).code !== TOO_MANY_CHANGES) return received;
       await setTimeout(Math.max(Number(response.headers.get('retry-after')), 1) * 1_000);
     }
@@ -116,7 +113,7 @@ async function reach(url: string, path: string, request: RequestInit): Promise<R
 }
 
 /**
- * The response of the gateway that runs at `url` to a POST without a body, as it comes. It fails if the gateway ends it early.
+ * Sends a POST without a body to the gateway at `url`, and streams the response. Fails if the response is truncated.
  *
  * @throws AdminClientError
  */

@@ -3,12 +3,10 @@ import type { AdminNeed } from '../../people/access.ts';
 import type { Actor } from '../../people/actor.ts';
 import { isChangeBy, type ManagementDefinition, type ManagementEndpoint, managementEndpoint } from './endpoint.ts';
 
-/** Who asks. */
 export interface AdminContext {
   readonly actor: Actor;
 }
 
-/** One address of the admin API. */
 export type AdminEndpoint = ManagementEndpoint<AdminNeed, AdminContext>;
 
 type AdminDefinition<
@@ -16,11 +14,11 @@ type AdminDefinition<
   BodySchema extends z.ZodType,
   ResponseSchema extends z.ZodType | null,
 > = Omit<ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema, ResponseSchema>, 'needs'> & {
-  /** By default what changes something needs an operator, and the rest is for auditors too. */
+  /** Default: operators for changes, auditors too for reads. */
   readonly needs?: AdminNeed;
 };
 
-/** Makes an endpoint whose `run` sees the types of its schemas. */
+/** Creates an endpoint whose `run` has the types of its schemas. */
 export function adminEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,

@@ -2,23 +2,23 @@ import type { z } from 'zod';
 import { GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import { issueText } from './issue-text.ts';
 
-/** What an endpoint of the admin API or the account API gets of its request, checked against its schemas. */
+/** The validated request of an endpoint of the admin API or the account API. */
 export interface ManagementInput<Query, Body> {
   /** The `:id` of the path; empty if the path has none. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
   readonly idempotencyKey: string | null;
-  /** Whether the client asks for CSV. */
+  /** Whether the client accepts CSV. */
   readonly wantsCsv: boolean;
 }
 
-/** A body that is sent line by line, as it is made. */
+/** A response body that is streamed line by line. */
 export class LineStream {
-  /** Each is worth a turn of its own: some lines, not one. */
+  /** Each chunk waits in the queue of its caller once, so it should have several lines. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
-  /** The JSON response in whose place it is sent, if that is made already; the change log has it. */
+  /** The JSON response that this stream replaces, for the audit log; `null` if there is none. */
   readonly inPlaceOf: object | null;
 
   constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson', inPlaceOf: object | null = null) {
@@ -27,7 +27,7 @@ export class LineStream {
     this.inPlaceOf = inPlaceOf;
   }
 
-  /** What is made already. */
+  /** A stream of a text that is complete already. */
   static of(text: string, contentType: string, inPlaceOf: object | null = null): LineStream {
     return new LineStream(once(text), contentType, inPlaceOf);
   }
@@ -37,7 +37,7 @@ async function* once(text: string): AsyncGenerator<string> {
   yield text;
 }
 
-/** The response to the repeat of a request that was carried out before: nothing was changed, so the change log has no row of it. */
+/** The stored response to a repeated request. Nothing was changed, so the audit log has no entry for it. */
 export class Repeat<Response extends object> {
   readonly response: Response;
 
@@ -45,48 +45,47 @@ export class Repeat<Response extends object> {
     this.response = response;
   }
 
-  /** The response as it is, or as that to a repeat. */
   static if<Response extends object>(isRepeat: boolean, response: Response): Response | Repeat<Response> {
     return isRepeat ? new Repeat(response) : response;
   }
 }
 
-/** What an address sends line by line, in place of its JSON response. */
+/** A streamed response in place of the JSON response. */
 interface LinesResponse {
   readonly mediaType: 'text/csv' | 'application/x-ndjson';
-  /** When it does, and what the lines are. */
+  /** When the endpoint streams, and what the lines are. */
   readonly description: string;
 }
 
-/** What `run` returns at an address with this schema of responses. */
+/** What `run` returns for this response schema. */
 type ResponseOf<ResponseSchema extends z.ZodType | null> = ResponseSchema extends z.ZodType
   ? Promise<z.infer<ResponseSchema> | Repeat<z.infer<ResponseSchema> & object> | LineStream>
   : Promise<void> | Promise<LineStream>;
 
 /**
- * One address. `run` returns the body of the response, or `null` for 204.
+ * One endpoint. `run` returns the body of the response, or `null` for 204.
  *
- * `Need`: who may use it; `Context`: who does, and what of.
+ * `Need`: the required permission; `Context`: the caller and the scope of the request.
  */
 export interface ManagementEndpoint<Need, Context> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path behind the prefix, with `:id` if it names a resource. */
+  /** The path after the prefix, with `:id` if it names a resource. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
   readonly summary: string;
   readonly needs: Need;
-  /** Whether it may change something: then it is logged, and remembered refusals are forgotten. */
+  /** Whether the endpoint may change something. Changes are logged, and clear remembered refusals. */
   readonly isChange: boolean;
   readonly querySchema: z.ZodType | null;
   readonly bodySchema: z.ZodType | null;
-  /** What a JSON response looks like; `null` if there is none. */
+  /** `null` if there is no JSON response. */
   readonly responseSchema: z.ZodType | null;
   readonly lines: LinesResponse | null;
-  /** Whether a request with an `Idempotency-Key` may be repeated without being carried out twice. */
+  /** Whether requests with an `Idempotency-Key` can be repeated safely. */
   readonly isRepeatable: boolean;
   readonly subject: ChangeSubject<unknown, unknown, Context>;
   /**
-   * Checks a request by the schemas. `run` takes what it returns.
+   * Validates a request. `run` takes the result.
    *
    * @throws GatewayError `invalidRequest`
    */
@@ -94,23 +93,23 @@ export interface ManagementEndpoint<Need, Context> {
   readonly run: (input: ManagementInput<unknown, unknown>, context: Context) => Promise<object | null>;
 }
 
-/** What an address changes, for the change log. By default its path says so. */
+/** What an endpoint changes, for the audit log. Default: derived from the path. */
 export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknown> {
-  /** Such as `account`. */
+  /** For example `account`. */
   readonly kind: string;
-  /** The `:id` of the path names the account in which the subject is made. */
+  /** The `:id` of the path is the account in which the subject is created. */
   readonly isMadeInAccount?: true;
-  /** The response shows the subject as it was before it was removed. */
+  /** The response shows the subject before its removal. */
   readonly isResponseBefore?: true;
-  /** What the change does to the subject does not show in it: a change that shows none is one all the same. */
+  /** The subject may look unchanged after a change. */
   readonly showsNoDifference?: true;
-  /** The id of what is changed, if it is not the `:id` of the path; `null`: it has none yet. */
+  /** The id of the subject, if it is not the `:id` of the path; `null`: the subject has no id yet. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
-  /** What a response is about, if it is not its `id`. */
+  /** The id of the subject in a response, if it is not the member `id`. */
   responded?(response: object): string | null;
-  /** What the request says of the change and nothing shows that is read of the subject, such as a memo. */
+  /** Details of the request that the subject does not show, such as a memo. */
   noted?(input: ManagementInput<Query, Body>): object | null;
-  /** What is changed, as responses show it; `null`, or a 404, if there is none. */
+  /** The subject as in responses; `null`, or a 404, if it does not exist. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }
 
@@ -123,17 +122,17 @@ export interface ManagementDefinition<
 > {
   readonly method: ManagementEndpoint<Need, Context>['method'];
   readonly path: string;
-  /** By default 200, or 204 where nothing is responded. */
+  /** Default: 200, or 204 without a response body. */
   readonly status?: 201;
   readonly summary: string;
   readonly needs: Need;
-  /** For what changes nothing although its method is not GET. What has effects is never a GET, which a page of another site can cause. */
+  /** For reads with another method than GET. Changes never use GET, because a page of another site can send it. */
   readonly isChange?: false;
-  /** Whether `run` reads the `Idempotency-Key`; it cannot if this is absent. */
+  /** `run` reads the `Idempotency-Key`. If absent, it must not. */
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
-  /** What its JSON response looks like: documented, and checked in tests. Absent: there is none, or lines only. */
+  /** Schema of the JSON response, documented and checked in tests. Absent: no response, or lines only. */
   readonly response?: ResponseSchema;
   readonly lines?: LinesResponse;
   readonly subject?: ChangeSubject<z.infer<QuerySchema>, z.infer<BodySchema>, Context>;
@@ -143,7 +142,6 @@ export interface ManagementDefinition<
   ) => ResponseOf<ResponseSchema>;
 }
 
-/** Whether an address may change something: no GET does, and anything else, if it does not say otherwise. */
 export const isChangeBy = ({
   method,
   isChange,
@@ -152,7 +150,7 @@ export const isChangeBy = ({
   readonly isChange?: false;
 }): boolean => method !== 'GET' && isChange !== false;
 
-/** Makes an endpoint whose `run` sees the types of its schemas. */
+/** Creates an endpoint whose `run` has the types of its schemas. */
 export function managementEndpoint<
   Need,
   Context,
@@ -186,7 +184,7 @@ export function managementEndpoint<
     bodySchema: body ?? null,
     responseSchema: response,
     lines,
-    // `check` has made the input of the schemas.
+    // `check` has validated the input.
     subject: (definition.subject as ChangeSubject<unknown, unknown, Context> | undefined) ?? {
       kind: subjectKindOf(path),
     },
@@ -201,14 +199,14 @@ export function managementEndpoint<
       },
     }),
     async run(input, context) {
-      // `check` has made it of the schemas.
+      // `check` has validated the input.
       const checked = input as ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>;
       return ((await run(checked, context)) ?? null) as object | null;
     },
   };
 }
 
-/** What the `:id` of a path names, else what stands first in it: `account` for `/accounts/:id/keys`. */
+/** The resource of the `:id`, or the first segment: `account` for `/accounts/:id/keys`. */
 function subjectKindOf(path: string): string {
   const parts = path.split('/').slice(1);
   const plural = parts[Math.max(parts.indexOf(':id') - 1, 0)];
@@ -230,18 +228,18 @@ export function notFound(what: string, id: string): GatewayError {
   return new GatewayError('pathUnknown', { message: `There is no ${what} ${id.slice(0, 100)}.` });
 }
 
-/** What was found. @throws GatewayError 404 if nothing was. */
+/** @throws GatewayError 404 if nothing was found */
 export function orNotFound<Found>(found: Found | null, what: string, id: string): Found {
   if (found === null) throw notFound(what, id);
   return found;
 }
 
-/** What is asked for does not go with what is there. */
+/** A 409 response: the request conflicts with the state of the resource. */
 export function conflict(message: string): GatewayError {
   return new GatewayError('conflict', { message });
 }
 
-/** What is asked for is well formed, and cannot be done. */
+/** A 422 response: the request is well-formed but cannot be carried out. */
 export function unprocessable(message: string, param?: string): GatewayError {
   return new GatewayError('unprocessable', param === undefined ? { message } : { message, param });
 }

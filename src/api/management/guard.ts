@@ -18,13 +18,12 @@ import {
 import type { Actor } from '../../people/actor.ts';
 import { type GuessLimits, slowGuesses } from './slow-guesses.ts';
 
-/** The fewest characters of an admin token; shorter ones could be guessed. */
+/** Minimum length of an admin token. Shorter ones could be guessed. */
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
 
-/** Why an admin token could be guessed, as the predicate of a sentence; null if nothing shows it. */
+/** Why an admin token is weak, as the predicate of a sentence; `null` if it is not. */
 export const adminTokenWeakness = (token: string): string | null => weaknessOf(token, ADMIN_TOKEN_LENGTH_MIN);
 
-/** What a request shows who it is from. */
 interface ShownCredential {
   readonly request: FastifyRequest;
   /** The token of the Authorization header; `null` if there is none. */
@@ -32,22 +31,21 @@ interface ShownCredential {
 }
 
 /**
- * Finds whose a credential of some kind is; `null` if the request has none of that kind, or it is unknown, expired or revoked.
+ * Finds the owner of one kind of credential; `null` if the request has none of that kind, or it is unknown, expired or revoked.
  *
- * It reads the database each time, so that a revoked credential is refused at once on every node.
+ * Reads the database each time, so that a revoked credential is rejected at once on every node.
  */
 export type CredentialReader = (shown: ShownCredential) => Promise<Actor | null>;
 
-/** Who may use the admin API and the account API, besides whom the `readers` find. */
 interface AdminAccess {
-  /** Requests with one of these tokens are an operator's; nobody's if the list is empty. */
+  /** Tokens of operators. */
   readonly tokens: readonly string[];
-  /** The one of them that the command line of this machine has; `null` if it has none. */
+  /** The token of the command line on this machine; `null` if there is none. */
   readonly localToken: string | null;
   readonly readers: readonly CredentialReader[];
 }
 
-/** Who a request to the account API is from, and what of which account it is about. */
+/** The caller of the account API, and the account and scope of the request. */
 export interface AccountEntry {
   readonly actor: Actor;
   readonly scope: AccountScope;
@@ -55,13 +53,13 @@ export interface AccountEntry {
 
 export type Guard = ReturnType<typeof createGuard>;
 
-/** Lets requests through whose credential allows what they ask for. */
+/** Authenticates and authorizes requests. */
 export function createGuard({ tokens, localToken, readers }: AdminAccess, limits: GuessLimits) {
   const digests = tokens.map(hashSecretText);
 
   function findToken(bearer: string): Actor | null {
     const given = hashSecretText(bearer);
-    // All digests are compared, so that the time does not depend on which of them matches.
+    // Compares all digests, so that the time does not reveal which one matches.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) return null;
     const isFromHere = localToken !== null && timingSafeEqual(hashSecretText(localToken), given);
@@ -81,7 +79,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     throw new GatewayError('invalidApiKey', { message: bearer === null ? HOW_TO_SEND : 'The token or key is wrong.' });
   }
 
-  /** An API key is no credential here, whatever its scopes, and is not looked up. */
+  /** API keys are never valid here, and are not looked up. */
   async function findOperator(request: FastifyRequest): Promise<Actor> {
     const { authorization } = request.headers;
     if (authorization !== undefined && isApiKey(readBearer(request.raw))) {
@@ -101,16 +99,16 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
   }
 
   /**
-   * Whose credential the request has.
+   * Finds the owner of the credential.
    *
-   * @throws GatewayError `invalidApiKey`, after a delay if the address has guessed too often.
+   * @throws GatewayError `invalidApiKey`, after a delay if the client address had too many failures
    */
   const identify = (request: FastifyRequest, reply: FastifyReply): Promise<Actor> =>
     enter(request, reply, () => find(request));
 
   return {
     identify,
-    /** @throws GatewayError as `identify`, and `roleNotAllowed`. */
+    /** @throws GatewayError as `identify`, and `roleNotAllowed` */
     async enterAdmin(request: FastifyRequest, reply: FastifyReply, need: AdminNeed): Promise<Actor> {
       const actor = await enter(request, reply, () => findOperator(request));
       const refusal = refusalOfAdmin(actor, need);
@@ -118,8 +116,8 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
       return actor;
     },
     /**
-     * @param asked the account that the request names, if any.
-     * @throws GatewayError as `identify`, and what `scopeOf` refuses.
+     * @param asked the account in the request, if any
+     * @throws GatewayError as `identify`, and for each refusal of `scopeOf`
      */
     async enterAccount(
       request: FastifyRequest,
@@ -135,10 +133,10 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
   };
 }
 
-/** Refusals of a credential, which somebody who tries stolen ones gets. */
+/** Refusals that an attacker with guessed or stolen credentials gets. */
 const OF_CREDENTIAL: ReadonlySet<ErrorKind> = new Set(['invalidApiKey', 'networkNotAllowed', 'scopeNotAllowed']);
 
-const NOT_BY_KEY = 'An API key does not open this address. Send an admin token, or sign in as an operator.';
+const NOT_BY_KEY = 'API keys cannot use this address. Send an admin token, or sign in as an operator.';
 const HOW_TO_SEND = 'Sign in, or send a token as "Authorization: Bearer <token>".';
 
 const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
@@ -146,12 +144,11 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   role: 'An auditor may read everything and change nothing.',
   no_role: 'This token may use only the addresses of its scopes: POST /admin/v1/export.',
   no_export:
-    'Only an operator who has signed in, or the command line of the machine of a gateway, or a token with the scope "export", may use this address.',
-  no_person:
-    'Only an operator who has signed in, or the command line of the machine of a gateway, may use this address.',
+    'Only a signed-in operator, the command line on the machine of the gateway, or a token with the scope "export" may use this address.',
+  no_person: 'Only a signed-in operator or the command line on the machine of the gateway may use this address.',
 };
 
-/** Whether there is such an account is not said. */
+/** Does not reveal whether the account exists. */
 export const notYourAccount = (accountId: string): GatewayError =>
   new GatewayError('pathUnknown', { message: `You have no account ${accountId.slice(0, 100)}.` });
 
@@ -159,7 +156,7 @@ function accountError(refusal: AccountRefusal, asked: string | null): GatewayErr
   switch (refusal.reason) {
     case 'which_account':
       return invalidRequest(
-        `accountId: You have several accounts; name one of ${refusal.accountIds.join(', ')}.`,
+        `accountId: You have several accounts. Choose one of ${refusal.accountIds.join(', ')}.`,
         'accountId',
       );
     case 'other_account':

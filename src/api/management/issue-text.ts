@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 
 /**
- * What is wrong with a value of a request, if its schema has no words of its own: what is expected, and what was sent
- * if that is short.
+ * The default message of a validation error: the expected value, and the sent value if that is short.
  */
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
@@ -16,7 +15,7 @@ export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
       if (issue.input === undefined) return 'Is missing.';
       return `Expected ${EXPECTED[issue.expected] ?? issue.expected}${sentText(issue.input)}.`;
     case 'unrecognized_keys':
-      return 'There is no such field here.';
+      return 'Unknown field.';
     default:
       return undefined;
   }
@@ -31,13 +30,13 @@ const EXPECTED: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** What a bound counts, or else the number that is beyond it. */
+/** The unit of a bound, or the number that violates it. */
 function boundOf(origin: string, input: unknown): string {
   if (origin === 'string') return ' characters';
   return origin === 'array' ? ' items' : sentText(input);
 }
 
-/** Longer texts may be secret. */
+/** Longer text may be secret. */
 const SHOWN_LENGTH_MAX = 20;
 
 function sentText(input: unknown): string {

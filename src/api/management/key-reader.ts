@@ -8,17 +8,17 @@ import type { CredentialReader } from './guard.ts';
 
 interface KeyReaderParts {
   readonly keyStatuses: KeyStatusStore;
-  /** Whether a person belongs to an account, and is not suspended. */
+  /** Whether a person is a member of an account, and not suspended. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
 }
 
 /**
- * Finds the account of an API key that has the scope `account`. What refuses a key at the public addresses refuses it here, but
- * for an account that is not verified: it may look at itself, and not call. A key of a person opens the account for as long as the person belongs to it.
+ * Finds the account of an API key with the scope `account`. The rules are those of the public addresses, except that the account need
+ * not be verified. A key of a person is valid while the person is a member of the account.
  *
- * @throws GatewayError if it is a key that may not be used, or not from there, or not for this.
+ * @throws GatewayError if the key is not valid, or not from this network, or lacks the scope
  */
 export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReaderParts): CredentialReader {
   return async ({ request, bearer }) => {
@@ -35,7 +35,7 @@ export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReader
     const { keyId, accountId, userId } = status;
     if (userId !== null && !(await isMember(accountId, userId))) {
       throw new GatewayError('invalidApiKey', {
-        message: 'The person of this API key may not use the account any more.',
+        message: 'The person of this API key may no longer use the account.',
       });
     }
     return { kind: 'api_key', id: keyId, prefix: displayPrefix(bearer), accountId, userId };

@@ -2,13 +2,13 @@ import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
 import { LineStream } from './endpoint.ts';
 import type { Page } from './response-fields.ts';
 
-/** How an address says that its list is CSV too. */
+/** The `lines` of endpoints that serve their list as CSV too. */
 export const LIST_LINES = {
   mediaType: 'text/csv',
   description: 'The whole list from the cursor on, if the request accepts text/csv.',
 } as const;
 
-/** The type of CSV, which has titles. */
+/** The content type of CSV with a header line. */
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 
 interface ListQuery {
@@ -16,12 +16,12 @@ interface ListQuery {
   readonly limit: number;
 }
 
-/** Items that are read at a time. */
+/** Items per page. */
 const CSV_PAGE = 500;
 
 /**
- * A page of a list, or all of the list from its cursor on if the client wants CSV: a page at a time, whose first one is read before anything
- * is sent. `members` are those of the items that are its columns; `usage.images` is that of a member, and its title `images`.
+ * A page of a list, or the whole list from the cursor on as CSV. CSV is read page by page; the first page is read before anything is
+ * sent. `members`: the columns. A nested member such as `usage.images` has the title `images`.
  */
 export async function listOrCsv<Query extends ListQuery, Found extends Page<object>>(
   wantsCsv: boolean,
@@ -44,7 +44,7 @@ export async function listOrCsv<Query extends ListQuery, Found extends Page<obje
   return new LineStream(lines(), CSV_TYPE);
 }
 
-/** The line of titles of a table, and the line of an item. */
+/** The header line of a table, and a function for the line of an item. */
 export function csvOf(members: readonly string[]) {
   const paths = members.map((member) => member.split('.'));
   return {

@@ -3,12 +3,12 @@ import type { AccountNeed } from '../../people/access.ts';
 import { type ManagementDefinition, type ManagementEndpoint, managementEndpoint } from './endpoint.ts';
 import type { AccountEntry } from './guard.ts';
 
-/** What an `:id` of the account API names. The server finds whose it is before the endpoint runs. */
+/** The resource of an `:id` in the account API. The server checks its account before the endpoint runs. */
 export type OwnedResource = 'key' | 'call' | 'webhook';
 
-/** One address of the account API. It sees and changes nothing outside of the scope of its context. */
+/** An endpoint of the account API. It reads and changes nothing outside the scope of its context. */
 export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, AccountEntry> {
-  /** What the `:id` of the path names; `null` if the path has none, or the endpoint looks for it in its account alone. */
+  /** The resource of the `:id`; `null` if there is none, or if the endpoint itself searches only its account. */
   readonly resource: OwnedResource | null;
 }
 
@@ -20,7 +20,7 @@ interface AccountDefinition<
   readonly resource?: OwnedResource;
 }
 
-/** Makes an endpoint whose `run` sees the types of its schemas. */
+/** Creates an endpoint whose `run` has the types of its schemas. */
 export function accountEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,

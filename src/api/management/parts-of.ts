@@ -1,4 +1,4 @@
-/** What each of some functions takes, all of it together. */
+/** The intersection of the parameters of some functions. */
 export type PartsOf<Makers extends readonly ((parts: never) => unknown)[]> = Makers[number] extends (
   parts: infer Parts,
 ) => unknown

@@ -1,3 +1,2 @@
-/** Where the two APIs of people and programs stand. */
 export const ADMIN_PREFIX = '/admin/v1';
 export const ACCOUNT_PREFIX = '/account/v1';

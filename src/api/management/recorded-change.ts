@@ -4,31 +4,28 @@ import { isRecord } from '../../lib/json/json.ts';
 import type { Actor } from '../../people/actor.ts';
 import { type ChangeSubject, LineStream, type ManagementEndpoint, type ManagementInput, Repeat } from './endpoint.ts';
 
-/** Who changes something, and in which account if that is the account API. */
 export interface ChangingContext {
   readonly actor: Actor;
   readonly scope?: { readonly accountId: string };
-  /** Whether something was changed although the request is refused at last. */
+  /** Whether something changed although the request was rejected in the end. */
   readonly hasChanged?: boolean;
 }
 
-/** Where a request that changes something comes from. */
 interface ChangeSource {
-  /** The path in front of those of the table. */
+  /** The path prefix of the table. */
   readonly prefix: string;
   readonly clientAddress: string;
   readonly requestId: string;
-  /** Who says to be at the command line. */
+  /** The user that the command line reports. */
   readonly localUser: string | null;
 }
 
 /**
- * Runs an endpoint that may change something, with its row in the change log: written before, so that nothing is changed without
- * one, and completed after. What is shown of the subject is read on both sides of the change, not in its transaction: it may
- * have what others changed in the same moment. A repeat leaves no row: that of the first request says what it has changed. Nor does a
- * change that gives its subject what it has already.
+ * Runs an endpoint that may change something, with an entry in the audit log. The entry is written before the change and completed
+ * after it, so that no change is unrecorded. The subject is read before and after the change, outside its transaction, and may include
+ * concurrent changes. Repeats and changes without effect leave no entry.
  *
- * @throws what `run` throws, and what the log does if it cannot write the row; then nothing is changed.
+ * @throws the error of `run`; or the error of the audit log if the entry cannot be written, in which case nothing is changed
  */
 export async function runRecorded<Need, Context extends ChangingContext>(
   endpoint: ManagementEndpoint<Need, Context>,
@@ -85,12 +82,11 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   return result;
 }
 
-/** Whether a subject is there on both sides of a change, and the same. */
 function isEqual(before: object | null, after: object | null): boolean {
   return before !== null && JSON.stringify(before) === JSON.stringify(after);
 }
 
-/** What is read, or `null` if that is not there. */
+/** `null` in place of a 404. */
 async function orNone(found: Promise<object | null>): Promise<object | null> {
   try {
     return await found;
@@ -111,7 +107,7 @@ function accountOf(value: object | null): string | null {
   return isRecord(value) && typeof value.accountId === 'string' ? value.accountId : null;
 }
 
-/** What an address does, for filters: `keys.delete`, `accounts.keys.create`, `routes.drain`. */
+/** The action of an endpoint, for filters: `keys.delete`, `accounts.keys.create`, `routes.drain`. */
 function actionOf({
   method,
   path,
@@ -128,10 +124,10 @@ function actionOf({
   return [...names, ...(verb === null ? [] : [verb])].join('.');
 }
 
-/** What a response is about. */
+/** The id of the resource in a response. */
 export function idOf(result: object | null): string | null {
   if (!isRecord(result)) return null;
-  // A drain has no id, but names what it is of.
+  // A drain has no id. Its provider and model identify it.
   const names = 'id' in result ? [result.id] : [result.provider, result.model, result.providerModel];
   return names.filter((name) => typeof name === 'string').join(' ') || null;
 }

@@ -7,42 +7,42 @@ import { AtATime } from '../../lib/fair/at-a-time.ts';
 import { findRepeatedMember } from '../../lib/json/json-repeats.ts';
 import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json/json-scan.ts';
 
-/** What a body of the admin API or the account API may have. Its values are counted before they are made. */
+/** Limits of a request body. JSON values are counted before they are parsed. */
 interface RequestBodyLimits {
   readonly body: BodyLimits;
   readonly json: JsonScanLimits;
 }
 
-/** Far beyond what honest clients send: the largest are lists of models and networks. */
+/** Far above real requests. The largest are lists of models and networks. */
 export const HOLDER_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 16, valuesMax: 20_000, membersMax: 1_000 },
 };
 
-/** Whoever has shown no credential: names, passwords and links are small. */
+/** For requests without a credential: names, passwords and links are small. */
 export const VISITOR_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 16 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 4, valuesMax: 100, membersMax: 100 },
 };
 
-/** Bodies of one account, or of one person, at a time: those that run or may wait, and some that arrive meanwhile. */
+/** Concurrent bodies of one account or person: those that run or wait, and some that are being received. */
 export const BODIES_MAX = 64;
 
-/** A body that was received and not read yet. */
+/** A body that is received and not parsed yet. */
 export interface ReceivedBody {
-  /** @throws GatewayError `invalidRequest` if it is no JSON, or a member occurs twice, because either value could be meant. */
+  /** @throws GatewayError `invalidRequest` if the body is not JSON, or a member occurs twice, which is ambiguous */
   parse(): unknown;
-  /** Gives its memory back. May be called again. */
+  /** Releases the memory. Can be called again. */
   release(): void;
 }
 
-/** Receives the bodies of both APIs. */
+/** Receives the request bodies of both APIs. */
 export class RequestBodies {
   readonly #budgets: BodyBudgets | null;
   readonly #atOnceMax: number;
   readonly #places: AtATime;
 
-  /** `budgets`: what they take their memory from; `null`: as much as they like. `atOnceMax`: bodies of one holder at a time. */
+  /** `budgets`: memory budgets; `null`: no limit. `atOnceMax`: concurrent bodies of one caller. */
   constructor(budgets: BodyBudgets | null, atOnceMax = BODIES_MAX) {
     this.#budgets = budgets;
     this.#atOnceMax = atOnceMax;
@@ -50,9 +50,9 @@ export class RequestBodies {
   }
 
   /**
-   * Receives a body. That of a holder is in the memory budgets; a visitor, which has no holder, may send little and not encoded.
+   * Receives a body. A body of a visitor (`holder` is `null`) must be small and not encoded; others use the memory budgets.
    *
-   * @throws GatewayError as `readBody` does, and `rateLimitExceeded` if the holder sends too many at a time
+   * @throws GatewayError as `readBody`, and `rateLimitExceeded` if the caller sends too many bodies at once
    */
   async receive(request: FastifyRequest, reply: FastifyReply, holder: BodyHolder | null): Promise<ReceivedBody> {
     const giveBack = holder === null || holder.isOnlyAccount ? null : this.#places.take(holder.accountId);
@@ -76,8 +76,8 @@ export class RequestBodies {
 function tooManyBodies(atOnceMax: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_requests',
-    message: `${atOnceMax} requests with a body of yours are under way. Send fewer at a time.`,
-    // The body is not read, so the connection cannot serve another request.
+    message: `You have ${atOnceMax} requests with a body in flight. Send fewer at a time.`,
+    // The unread body makes the connection unusable.
     headers: { 'retry-after': '1', connection: 'close' },
   });
 }
@@ -96,7 +96,7 @@ async function receiveJsonBody(
   return { parse: () => parseBody(held.bytes, limits.json), release: () => held.release() };
 }
 
-/** @throws GatewayError `unsupportedMediaType`, because a small encoded body can be a large one. */
+/** @throws GatewayError `unsupportedMediaType`: a small encoded body can decode to a large one */
 function requirePlain({ headers }: FastifyRequest): void {
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding === 'identity') return;
@@ -117,6 +117,6 @@ function parseBody(bytes: Buffer, limits: JsonScanLimits): unknown {
   }
   const text = bytes.toString('utf8');
   const repeated = findRepeatedMember(text)?.slice(0, 200);
-  if (repeated !== undefined) throw invalidRequest(`${repeated}: This member stands in the body twice.`, repeated);
+  if (repeated !== undefined) throw invalidRequest(`${repeated}: This member is a duplicate.`, repeated);
   return JSON.parse(text);
 }

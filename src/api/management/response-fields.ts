@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** What responses of the admin API and the account API are made of. */
+/** Fields of responses of the admin API and the account API. */
 
-/** An amount of money, as `formatYuan` writes it. */
+/** An amount in the format of `formatYuan`. */
 export const yuan = z
   .string()
   .regex(/^-?\d+(\.\d{1,9})?$/)
@@ -12,15 +12,14 @@ export const yuan = z
     examples: ['12.5'],
   });
 
-/** An instant, as `Date.toISOString` writes it. */
+/** An instant in the format of `Date.toISOString`. */
 export const at = z.iso
   .datetime()
   .meta({ id: 'Instant', description: 'An instant in ISO 8601, in UTC.', examples: ['2026-11-20T12:00:00.000Z'] });
 
-/** A count, which is never negative. */
 export const count = z.int().min(0);
 
-/** Who did something, beside the name. */
+/** The id of an actor, in addition to the name. */
 export const signerId = z.string().nullable().meta({
   description:
     'The id of the person or the admin token; null: it has none, as the command line. A name may be that of another one.',
@@ -28,12 +27,10 @@ export const signerId = z.string().nullable().meta({
 
 export const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).readonly();
 
-/** Where the next page begins. */
 export const nextCursor = z
   .string()
   .nullable()
   .meta({ description: 'Send it as `cursor` for the next page; null: there is none.' });
 
-/** A page of a list. */
 export const pageOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ data: listOf(item), nextCursor });
 export type Page<Item> = z.infer<ReturnType<typeof pageOf<z.ZodType<Item>>>>;

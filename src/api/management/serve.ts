@@ -22,47 +22,47 @@ import { type ReceivedBody, RequestBodies } from './request-body.ts';
 import { type GuessLimits, slowAttempts } from './slow-guesses.ts';
 import { StreamedLines } from './streamed-lines.ts';
 
-/** What a request of a holder with too many at a time costs of the rate of refusals: 20 a second are refused without delay. */
+/** The throttle cost of a rejected request from a caller with too many at once: 20 a second are rejected without delay. */
 const BUSY_COST = 5;
 
 /** A change that was made through the admin API or the account API. */
 export interface ManagementChange {
   readonly by: Actor;
-  /** As the table of addresses says it. */
+  /** The summary of the endpoint. */
   readonly action: string;
-  /** What was changed or made; empty if it has no id. */
+  /** The id of the resource; empty if it has none. */
   readonly id: string;
   readonly requestId: string;
   readonly clientAddress: string;
 }
 
 export interface ManagementWatch extends GuessLimits {
-  /** Every change has its row there before it is made. */
+  /** The audit log. Each change has an entry before it takes effect. */
   readonly changes: ChangeLog;
-  /** How often changes may be made. */
+  /** Rate limits of changes. */
   readonly changeCounts: ChangeCounts;
-  /** Hears of every change, once it is made. */
+  /** Called after each change. */
   readonly onChange: (change: ManagementChange) => void;
-  /** Whether each response is checked by its schema, and one that differs fails the request: for tests. */
+  /** For tests: fail a request whose response does not match its schema. */
   readonly checksResponses: boolean;
-  /** What the requests of each holder may use of the time, so that none keeps calls waiting; `null`: as much as they like. */
+  /** Shares of processing time per caller, so that no caller delays others; `null`: no limit. */
   readonly shares: TimeShares | null;
-  /** What the bodies of requests take their memory from; `null`: as much as they like. */
+  /** Memory budgets of request bodies; `null`: no limit. */
   readonly bodyBudgets: BodyBudgets | null;
-  /** What one holder may have under way at a time; absent: what one process allows. */
+  /** Concurrent streams and bodies of one caller; absent: the limits of one process. */
   readonly atOnceMax?: { readonly streams: number; readonly bodies: number };
 }
 
 interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
-  /** The path in front of those of the table. */
+  /** The path prefix of the table. */
   readonly prefix: string;
   readonly kind: RequestKind;
   readonly endpoints: readonly (ManagementEndpoint<Need, Context> & Endpoint)[];
   /**
-   * Decides whether the request may go on, before its body is read. It may take parameters out of `query` that are not the
-   * endpoint's.
+   * Authenticates and authorizes a request before its body is read. May remove parameters from `query` that the endpoint does not
+   * have.
    *
-   * @throws GatewayError if it may not.
+   * @throws GatewayError if the request is not allowed
    */
   enter(
     endpoint: ManagementEndpoint<Need, Context> & Endpoint,
@@ -70,11 +70,11 @@ interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
     reply: FastifyReply,
     query: Record<string, unknown>,
   ): Promise<Context>;
-  /** Whose share of the time the request uses; `null`: nobody's, because operators are trusted, or it is limited otherwise. */
+  /** The caller whose share of time the request uses; `null` for operators, who are trusted, and requests with other limits. */
   holderOf(context: Context): string | null;
 }
 
-/** Serves a table of addresses. */
+/** Serves the endpoints of a table. */
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
   { prefix, kind, endpoints, enter, holderOf }: ManagementTable<Need, Context, Endpoint>,
@@ -84,7 +84,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
   const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
-  /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, if too much of it waits already. */
+  /** Queues the work of a caller. @throws GatewayError 429, after a delay, if the queue of the caller is full */
   async function inShare<Result>(
     holder: string | null,
     work: (time: WorkTime | null) => Promise<Result>,
@@ -98,13 +98,13 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       if (!isBusy) throw error;
       throw new GatewayError('rateLimitExceeded', {
         code: 'too_many_requests',
-        message: 'Too many requests of yours wait already. Send fewer at a time.',
+        message: 'Too many of your requests are waiting. Send fewer at a time.',
         headers: { 'retry-after': String(Math.max(1, Math.ceil(error.pauseMs / 1_000))) },
       });
     }
   }
 
-  /** @throws GatewayError 429, before anything is written, if the actor or its account makes too many changes. */
+  /** @throws GatewayError 429, before anything is written, if the actor or its account makes too many changes */
   async function countChange({ method }: Pick<ManagementEndpoint<Need, Context>, 'method'>, context: Context) {
     const accountId = context.scope?.accountId ?? null;
     const counted = countedChange(context.actor, accountId, method === 'DELETE', kind === 'admin');
@@ -118,7 +118,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     });
   }
 
-  /** Does what the request asks for. Returns the lines of the response, or its text; `null` if it has none. */
+  /** Runs the endpoint. Returns the lines or the text of the response; `null` if it has no body. */
   async function carryOut(
     endpoint: ManagementEndpoint<Need, Context>,
     input: Parameters<typeof endpoint.run>[0],
@@ -131,7 +131,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       const clientAddress = addresses.exactOf(request.raw);
       const source = { prefix, clientAddress, requestId: request.id, localUser: localUserOf(request.headers) };
       result = await runRecorded(endpoint, input, context, source, changes);
-      // The change may have removed the reason of remembered refusals.
+      // The change may have removed the reason for remembered refusals.
       brake.forgetAll();
       onChange({
         by: context.actor,
@@ -153,10 +153,10 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    // What a person is shown, and secrets that are shown once, stay in no cache.
+    // Responses contain private data and one-time secrets.
     reply.header('cache-control', 'no-store');
     const query = { ...(request.query as Record<string, unknown>) };
-    // Who sends it is not known yet. All requests of one home line wait in one queue: its many networks get no more than one does.
+    // The caller is unknown yet. All networks of one home connection share a queue, so many networks have no advantage.
     const network = `network ${addresses.lineOf(request.raw)}`;
     const context = await asHolder(network, () => enter(endpoint, request, reply, query));
     const id = idInPath(request);
@@ -197,30 +197,30 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
-/** Whose memory a body takes; `null`: it is that of a visitor. Operators may use what is free, and accounts leave something. */
+/** The caller whose memory a body uses; `null` for visitors. Operators may use all free memory, accounts only a share. */
 function bodyHolderOf({ actor }: ChangingContext, holder: string | null): BodyHolder | null {
   if (actor.kind === 'visitor') return null;
   return { accountId: holder ?? 'operators', isOnlyAccount: holder === null };
 }
 
-/** Whose memory the text of a response takes. */
+/** The caller whose memory the text of a response uses. */
 function textHolderOf(context: ChangingContext, holder: string | null, network: string): BodyHolder {
   return bodyHolderOf(context, holder) ?? { accountId: network, isOnlyAccount: false };
 }
 
-/** Whether somebody asks for too much at a time: whoever does so again and again is responded to slowly. */
+/** Whether the caller sends too much at once. Repeated cases are throttled. */
 function isTooMany(error: unknown): boolean {
   return error instanceof GatewayError && (error.code === 'too_many_requests' || error.code === TOO_MANY_CHANGES);
 }
 
-/** @throws GatewayError 404 if the database cannot have such an id. */
+/** @throws GatewayError 404 if the database cannot store such an id */
 function idInPath(request: FastifyRequest): string {
   const { id = '' } = request.params as { id?: string };
   if (!isStorable(id)) throw new GatewayError('pathUnknown');
   return id;
 }
 
-/** @throws if the response is not what its address promises. */
+/** @throws if the response does not match the endpoint's status or schema */
 function checkResponse(
   {
     method,
@@ -234,5 +234,5 @@ function checkResponse(
   if (responseSchema === null || result === null) return;
   const checked = responseSchema.safeParse(JSON.parse(JSON.stringify(result)));
   if (!checked.success)
-    throw new Error(`The response of ${method} ${path} is not that of its schema`, { cause: checked.error });
+    throw new Error(`The response of ${method} ${path} does not match its schema`, { cause: checked.error });
 }

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 
-/** What a response is made of, where an instant may still be a `Date`. */
+/** The members of a response, with instants as text or `Date`. */
 type Showable<Response> = {
   readonly [Name in keyof Response]: Response[Name] | (string extends Response[Name] ? Date : never);
 };
 
 /**
- * Of a row, or of a response of the admin API, the members that a schema names, and no others: what is added there is not shown here
- * until somebody decides so. Instants become text.
+ * Picks the members of a row that the schema names, and converts instants to text. New members of a row stay private until the schema
+ * names them.
  */
 export function shown<Schema extends z.ZodObject>(schema: Schema, row: Showable<z.infer<Schema>>): z.infer<Schema> {
   const members = Object.keys(schema.shape).filter((name) => name in row);
@@ -18,7 +18,7 @@ function textIfDate(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** The same for a page of a list. */
+/** Like `shown`, for a page of a list. */
 export function shownPage<Schema extends z.ZodObject, Page extends { readonly data: readonly z.infer<Schema>[] }>(
   schema: Schema,
   page: Page,

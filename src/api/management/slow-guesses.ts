@@ -4,20 +4,20 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
 import { PasswordsBusyError } from '../../people/passwords.ts';
 
-/** What slows down a home line from which credentials are guessed: of IPv6 a /56, of IPv4 an address. */
+/** Throttles clients that guess credentials, by home connection: an IPv6 /56 or an IPv4 address. */
 export interface GuessLimits {
   readonly addresses: ClientAddresses;
   readonly brake: RefusalBrake;
 }
 
-/** The cost of a guess against the rate of refusals: 20 guesses a second are refused without delay. */
+/** The throttle cost of a guess: 20 guesses a second are rejected without delay. */
 const GUESS_COST = 5;
 
 /**
- * Delays the refusal of a credential, or of an attempt beyond the limit of attempts, if the line that it comes from has too many:
- * whoever has 256 networks of IPv6 makes no more work with all of them than with one. Resolves when it may leave.
+ * Delays the refusal of a credential or attempt if its home connection has too many. The 256 networks of an IPv6 /56 count as one.
+ * Resolves when the refusal may be sent.
  *
- * @param what kind of refusals are counted together
+ * @param what the kind of refusals that are counted together
  */
 export async function slowGuesses(
   { addresses, brake }: GuessLimits,
@@ -26,11 +26,11 @@ export async function slowGuesses(
   reply: FastifyReply,
 ): Promise<void> {
   const isSlowed = await brake.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
-  // Too many are delayed already: the next one needs a new connection.
+  // Too many responses are delayed already, so the client must reconnect.
   if (!isSlowed) reply.header('connection', 'close');
 }
 
-/** Serves a request, and delays its refusal if it is an attempt to sign in, or to use a link, beyond what may be tried. */
+/** Serves a request, and delays the refusal of sign-in or link attempts beyond the limit. */
 export async function slowAttempts<Result>(
   limits: GuessLimits,
   request: FastifyRequest,
@@ -45,7 +45,7 @@ export async function slowAttempts<Result>(
   }
 }
 
-/** Beyond the limit of attempts, or beyond the passwords that may wait to be hashed. */
+/** Too many attempts, or too many passwords in the hash queue. */
 function isAttemptTooMany(error: unknown): boolean {
   return (
     error instanceof GatewayError && (error.code === 'too_many_attempts' || error.cause instanceof PasswordsBusyError)

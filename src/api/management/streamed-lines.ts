@@ -3,16 +3,16 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { AtATime } from '../../lib/fair/at-a-time.ts';
 import type { TimeShares } from '../../lib/fair/time-shares.ts';
 
-/** Responses of one holder that are sent line by line at the same time; each keeps what it has read and its client has not. */
+/** Concurrent streamed responses of one caller. Each keeps the data that its client has not read yet. */
 export const STREAMS_MAX = 4;
 
-/** Sends what holders ask for line by line: each piece of it is made at its holder's turn, and only once the client wants it. */
+/** Streams responses. Each chunk is produced on demand, and waits in the queue of its caller. */
 export class StreamedLines {
   readonly #shares: TimeShares | null;
   readonly #atOnceMax: number;
   readonly #open: AtATime;
 
-  /** `atOnceMax`: responses of one holder at a time. */
+  /** `atOnceMax`: concurrent responses of one caller. */
   constructor(shares: TimeShares | null, atOnceMax = STREAMS_MAX) {
     this.#shares = shares;
     this.#atOnceMax = atOnceMax;
@@ -20,21 +20,21 @@ export class StreamedLines {
   }
 
   /**
-   * The same pieces, of which the first is made now, at the turn of the request, and each further one at a turn of its own. `holder`:
-   * whose turns; `null`: nobody's.
+   * Returns the same chunks. Produces the first one now, in the slot of the request; each further one waits in the caller's queue.
+   * `holder`: the caller; `null`: no queue.
    *
-   * @throws GatewayError `rateLimitExceeded` if the holder has too many already.
+   * @throws GatewayError `rateLimitExceeded` if the caller has too many streams
    */
-  async begin(pieces: AsyncIterable<string>, holder: string | null): Promise<AsyncIterable<string>> {
+  async begin(chunks: AsyncIterable<string>, holder: string | null): Promise<AsyncIterable<string>> {
     const shares = this.#shares;
-    if (holder === null || shares === null) return pieces;
+    if (holder === null || shares === null) return chunks;
     const close = this.#open.take(holder);
     if (close === null) throw tooManyStreams(this.#atOnceMax);
-    const all = pieces[Symbol.asyncIterator]();
+    const all = chunks[Symbol.asyncIterator]();
     const next = closing(() => all.next(), close);
     const first = await next();
     let isFirst = true;
-    // It is counted until it has ended or was left, whether its client ever reads or not.
+    // The stream counts until it ends or is abandoned, even if its client never reads.
     return {
       [Symbol.asyncIterator]: () => ({
         next() {
@@ -52,7 +52,7 @@ export class StreamedLines {
   }
 }
 
-/** The same step, which calls `close` when it has nothing more or fails. */
+/** Calls `close` when `step` is done or fails. */
 function closing(
   step: () => Promise<IteratorResult<string>>,
   close: () => void,
@@ -72,7 +72,7 @@ function closing(
 function tooManyStreams(atOnceMax: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_requests',
-    message: `${atOnceMax} responses of yours are being sent line by line already. Read them to their end first.`,
+    message: `You have ${atOnceMax} streamed responses open. Read them to the end first.`,
     headers: { 'retry-after': '1' },
   });
 }

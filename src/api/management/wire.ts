@@ -11,9 +11,9 @@ import { at, count, yuan } from './response-fields.ts';
 import { shown } from './shown.ts';
 import { storable } from './storable.ts';
 
-/** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
+/** Wire formats of the admin API: money as decimal strings in yuan, instants in ISO 8601. */
 
-/** The largest amount, positive or negative: a hundred million yuan, so that no sum of the ledger overflows. */
+/** The largest absolute amount, a hundred million yuan. Sums of the ledger cannot overflow. */
 const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
 
 export const amountYuan = z
@@ -36,7 +36,6 @@ export const amountYuan = z
 export const positiveAmountYuan = amountYuan.refine((nano) => nano > 0n, { error: 'Expected an amount above zero.' });
 export const capYuan = amountYuan.refine((nano) => nano >= 0n, { error: 'Expected an amount of zero or more.' });
 
-/** A whole number; `error` says which is expected. */
 export const wholeNumber = (min: number, max: number, error: string) =>
   z.number({ error }).int({ error }).min(min, { error }).max(max, { error });
 
@@ -44,18 +43,18 @@ const boundedText = storable(
   z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.').max(200, 'At most 200 characters.'),
 );
 
-/** A name or a memo in one line; surrounding white space is removed. */
+/** A name or memo in one line. Surrounding white space is removed. */
 export const shortText = z
   .string({ error: 'Expected text.' })
   .trim()
-  .pipe(boundedText.refine(isPlainText, 'Must not hold control characters or direction marks.'));
+  .pipe(boundedText.refine(isPlainText, 'Must not contain control characters or bidirectional marks.'));
 
-/** The text that a list is filtered by, unchanged. */
+/** Text of a filter, unchanged. */
 export const filterText = boundedText;
 
 const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
 
-/** An instant whose year has four digits, in UTC too: later years have no common form in ISO 8601. */
+/** An instant whose UTC year has four digits. Later years have no common form in ISO 8601. */
 export const instant = z.iso
   .datetime({ offset: true, error: EXPECTED_INSTANT })
   .transform((text) => new Date(text))
@@ -67,7 +66,7 @@ export const page = {
   cursor: filterText.optional(),
 };
 
-/** A page of a list; it has a next page where it has as many items as were requested. */
+/** A page of a list. There is a next page if this one has as many items as requested. */
 export function toPage<Item>(
   data: readonly Item[],
   limit: number,
@@ -79,7 +78,7 @@ export function toPage<Item>(
 
 const maxima = { requestsPerMinute: count.nullable(), tokensPerMinute: count.nullable() };
 
-/** Limits by the minute of an account or a key; null: not limited. */
+/** Limits per minute of an account or a key; `null`: no limit. */
 export const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.strictObject(maxima)) };
 
 const accountStatus = z.enum(['active', 'suspended']);
@@ -125,7 +124,6 @@ export function yuanOrNull(amountNano: bigint | null): string | null {
   return amountNano === null ? null : formatYuan(amountNano);
 }
 
-/** Limits by the minute, of an account or a key. */
 export function rateLimitsToWire(limits: RateLimits) {
   const modelLimits = Object.fromEntries([...limits.models].map(([model, own]) => [model, maximaToWire(own)]));
   return { ...maximaToWire(limits), modelLimits };
@@ -135,7 +133,7 @@ function maximaToWire({ requestsMax, tokensMax }: RateMaxima) {
   return { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax };
 }
 
-/** The id of a ledger entry, made of its account and number, so that it needs no column. */
+/** The id of a ledger entry, derived from account and number, so that it needs no column. */
 export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }

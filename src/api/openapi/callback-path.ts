@@ -2,7 +2,7 @@ import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { ErrorResponses } from './errors.ts';
 import { operationIdOf, type PlacedOperation, pathParameters } from './operation.ts';
 
-/** The address to which an OpenID provider sends a browser back. */
+/** The redirect address for OpenID providers. */
 export function callbackOperation(prefix: string, errors: ErrorResponses): PlacedOperation {
   const path = `${prefix}/oidc/:id/callback`;
   return {

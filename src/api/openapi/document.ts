@@ -9,7 +9,6 @@ import { nodeOperations } from './node-paths.ts';
 import { type PlacedOperation, templateOf } from './operation.ts';
 import { publicOperations } from './public-paths.ts';
 
-/** The tables of addresses that are served. */
 export interface DocumentedAddresses {
   readonly publicTable: readonly Endpoint[];
   readonly managementTables: readonly DocumentedTable[];
@@ -31,7 +30,7 @@ Money is written as decimal strings in yuan, instants in ISO 8601. Every respons
 Fields that a public address does not document are passed on to the provider and back. Where the base address of a client \
 has one \`/v1\` too many or too few, its request is served as well.`;
 
-/** Describes every address of a gateway. */
+/** Describes all addresses of a gateway. */
 export function describeApi({ publicTable, managementTables }: DocumentedAddresses): OpenApiDocument {
   const schemas = new SchemaCollection();
   const errors = new ErrorResponses(schemas);
@@ -50,7 +49,7 @@ export function describeApi({ publicTable, managementTables }: DocumentedAddress
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Relative to this document, so that it holds behind every proxy and name.
+    // Relative to this document, and so correct behind any proxy and host name.
     servers: [{ url: '/', description: 'This gateway' }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name.replace(/^(\w+): /, 'The $1 API: /') })),
     paths: byPath(operations),

@@ -3,7 +3,7 @@ import { errorCatalogue } from '../../errors/catalogue.ts';
 import type { Envelope } from '../../errors/envelopes.ts';
 import type { SchemaCollection } from './json-schema.ts';
 
-/** What errors look like, by the envelope of the address (contract 7). */
+/** Error responses, by the envelope of the address (contract, section 7). */
 
 const code = z.string().meta({ description: 'What is wrong, for programs: see `docs/errors.md`.' });
 const message = z.string().meta({ description: 'What is wrong, for people.' });
@@ -35,7 +35,7 @@ const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
     .meta({ id: 'CatalogError' }),
 };
 
-/** What every address may respond with, whatever is asked of it. */
+/** Statuses that every address may return. */
 const ANYWHERE = [408, 431, 500, 503] as const;
 
 const WORDS: Readonly<Record<number, string>> = {
@@ -44,11 +44,11 @@ const WORDS: Readonly<Record<number, string>> = {
   402: 'Neither the balance nor the plan covers the call.',
   403: 'The credential may not do this.',
   404: 'There is no such resource or model.',
-  408: 'The body stopped arriving, or came too slowly.',
+  408: 'The request body stopped arriving, or arrived too slowly.',
   409: 'The request conflicts with the state of the resource, or another request had its Idempotency-Key.',
   413: 'The body is too large.',
-  415: 'The Content-Type is another one.',
-  422: 'The request is well-formed, and cannot be carried out.',
+  415: 'The Content-Type is not supported.',
+  422: 'The request is well-formed but cannot be carried out.',
   429: 'A limit is reached.',
   431: 'The headers are too large.',
   500: 'The gateway failed unexpectedly.',
@@ -58,16 +58,16 @@ const WORDS: Readonly<Record<number, string>> = {
   529: 'The node is overloaded.',
 };
 
-/** The statuses of errors that the gateway has for calls, in an envelope. */
+/** The statuses of errors of calls, in an envelope. */
 export function callStatuses(envelope: Envelope): number[] {
   const statuses = Object.values(errorCatalogue).map((row) =>
     envelope.name === 'messages' && 'messagesStatus' in row ? row.messagesStatus : row.status,
   );
-  // Not of its methods, and of an upgrade.
+  // 405 and 426 concern the method and an upgrade, not a call.
   return [...new Set<number>([...statuses, 402])].filter((status) => status !== 405 && status !== 426);
 }
 
-/** The responses that are errors, each kept once. */
+/** The error responses, each a component. */
 export class ErrorResponses {
   readonly #schemas: SchemaCollection;
   readonly #kept = new Map<string, object>();
@@ -80,15 +80,15 @@ export class ErrorResponses {
     return Object.fromEntries(this.#kept);
   }
 
-  /** Those of an address, by their statuses; every address has some more. */
+  /** The error responses of an address: the given statuses, and those of every address. */
   of(statuses: readonly number[], envelope: Envelope): { readonly [status: string]: object } {
     const all = [...new Set([...statuses, ...ANYWHERE])].sort((left, right) => left - right);
     return Object.fromEntries(all.map((status) => [status, this.#refer(String(status), WORDS[status]!, envelope)]));
   }
 
-  /** Of a call: what a provider refuses with a status of its own. */
+  /** The error responses of a provider, with its own status. */
   ofProvider(envelope: Envelope): { readonly [status: string]: object } {
-    const words = 'The provider refused the call, with a status of its own.';
+    const words = "The provider rejected the call. The status is the provider's.";
     return { '4XX': this.#refer('4XX', words, envelope), '5XX': this.#refer('5XX', words, envelope) };
   }
 

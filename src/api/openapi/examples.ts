@@ -1,9 +1,9 @@
 import type { JsonSchema, SchemaCollection } from './json-schema.ts';
 
 /**
- * An example of a value that fits a schema: its own if it has one, or else made of those of its parts.
+ * An example for a schema: its own example if it has one, otherwise composed from its members.
  *
- * `optional`: which of the members that may be absent it has.
+ * `optional`: which optional members the example includes.
  */
 export function exampleOf(
   schema: JsonSchema,
@@ -52,17 +52,17 @@ export function exampleOf(
   }
 }
 
-/** What a schema is called: by its id, or by the member that it is of. */
+/** The name of a schema: its id, or the name of its member. */
 function nameOf({ $ref }: JsonSchema, name: string): string {
   return typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : (name.split('.')[1] ?? '');
 }
 
 function numberOf({ minimum, maximum }: JsonSchema, name: string): number {
-  const usual = NUMBERS[name.split('.')[1] ?? ''] ?? 1;
-  return Math.min(Math.max(usual, Number(minimum ?? usual)), Number(maximum ?? usual));
+  const example = NUMBERS[name.split('.')[1] ?? ''] ?? 1;
+  return Math.min(Math.max(example, Number(minimum ?? example)), Number(maximum ?? example));
 }
 
-/** Numbers by the names of members. */
+/** Numbers by member name. */
 const NUMBERS: Readonly<Record<string, number>> = {
   priceFactorBasisPoints: 10_000,
   requestsPerMinute: 60,
@@ -74,7 +74,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   firstByteMs: 240,
 };
 
-/** Texts by the names of members, where need be with the id of the schema that has them. */
+/** Texts by member name, optionally qualified by the id of the schema. */
 const TEXTS: Readonly<Record<string, string>> = {
   'Account.id': 'acct_01JD7A6K3VQ2N8',
   'Key.id': 'key_01JD7A6K3VQ2N8',
@@ -117,7 +117,7 @@ function isSchema(items: unknown): items is JsonSchema {
   return typeof items === 'object' && items !== null;
 }
 
-/** The schema of a value that may be null too, without that. */
+/** The schema without `null`. */
 function notNull(schema: JsonSchema): JsonSchema {
   const choices = schema.anyOf as readonly JsonSchema[] | undefined;
   return schema.examples === undefined && choices?.length === 2 && choices[1]!.type === 'null' ? choices[0]! : schema;

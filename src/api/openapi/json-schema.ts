@@ -1,65 +1,64 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** A JSON schema of draft 2020-12, as OpenAPI 3.1 has them. */
+/** A JSON schema (draft 2020-12), as in OpenAPI 3.1. */
 export type JsonSchema = { readonly [member: string]: unknown };
 
 const REFERENCE = '#/components/schemas/';
 
-/** JSON schemas of zod schemas. Those that have an `id` are kept once, and referred to. */
+/** Converts zod schemas. Schemas with an `id` become components, which others reference. */
 export class SchemaCollection {
   readonly #kept = new Map<string, JsonSchema>();
 
-  /** By their ids, sorted. */
+  /** The components, sorted by id. */
   get kept(): { readonly [id: string]: JsonSchema } {
     return Object.fromEntries([...this.#kept].sort(([left], [right]) => (left < right ? -1 : 1)));
   }
 
-  /** The schema itself, where the given one refers to it. */
+  /** Follows references. */
   resolve(schema: JsonSchema): JsonSchema {
     if (typeof schema.$ref !== 'string') return schema;
     return this.resolve(this.#kept.get(schema.$ref.slice(REFERENCE.length))!);
   }
 
   /**
-   * `input`: what may be sent, before it is checked and read; `output`: what a response has.
+   * `input`: the form in requests, before parsing; `output`: the form in responses.
    *
-   * @throws if two schemas have one id, also one schema whose two forms differ.
+   * @throws if two different schemas have the same id, including two different forms of one schema
    */
   schemaOf(schema: z.ZodType, form: 'input' | 'output'): JsonSchema {
-    // A list of it, because the outermost schema would not be referred to.
+    // Wrapped in an array, because the outermost schema is never a reference.
     const list = z.toJSONSchema(z.array(schema), {
       io: form,
       override: ({ zodSchema, jsonSchema }) => {
-        // Left out where the schema makes another value of what is sent; ours are examples of what is sent.
+        // Zod omits examples of transformed values. Ours are examples of the input.
         const examples = z.globalRegistry.get(zodSchema)?.examples;
         if (form === 'input' && Array.isArray(examples)) jsonSchema.examples = examples;
-        // OpenAPI has another meaning for it: members that are not sent.
+        // In OpenAPI, `readOnly` means that requests omit the member.
         delete jsonSchema.readOnly;
-        // The format says it, in less than three hundred characters.
+        // The format is enough. The pattern has three hundred characters.
         if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
       },
-    }) as { items: JsonSchema; $defs?: Record<string, JsonSchema> };
-    for (const [id, definition] of Object.entries(list.$defs ?? {})) this.keep(id, definition);
-    return referring(list.items);
-  }
-
-  keep(id: string, definition: JsonSchema): void {
-    const known = this.#kept.get(id);
-    const referred = referring(definition);
-    if (known !== undefined && !isDeepStrictEqual(known, referred)) throw new Error(`two schemas have the id ${id}`);
-    this.#kept.set(id, referred);
+    });
+    const { items, $defs = {} } = withReferences(list);
+    for (const [id, definition] of Object.entries($defs)) {
+      const known = this.#kept.get(id);
+      if (known !== undefined && !isDeepStrictEqual(known, definition))
+        throw new Error(`two schemas have the id ${id}`);
+      this.#kept.set(id, definition);
+    }
+    return items;
   }
 }
 
-/** The schema with references to where OpenAPI keeps them. */
-function referring<Value>(value: Value): Value {
-  if (Array.isArray(value)) return value.map(referring) as Value;
-  if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([name, member]) =>
-    name === '$ref' && typeof member === 'string'
-      ? [name, member.replace('#/$defs/', REFERENCE)]
-      : [name, referring(member)],
+interface ListSchema {
+  readonly items: JsonSchema;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** Redirects references to the components of the document. */
+function withReferences(list: object): ListSchema {
+  return JSON.parse(JSON.stringify(list), (name, value) =>
+    name === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', REFERENCE) : value,
   );
-  return Object.fromEntries(members) as Value;
 }

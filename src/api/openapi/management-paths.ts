@@ -9,12 +9,12 @@ import { IDEMPOTENCY_KEY, operationIdOf, type PlacedOperation, pathParameters, q
 
 type Need = AdminNeed | AccountNeed | VisitNeed;
 
-/** An address of the admin API or of the account API, as far as it is documented. */
+/** The documented properties of an endpoint. */
 type DocumentedEndpoint = Omit<ManagementEndpoint<Need, never>, 'run'>;
 
 export interface DocumentedTable {
   readonly prefix: string;
-  /** What its tags begin with. */
+  /** Prefix of its tags. */
   readonly name: 'Account' | 'Admin' | 'People';
   readonly endpoints: readonly DocumentedEndpoint[];
 }
@@ -52,7 +52,6 @@ const ACCOUNT_ID = {
   schema: { type: 'string' },
 };
 
-/** The operations of a table. */
 export function managementOperations(
   { prefix, name, endpoints }: DocumentedTable,
   schemas: SchemaCollection,
@@ -102,21 +101,21 @@ export function managementOperations(
   }
 }
 
-/** The statuses of errors that an endpoint may respond with, beside those that every address has. */
+/** The error statuses of an endpoint, in addition to those of every address. */
 function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }: DocumentedEndpoint): number[] {
   return [
     ...[400, 401, 403],
     ...(name !== 'Admin' || method !== 'GET' || path.includes(':') ? [404] : []),
     ...(method === 'GET' ? [] : [409, 422]),
-    // Whoever guesses is made to wait.
+    // Guesses are throttled.
     ...(name === 'People' ? [429] : []),
     ...(bodySchema === null ? [] : [413, 415]),
-    // An OpenID provider is asked.
+    // The gateway calls an OpenID provider.
     ...(path === '/oidc/:id/flows' ? [502] : []),
   ];
 }
 
-/** By the first word of its path. */
+/** The tag is the first segment of the path. */
 function tagOf(name: DocumentedTable['name'], path: string): string {
   return `${name}: ${path.split('/')[1]}`;
 }

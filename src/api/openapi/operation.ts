@@ -1,8 +1,5 @@
 import { IDEMPOTENCY_KEY_PATTERN } from '../../http/idempotency-key.ts';
 
-/** What both kinds of tables make of their rows. */
-
-/** An operation of the document. */
 interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -12,28 +9,27 @@ interface Operation {
 /** An operation with its place in the document. */
 export interface PlacedOperation {
   readonly method: string;
-  /** As the tables write it, with `:id`. */
+  /** With `:id`, as in the tables. */
   readonly path: string;
   readonly operation: Operation;
 }
 
-/** `/accounts/:id` as `/accounts/{id}`. */
+/** Converts `/accounts/:id` to `/accounts/{id}`. */
 export function templateOf(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
 
-/** The parameters in a path. */
 export function pathParameters(path: string, schema: object): object[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema }));
 }
 
-/** A name that follows from the address, so that it stays the same as long as the address does. */
+/** An operation id derived from the address, and so as stable as the address. */
 export function operationIdOf(method: string, path: string): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return [method.toLowerCase(), ...words.map((word) => word[0]!.toUpperCase() + word.slice(1))].join('');
 }
 
-/** The parameters of a query string, by the schema of their object. */
+/** The parameters of a query string, from the schema of its object. */
 export function queryParameters({ properties = {}, required = [] }: { readonly [member: string]: unknown }): object[] {
   return Object.entries(properties as Record<string, { description?: string }>).map(([name, schema]) => ({
     name,

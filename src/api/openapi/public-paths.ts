@@ -15,7 +15,6 @@ const SECURITY: Readonly<Record<CredentialForms | 'none', readonly object[]>> = 
 
 type Described = Omit<PlacedOperation['operation'], 'operationId'> & { readonly tags: readonly string[] };
 
-/** The operations of the public addresses. */
 export function publicOperations(
   table: readonly Endpoint[],
   schemas: SchemaCollection,

@@ -3,14 +3,13 @@ import { serveFile } from '../served-file.ts';
 import { type DocumentedAddresses, describeApi } from './document.ts';
 import { docsFiles } from './viewer.ts';
 
-/** The document changes with the version. */
+/** The document changes only with the version. */
 const CACHE_CONTROL = 'public, max-age=300';
 
 /**
- * Serves the description of all addresses, and a page that shows it. Both are public: they say what the program can do, and nothing
- * of its configuration beyond the names of addresses.
+ * Serves the OpenAPI document and a page that renders it. Both are public. Of the configuration they reveal only the names in addresses.
  *
- * `addresses`: asked for once, when somebody first wants the document.
+ * `addresses`: called once, at the first request for the document.
  */
 export function registerOpenApi(app: FastifyInstance, addresses: () => DocumentedAddresses): void {
   serveFile(app, '/openapi.json', {

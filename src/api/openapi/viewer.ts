@@ -22,7 +22,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** `validatorUrl`: the viewer would send the document to a service on the internet. */
+/** Without `validatorUrl: null`, the viewer sends the document to a public service. */
 const START = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#api',
@@ -34,10 +34,9 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** The page and its files: all that is ever served of the viewer's package. */
+/** The page and the files of the viewer package that are served. */
 export const docsFiles: readonly DocsFile[] = [
   text('/docs', 'text/html; charset=utf-8', PAGE, {
-    // The pictures of the viewer stand in its style sheet.
     'content-security-policy': pagePolicy(),
     'referrer-policy': 'no-referrer',
   }),

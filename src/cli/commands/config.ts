@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { presetConfig } from '../../config/preset-config.ts';
-import { type Preset, presets } from '../../config/presets.ts';
-import { priceWarnings } from '../../config/price-warnings.ts';
-import { secretWarnings } from '../../config/secret-warnings.ts';
+import { type Preset, presetConfig, presets } from '../../config/presets.ts';
 import { configTemplate } from '../../config/template.ts';
+import { priceWarnings, secretWarnings } from '../../config/warnings.ts';
 import { DEFAULT_FILE, findConfigSource, loadForCommand, readAdminToken } from '../environment.ts';
 import { addCommand, type CommandKit } from '../kit.ts';
 import { presetOf } from '../preset-reference.ts';

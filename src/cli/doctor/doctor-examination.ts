@@ -1,6 +1,6 @@
 import { ConfigError, type Environment } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { secretWarnings } from '../../config/secret-warnings.ts';
+import { secretWarnings } from '../../config/warnings.ts';
 import { CliError } from '../command.ts';
 import { type ConfigSource, NO_ADMIN_TOKEN, readAdminToken } from '../environment.ts';
 import { checkDatabase } from './doctor-database.ts';

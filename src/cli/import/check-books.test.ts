@@ -32,7 +32,7 @@ describe('accounts of another gateway', () => {
     for (const [change, expected] of [
       [{ email: 'lin' }, /^lin \(2\): email: Expected an e-mail address\.$/m],
       [{ balanceNano: 10n ** 18n }, /^lin \(2\): balance: .*at most 100000000\.$/m],
-      [{ keys: [{ ...KEY, name: 'a\u202eb' }] }, /^lin \(2\): key .*: name: Must not hold control characters/m],
+      [{ keys: [{ ...KEY, name: 'a\u202eb' }] }, /^lin \(2\): key .*: name: Must not contain control characters/m],
       [{ keys: [{ ...KEY, limits: { totalSpendCapNano: 10n ** 18n } }] }, /key ci \(7\): totalSpendCapYuan: /],
     ] as const) {
       assert.throws(() => checkBooks(booksOf(change)), { message: expected });

@@ -1,4 +1,5 @@
 import type { ErrorKind } from '../../../errors/catalogue.ts';
+import type { KeyLimits } from '../../accounts/key-limit-tables.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../account-state.ts';
 import type { Refusal, ShownBudget } from '../reservation.ts';
@@ -90,14 +91,23 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
   return spentNano < capNano ? capNano - spentNano : 0n;
 }
 
+/** The caps that this file enforces. `key-limits.ts` enforces the others. */
+export type BudgetCap = ReturnType<typeof allBudgets>[number]['cap'];
+
 /** The budgets of a key or a member. The one that frees last comes first, because a refusal lasts until then. */
 function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;
+  const budget = <Cap extends keyof KeyLimits & `${string}CapNano`>(
+    cap: Cap,
+    period: ShownBudget['period'],
+    spentNano: bigint,
+    freesAtMs: number | null,
+  ) => ({ cap, period, capNano: key[cap], spentNano, freesAtMs });
   return [
-    { period: 'total', capNano: key.totalSpendCapNano, spentNano: used.totalSpentNano, freesAtMs: null },
-    { period: 'month', capNano: key.monthlySpendCapNano, spentNano: used.monthSpentNano, freesAtMs: nextMonthMs },
-    { period: 'week', capNano: key.weeklySpendCapNano, spentNano: used.weekSpentNano, freesAtMs: nextWeekMs },
-    { period: 'day', capNano: key.dailySpendCapNano, spentNano: used.spentNano, freesAtMs: nextDayMs },
-  ] as const;
+    budget('totalSpendCapNano', 'total', used.totalSpentNano, null),
+    budget('monthlySpendCapNano', 'month', used.monthSpentNano, nextMonthMs),
+    budget('weeklySpendCapNano', 'week', used.weekSpentNano, nextWeekMs),
+    budget('dailySpendCapNano', 'day', used.spentNano, nextDayMs),
+  ];
 }

@@ -1,19 +1,40 @@
 import type { ErrorKind } from '../../../errors/catalogue.ts';
+import type { KeyLimits } from '../../accounts/key-limit-tables.ts';
+import type { AdmissionContext, KeyState } from '../account-state.ts';
+import type { Refusal } from '../reservation.ts';
+import type { BudgetCap } from './key-budgets.ts';
 import { usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 import { KEY, type LimitedOwner, MEMBER } from './limited-owner.ts';
 
 /** Calls per day and concurrent calls of a key, or of a member by all keys of the member. Off by default. */
 
-const callsOf = ({ of, taken }: LimitedOwner, ofDay: ErrorKind, atOnce: ErrorKind): Limit => ({
+interface CallCap {
+  isReached(owner: KeyState, context: AdmissionContext): boolean;
+  retryAt(context: AdmissionContext): Refusal['retryAt'];
+}
+
+/** All caps except budgets, in the order of precedence. A cap of `KeyLimits` that is in neither table does not compile. */
+const CALL_CAPS = {
+  dailyCallsMax: {
+    isReached: (owner, context) => owner.dailyCallsMax !== null && usedNow(owner, context).calls >= owner.dailyCallsMax,
+    retryAt: ({ nextDayMs }) => nextDayMs,
+  },
+  concurrencyMax: {
+    isReached: ({ concurrencyMax, inFlight }) => concurrencyMax !== null && inFlight >= concurrencyMax,
+    retryAt: () => 'soon',
+  },
+} satisfies { readonly [Cap in Exclude<keyof KeyLimits, BudgetCap>]: CallCap };
+
+type CallCapName = keyof typeof CALL_CAPS;
+const callCaps = Object.keys(CALL_CAPS) as CallCapName[];
+
+const callsOf = ({ of, taken }: LimitedOwner, kinds: Readonly<Record<CallCapName, ErrorKind>>): Limit => ({
   refuse(call, account, context) {
     const owner = of(call, account);
     if (owner === null) return null;
-    const { dailyCallsMax, concurrencyMax, inFlight } = owner;
-    if (dailyCallsMax !== null && usedNow(owner, context).calls >= dailyCallsMax) {
-      return { kind: ofDay, retryAt: context.nextDayMs };
-    }
-    return concurrencyMax !== null && inFlight >= concurrencyMax ? { kind: atOnce, retryAt: 'soon' } : null;
+    const reached = callCaps.find((cap) => CALL_CAPS[cap].isReached(owner, context));
+    return reached === undefined ? null : { kind: kinds[reached], retryAt: CALL_CAPS[reached].retryAt(context) };
   },
   // The budgets, which come before, have started the current day.
   take(request, account) {
@@ -30,5 +51,11 @@ const callsOf = ({ of, taken }: LimitedOwner, ofDay: ErrorKind, atOnce: ErrorKin
   },
 });
 
-export const keyCalls = callsOf(KEY, 'keyCallsLimitReached', 'keyConcurrencyLimited');
-export const memberCalls = callsOf(MEMBER, 'memberCallsLimitReached', 'memberConcurrencyLimited');
+export const keyCalls = callsOf(KEY, {
+  dailyCallsMax: 'keyCallsLimitReached',
+  concurrencyMax: 'keyConcurrencyLimited',
+});
+export const memberCalls = callsOf(MEMBER, {
+  dailyCallsMax: 'memberCallsLimitReached',
+  concurrencyMax: 'memberConcurrencyLimited',
+});

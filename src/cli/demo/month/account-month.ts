@@ -10,7 +10,11 @@ import { nanoOf, type Scene } from './scene.ts';
 const REFUSALS = {
   unverified: { status: 401, code: 'invalid_api_key', message: 'The account of this API key is not verified.' },
   suspended: { status: 401, code: 'invalid_api_key', message: ACCOUNT_SUSPENDED },
-  unpaid: { status: 402, code: 'insufficient_balance', message: 'The balance is used up or held by calls in flight.' },
+  unpaid: {
+    status: 402,
+    code: 'insufficient_balance',
+    message: 'The balance is used up or reserved by calls in flight.',
+  },
 };
 
 export type Voucher = ReturnType<typeof storedVoucher> & { readonly batchId: string };
