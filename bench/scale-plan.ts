@@ -1,5 +1,5 @@
 import { shareOfDirectory, shareOfPartition } from '../src/db/connection-shares.ts';
-import { LANE_NAMES, STATEMENT_CONNECTIONS_MAX } from '../src/db/lanes.ts';
+import { POOL_NAMES, STATEMENT_CONNECTIONS_MAX } from '../src/db/pools.ts';
 
 /** What was measured of a call. */
 export interface CallCosts {
@@ -54,8 +54,8 @@ const SPARE = 1;
 /** The most connections of a process to the directory, or to a further one of so many partitions. */
 export function connectionsOf(partitions: number, isDirectory: boolean): number {
   const share = (isDirectory ? shareOfDirectory : shareOfPartition)(partitions, STATEMENT_CONNECTIONS_MAX);
-  const lanes = LANE_NAMES.reduce((sum, name) => sum + share.lane(name), 0);
-  return share.statements + share.batches + share.locks + lanes;
+  const pools = POOL_NAMES.reduce((sum, name) => sum + share.pool(name), 0);
+  return share.statements + share.batches + share.locks + pools;
 }
 
 /** How many machines and connections calls take that cost so much each. The coordinator, which has the directory, is one more machine. */

@@ -6,7 +6,7 @@ import { type Agent, createAgents } from '../test/agents/agents.ts';
 import { check, type Observed } from '../test/agents/checks.ts';
 import { type Gateway, startGateway } from '../test/agents/gateway.ts';
 import { installAgents } from '../test/agents/installation.ts';
-import { createLane, type LaneParts, requestLog } from '../test/agents/lane.ts';
+import { createDatabasePool, type DatabasePoolOptions, requestLog } from '../test/agents/lane.ts';
 import { rowsOf, rowsOnPage } from '../test/agents/page.ts';
 import { SCENARIOS, type Scenario } from '../test/agents/scenarios.ts';
 import { removeDirectory } from '../test/support/local-database.ts';
@@ -56,7 +56,7 @@ console.log(
 
 const folder = mkdtempSync(join(tmpdir(), 'faregate-agents-'));
 process.on('exit', () => removeDirectory(folder));
-const startProviders = async (): Promise<LaneParts['providers']> => ({
+const startProviders = async (): Promise<DatabasePoolOptions['providers']> => ({
   acme: await startProvider(),
   zenith: await startProvider(),
 });
@@ -98,14 +98,14 @@ if (failed > 0) process.exitCode = 1;
 async function live(
   agent: Agent,
   isMine: (scenario: Scenario) => boolean,
-  own: LaneParts['providers'],
+  own: DatabasePoolOptions['providers'],
   at: Gateway,
 ): Promise<void> {
-  const lane = createLane({ folder, agent, gateway: at, providers: own });
+  const pool = createDatabasePool({ folder, agent, gateway: at, providers: own });
   for (const scenario of chosen.filter((each) => each.agent === agent.name && isMine(each))) {
     let observed: Observed | null = null;
     const problem = await problemOf(async () => {
-      observed = await lane.live(scenario);
+      observed = await pool.live(scenario);
       await check(scenario, observed);
     });
     report(nameOf(scenario) + timing(observed), problem, details(observed));

@@ -6,7 +6,7 @@ import { connectionsIn } from './taken-connections.ts';
 
 /**
  * Checks that no SQL statement in `src` uses tables of both homes (`src/db/homes.ts`), or mixes known tables with a table name that is
- * only known at run time; and that the types of connections state the home of their statements (`src/db/home-lanes.ts`). Exit code 1
+ * only known at run time; and that the types of connections state the home of their statements (`src/db/home-pools.ts`). Exit code 1
  * for violations.
  *
  *   node scripts/check-homes.ts [FILE…]
@@ -58,7 +58,7 @@ const strange = files.flatMap((file) => {
 for (const { place, type } of strange) console.error(`${place} takes a ${type}`);
 if (strange.length > 0) {
   console.error(
-    '  Use a type of src/db/home-lanes.ts for the home of the statements, such as DirectoryLane or PartitionQueryable, or HomeDatabases ' +
+    '  Use a type of src/db/home-pools.ts for the home of the statements, such as DirectoryLane or PartitionQueryable, or HomeDatabases ' +
       'for both homes.',
   );
   process.exitCode = 1;

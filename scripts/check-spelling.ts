@@ -8,7 +8,11 @@ import { requiredTool } from './required-tool.ts';
  *   node scripts/check-spelling.ts
  */
 const program = `${requiredTool('cspell')}/bin.mjs`;
-const { status } = spawnSync(process.execPath, [program, 'lint', '--no-progress', '--no-summary', '--cache', '--cache-location', 'node_modules/.cache/cspell'], {
-  stdio: 'inherit',
-});
+const { status } = spawnSync(
+  process.execPath,
+  [program, 'lint', '--no-progress', '--no-summary', '--cache', '--cache-location', 'node_modules/.cache/cspell'],
+  {
+    stdio: 'inherit',
+  },
+);
 process.exitCode = status ?? 1;

@@ -66,7 +66,7 @@ export const RULES: readonly IForbiddenRuleType[] = [
     comment: 'Move the SQL into the store of its domain, and the columns of a table into its tables.ts.',
     from: {
       path: '^src/',
-      // `principals.ts` subscribes to revoked keys for its cache; `placed-lanes.ts` contains only connections.
+      // `principals.ts` subscribes to revoked keys for its cache; `placed-pools.ts` contains only connections.
       pathNot: [
         '^src/(app|cli|db)/',
         '(store|tables)\\.ts$',

@@ -12,7 +12,7 @@ export interface TakenConnections {
 
 /** Types of `src/db/database.ts`, for either home. */
 const PLAIN = new Set(['Database', 'Lane', 'Queryable', 'TableReader', 'SnapshotReader']);
-/** Types of `src/db/home-lanes.ts`. */
+/** Types of `src/db/home-pools.ts`. */
 const BRANDED = /^(Directory|Partition)(?:Database|Lane|Queryable)$/;
 
 /** The connection types in a source file, without member types such as `Database['query']`. */

@@ -3,14 +3,14 @@ import { createEndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
 import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
 import { createAddedPartitions } from '../accounting/partitions/added-partitions.ts';
-import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import { createPlacement } from '../accounting/partitions/placement.ts';
 import { createKnownPartitions, createRoutes } from '../accounting/partitions/routes.ts';
 import { type RunningPeriods, runningPeriods } from '../accounting/pricing/running-periods.ts';
 import { createSettlement } from '../accounting/settlement/settlement.ts';
 import type { Config } from '../config/schema.ts';
 import { isDataError } from '../db/errors.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-pools.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
@@ -88,15 +88,15 @@ export async function createAccounting(deps: AccountingDependencies) {
     ...deps.timing,
   });
   const byNumber = createRoutes(partitions, known);
-  const adminPools: PlacedLanes = {
-    directory: requestPool(directory.lane('admin')),
+  const adminPools: PlacedPools = {
+    directory: requestPool(directory.pool('admin')),
     partitions: byNumber.map((partition, number) =>
-      requestPool(partition.lane('admin'), namedPartition(number, partitions.length)),
+      requestPool(partition.pool('admin'), namedPartition(number, partitions.length)),
     ),
   };
-  const housekeepingPools: PlacedLanes = {
-    directory: directory.lane('housekeeping'),
-    partitions: byNumber.map((partition) => partition.lane('housekeeping')),
+  const housekeepingPools: PlacedPools = {
+    directory: directory.pool('housekeeping'),
+    partitions: byNumber.map((partition) => partition.pool('housekeeping')),
   };
   return {
     ...joined,
@@ -119,7 +119,7 @@ export async function createAccounting(deps: AccountingDependencies) {
     },
     drains: createDrains({
       // It has one read in flight at a time, so it never takes the last slot from `/readyz`.
-      store: createDrainStore(directory.lane('probes')),
+      store: createDrainStore(directory.pool('probes')),
       changes: createDrainStore(adminPools.directory),
       listen: (onChange) => directory.subscribe(DRAINS_CHANNEL, onChange, onChange),
       logger,

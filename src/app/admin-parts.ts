@@ -9,7 +9,7 @@ import { createKeys } from '../accounting/accounts/keys.ts';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
 import { type AccountStore, createAccountStore } from '../accounting/accounts/store.ts';
-import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import type { Place } from '../accounting/partitions/placement.ts';
 import { createPlanGrants } from '../accounting/plans/plan-grants.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
@@ -17,9 +17,9 @@ import { createUsageStore } from '../accounting/usage/usage-store.ts';
 import { createRedemptionStore, type OfferedPlan } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherRedeemer } from '../accounting/vouchers/voucher-redeemer.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
-import type { AdminParts } from '../api/registers/admin.ts';
+import type { AdminApiDependencies } from '../api/registers/admin.ts';
 import type { Settings } from '../calls/settings.ts';
-import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import type { DirectoryDatabase } from '../db/home-pools.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -36,7 +36,7 @@ import type { People } from './people.ts';
  * @param plans the current plans.
  * @param place chooses the partition of a new account.
  */
-export function createPlacedAdmin(pools: PlacedLanes, plans: () => readonly OfferedPlan[], place: Place) {
+export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly OfferedPlan[], place: Place) {
   const { directory } = pools;
   return {
     accounts: createAccountStore(directory),
@@ -70,7 +70,7 @@ type OfProcess =
   | 'unpricedUses'
   | 'webhooks';
 
-interface AdminDependencies extends Pick<AdminParts, OfProcess> {
+interface AdminDependencies extends Pick<AdminApiDependencies, OfProcess> {
   readonly people: People;
   readonly stores: AdminStores;
   readonly directory: DirectoryDatabase;
@@ -85,7 +85,7 @@ interface AdminDependencies extends Pick<AdminParts, OfProcess> {
 }
 
 /** Wires what the endpoints of both management APIs use, for a gateway or for a command that opens the database itself. */
-export function createAdminParts(deps: AdminDependencies): AdminParts & { readonly accounts: AccountStore } {
+export function createAdminParts(deps: AdminDependencies): AdminApiDependencies & { readonly accounts: AccountStore } {
   const { people, stores, directory, settings, ...others } = deps;
   const { adminTokens, principals, clock, ids } = others;
   const plans = () => settings().plans;

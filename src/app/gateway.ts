@@ -11,7 +11,7 @@ import { BodyBudgets } from '../http/body-budgets.ts';
 import { ClientAddresses } from '../http/client-address.ts';
 import { Cors } from '../http/cors.ts';
 import { registerHealth } from '../http/health.ts';
-import { RefusalBrake } from '../http/refusal-brake.ts';
+import { RefusalThrottle } from '../http/refusal-throttle.ts';
 import { createHttpServer } from '../http/server.ts';
 import { sweepSpool } from '../http/spool.ts';
 import { nodeDisk } from '../journal/disk.ts';
@@ -175,7 +175,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
     principals,
     bodyBudgets,
     addresses: new ClientAddresses(config.server.trustedProxies),
-    brake: new RefusalBrake(monotonicMs, part),
+    throttle: new RefusalThrottle(monotonicMs, part),
     clock,
     monotonicMs,
     ids,

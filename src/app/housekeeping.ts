@@ -8,7 +8,7 @@ import type { Dropping } from '../accounting/retention/dropping.ts';
 import type { LatencyStore } from '../accounting/usage/latency-store.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import type { Config } from '../config/schema.ts';
-import type { DirectoryDatabase, DirectoryLane } from '../db/home-lanes.ts';
+import type { DirectoryDatabase, DirectoryPool } from '../db/home-pools.ts';
 import type { NodeStore } from '../db/nodes/nodes-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -164,7 +164,7 @@ interface HousekeepingDependencies {
   /** Whether the database has partitions that this process has not opened. */
   readonly isOutgrown: () => boolean;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
-  readonly directory: Pick<DirectoryDatabase, 'lane'>;
+  readonly directory: Pick<DirectoryDatabase, 'pool'>;
   readonly clock: Clock;
   /** How long records are kept, in milliseconds. */
   readonly retention: () => Config['retention'];
@@ -177,7 +177,7 @@ const DAY_MS = 86_400_000;
 /** The hourly tasks: they prepare months of call records, and delete what has expired. */
 export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingTask[] {
   const { databaseClock, partitions } = deps;
-  const pool = deps.directory.lane('housekeeping');
+  const pool = deps.directory.pool('housekeeping');
   const changes = createChangesStore(pool);
   const testNowMs = (): number | null => deps.testDatabaseClock?.nowMs() ?? null;
   /** A separate task for each partition, so that each fails and is retried alone. */
@@ -231,7 +231,7 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
 }
 
 /** Deletes expired sessions, links and sign-ins, and users who have left; revokes what expired admin tokens created. */
-function peopleTasks(pool: DirectoryLane, clock: Clock): HousekeepingTask[] {
+function peopleTasks(pool: DirectoryPool, clock: Clock): HousekeepingTask[] {
   // Deletion does not read the session times.
   const sessions = createSessionStore(pool, () => ({ idleMs: 0, maxMs: 0 }));
   const links = createLinkStore(pool);

@@ -121,7 +121,7 @@ function joinCalls(routes: Routes<PartitionAccounting>): CallAccounting {
       drain: () => each(({ continuationKeys }) => continuationKeys.drain()),
     },
     storedResponses: {
-      claim: async (call, waiter, holder) => (await of(call.accountId)).storedResponses.claim(call, waiter, holder),
+      claim: async (call, waiter, tenant) => (await of(call.accountId)).storedResponses.claim(call, waiter, tenant),
       isKnown: async (key) => (await of(key.accountId)).storedResponses.isKnown(key),
       keep: async (responded) => (await of(responded.accountId)).storedResponses.keep(responded),
       freeLeftClaims: () => each(({ storedResponses }) => storedResponses.freeLeftClaims()),

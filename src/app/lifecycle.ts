@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
-import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import type { DirectoryDatabase } from '../db/home-pools.ts';
 import { requireReadableSchema } from '../db/migrate.ts';
 import { addedMeanwhile, makePartitions, migrateAll } from '../db/partitions.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';

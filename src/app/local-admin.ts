@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
 import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
-import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import { createPlacement } from '../accounting/partitions/placement.ts';
 import { createKnownPartitions, createRoutes } from '../accounting/partitions/routes.ts';
 import { compilePlans } from '../accounting/plans/plan.ts';
@@ -10,16 +10,16 @@ import { runningPeriods } from '../accounting/pricing/running-periods.ts';
 import { type AdminClient, localAdminClient } from '../api/management/admin-client.ts';
 import { createGuard } from '../api/management/guard.ts';
 import { registerAdmin } from '../api/registers/admin.ts';
-import { createChangeLog } from '../changes/change-log.ts';
+import { createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-pools.ts';
 import { namedPartition, requestPool } from '../db/request-pool.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
-import { RefusalBrake } from '../http/refusal-brake.ts';
+import { RefusalThrottle } from '../http/refusal-throttle.ts';
 import { createHttpServer } from '../http/server.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
@@ -77,7 +77,7 @@ export function createLocalAdmin(
   const placed = createAccountPartitionStore(directory);
   // Without a deadline: a command may wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
-  const pools: PlacedLanes = {
+  const pools: PlacedPools = {
     directory: requestPool(directory),
     partitions: createRoutes(partitions, known).map((partition, number) =>
       requestPool(partition, namedPartition(number, partitions.length)),
@@ -91,7 +91,7 @@ export function createLocalAdmin(
   const changes = createChangesStore(directory);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
-  const limits = { addresses: new ClientAddresses([]), brake: new RefusalBrake(monotonicMs) };
+  const limits = { addresses: new ClientAddresses([]), throttle: new RefusalThrottle(monotonicMs) };
   const guesses = createGuesses(monotonicMs);
   const adminParts = createAdminParts({
     people: createPeople({
@@ -135,7 +135,7 @@ export function createLocalAdmin(
   });
   registerAdmin(app, adminParts, createGuard({ tokens: [token], localToken: token, readers: [] }, limits), {
     ...limits,
-    changes: createChangeLog({ store: changes, clock, ids, logger }),
+    changes: createAuditLog({ store: changes, clock, ids, logger }),
     changeCounts: guesses.changes,
     // Changes are not logged: the operator is at this terminal.
     onChange: () => undefined,

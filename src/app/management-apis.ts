@@ -8,21 +8,21 @@ import { keyReader } from '../api/management/key-reader.ts';
 import { ACCOUNT_PREFIX, ADMIN_PREFIX } from '../api/management/prefixes.ts';
 import type { ManagementChange, ManagementWatch } from '../api/management/serve.ts';
 import { registerOpenApi } from '../api/openapi/register.ts';
-import { type AccountParts, accountTable, registerAccount } from '../api/registers/account.ts';
+import { type AccountApiDependencies, accountTable, registerAccount } from '../api/registers/account.ts';
 import { adminTable, registerAdmin } from '../api/registers/admin.ts';
 import { peopleTable, registerPeople } from '../api/registers/people.ts';
 import { testProviderOf } from '../calls/provider-tester.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
-import { createChangeLog } from '../changes/change-log.ts';
+import { createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ReloadLog } from '../changes/reload-log.ts';
 import type { ConfigLoads } from '../config/loads.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-pools.ts';
 import { orRefused, requestPool } from '../db/request-pool.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
-import type { RefusalBrake } from '../http/refusal-brake.ts';
+import type { RefusalThrottle } from '../http/refusal-throttle.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -38,7 +38,7 @@ import type { GatewayOptions } from './gateway-options.ts';
 import type { Guesses } from './guesses.ts';
 import { Notices } from './notices.ts';
 import { createPeople } from './people.ts';
-import { holderLimits } from './worker-limits.ts';
+import { tenantLimits } from './worker-limits.ts';
 
 interface ManagementDependencies {
   readonly app: FastifyInstance;
@@ -55,7 +55,7 @@ interface ManagementDependencies {
   readonly unpricedUses: UnpricedUses;
   readonly bodyBudgets: BodyBudgets;
   readonly addresses: ClientAddresses;
-  readonly brake: RefusalBrake;
+  readonly throttle: RefusalThrottle;
   readonly guesses: Guesses;
   /** The public endpoints, for the OpenAPI description. */
   readonly publicTable: readonly Endpoint[];
@@ -74,8 +74,20 @@ export class ManagementApis {
   readonly #tokenReader: ReturnType<typeof createAdminTokenReader>;
 
   constructor(deps: ManagementDependencies) {
-    const { app, options, accounting, addresses, brake, databases, settings, guesses, nodeId, clock, ids, logger } =
-      deps;
+    const {
+      app,
+      options,
+      accounting,
+      addresses,
+      throttle: brake,
+      databases,
+      settings,
+      guesses,
+      nodeId,
+      clock,
+      ids,
+      logger,
+    } = deps;
     const { directory } = databases;
     const { databaseClock, adminPools } = accounting;
     this.notices = new Notices({ ...deps, databaseClock, adminPools, options: options.notices ?? {} });
@@ -88,14 +100,14 @@ export class ManagementApis {
       deliverLink: this.notices.deliverLink,
       countMail: this.notices.countMail,
     });
-    const pool = requestPool(directory.lane('admin'));
+    const pool = requestPool(directory.pool('admin'));
     const changes = createChangesStore(pool);
-    const log = createChangeLog({ store: changes, clock, ids, logger });
+    const log = createAuditLog({ store: changes, clock, ids, logger });
     this.reloadLog = new ReloadLog({ log, nodeId, logger });
     const adminTokens = createAdminTokensStore(pool);
     this.#tokenReader = createAdminTokenReader({
       tokens: adminTokens,
-      uses: createAdminTokensStore(directory.lane('housekeeping')),
+      uses: createAdminTokensStore(directory.pool('housekeeping')),
       clock,
     });
     this.guard = createGuard(
@@ -108,16 +120,16 @@ export class ManagementApis {
           people.sessionReader,
         ],
       },
-      { addresses, brake },
+      { addresses, throttle: brake },
     );
     const watch: ManagementWatch = {
       addresses,
-      brake,
+      throttle: brake,
       changes: log,
       changeCounts: guesses.changes,
       onChange: logChange(logger),
       checksResponses: options.checksResponses ?? false,
-      ...holderLimits(deps.part),
+      ...tenantLimits(deps.part),
       bodyBudgets: deps.bodyBudgets,
     };
     const adminParts = createAdminParts({
@@ -171,7 +183,7 @@ function ownersOf({
   accounts,
   calls,
   webhooks,
-}: Pick<ReturnType<typeof createAdminParts>, 'accounts' | 'calls' | 'webhooks'>): AccountParts['owners'] {
+}: Pick<ReturnType<typeof createAdminParts>, 'accounts' | 'calls' | 'webhooks'>): AccountApiDependencies['owners'] {
   return {
     async key(id) {
       const key = await accounts.findKey(id);

@@ -7,15 +7,15 @@ import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { Databases } from '../db/databases.ts';
-import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import type { DirectoryDatabase } from '../db/home-pools.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { Readiness } from '../http/health.ts';
-import type { RefusalBrake } from '../http/refusal-brake.ts';
+import type { RefusalThrottle } from '../http/refusal-throttle.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { InTime } from '../lib/in-time.ts';
 import type { Logger } from '../lib/logger.ts';
-import { shareUnderWay } from '../lib/shared-reads.ts';
+import { shareInFlight } from '../lib/shared-reads.ts';
 import { programVersion } from '../lib/version.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
@@ -33,7 +33,7 @@ const READINESS_MS = 1_000;
 /** Returns a function that tests whether a ping succeeds in time. Concurrent callers share one ping. */
 export function createReadiness(ping: () => Promise<unknown>, timeoutMs = READINESS_MS): () => Promise<boolean> {
   const inTime = new InTime(timeoutMs);
-  const ask = shareUnderWay(() =>
+  const ask = shareInFlight(() =>
     ping().then(
       () => true,
       () => false,
@@ -65,7 +65,7 @@ export class NodeStatus {
     this.#clock = clock;
     this.reload = { isInForce: true, lastAtMs: clock.nowMs() };
     this.isDatabaseUp = createReadiness(() =>
-      directory.lane('probes').query({ name: 'health.ping', text: 'select 1' }),
+      directory.pool('probes').query({ name: 'health.ping', text: 'select 1' }),
     );
   }
 
@@ -107,7 +107,7 @@ interface MeasuredNode {
   readonly admissionQueue: AdmissionQueue;
   readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
-  readonly brake: RefusalBrake;
+  readonly throttle: RefusalThrottle;
   readonly notices: Pick<Notices, 'figures'>;
   readonly eventLoop: EventLoopMonitor;
   readonly status: NodeStatus;
@@ -131,7 +131,7 @@ export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures
       reload: status.reload,
       requestsInFlight: settings.requestsInFlight,
       connections: { open, max: settings.current.config.server.connections },
-      refusalsDelayed: node.brake.held,
+      refusalsDelayed: node.throttle.held,
       callsQueued: node.admissionQueue.size,
       reservations: { open: reservations.open, waiting: reservations.waiting, doubtful: reservations.doubtful },
       settlements: { waiting: databaseSettlement.waiting, unwritten: settlement.unwritten },
@@ -166,7 +166,7 @@ function providersOf({ current: { config, providers } }: SettingsInForce, nowMs:
     const { gate, pool, credentials } = providers.get(id);
     return {
       id,
-      callsInFlight: gate.callsUnderWay,
+      callsInFlight: gate.callsInFlight,
       callsMax: connections,
       callsWaiting: gate.callsWaiting,
       callsRefused: gate.callsRefused,

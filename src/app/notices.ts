@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { Config } from '../config/schema.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-pools.ts';
 import type { BackgroundJob } from '../lib/background-job.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -40,7 +40,7 @@ export interface NoticeOptions {
 interface NoticesDependencies {
   readonly databases: PartitionedDatabases;
   /** Connection pools of the management APIs. */
-  readonly adminPools: PlacedLanes;
+  readonly adminPools: PlacedPools;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
   readonly nodeId: string;
@@ -66,7 +66,7 @@ export class Notices {
 
   constructor(deps: NoticesDependencies) {
     const { databases, adminPools, settings, health, clock, databaseClock, ids, logger, options } = deps;
-    const pool = databases.directory.lane('notices');
+    const pool = databases.directory.pool('notices');
     const config = (): Config => settings.current.config;
     const allowed = allowedNetworks(config);
     const mail = () => mailTerms(config());
@@ -124,7 +124,7 @@ export class Notices {
     const ofAccounts = databases.partitions.map((partition, number) =>
       createAccountFinder({
         ...found,
-        accounts: createAccountNoticeStore(partition.lane('notices'), number),
+        accounts: createAccountNoticeStore(partition.pool('notices'), number),
         terms: () => accountTerms(settings.current),
         logger: databases.partitions.length > 1 ? loggerWith(logger, { partition: number }) : logger,
       }),
@@ -166,7 +166,7 @@ export class Notices {
 }
 
 /** Webhook endpoints for a command that opens the database itself. A running gateway sends the notices that it queues. */
-export function createLocalWebhooks(config: Config, pools: PlacedLanes, clock: Clock, ids: Ids): Webhooks {
+export function createLocalWebhooks(config: Config, pools: PlacedPools, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
     store: createEndpointStore(pools.directory),
     thresholds: createThresholdStore(pools),

@@ -32,7 +32,7 @@ import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
-import type { HomeDatabases, PartitionLane } from '../db/home-lanes.ts';
+import type { HomeDatabases, PartitionPool } from '../db/home-pools.ts';
 import type { DatabaseClock } from '../db/nodes/database-clock.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
 import { createQuestions, type QuestionTiming } from '../db/questions/database-questions.ts';
@@ -130,9 +130,9 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
     },
   });
   let callsUnresolved = 0;
-  const balances = requestPool(partition.lane('balances'), deps.number);
-  const admin = requestPool(partition.lane('admin'), deps.number);
-  const housekeeping = partition.lane('housekeeping');
+  const balances = requestPool(partition.pool('balances'), deps.number);
+  const admin = requestPool(partition.pool('admin'), deps.number);
+  const housekeeping = partition.pool('housekeeping');
   return {
     questions,
     balances: {
@@ -184,7 +184,7 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
 }
 
 /** The stores of one partition that both management APIs deps. */
-export const createPartitionAdmin = (partition: PartitionLane) => ({
+export const createPartitionAdmin = (partition: PartitionPool) => ({
   keyLimits: createKeyLimitStore(partition),
   memberLimits: createMemberLimitStore(partition),
   keyBudgets: createKeyBudgetStore(partition),

@@ -1,11 +1,11 @@
 import { randomFillSync } from 'node:crypto';
-import type { KeyAdminParts } from '../api/keys/key-keeper.ts';
+import type { KeyAdminDependencies } from '../api/keys/key-keeper.ts';
 import { ACCOUNT_PREFIX } from '../api/management/prefixes.ts';
-import type { PeopleParts } from '../api/registers/people.ts';
+import type { PeopleApiDependencies } from '../api/registers/people.ts';
 import { createSessionReader } from '../api/sessions/session-reader.ts';
-import type { AdminPeopleParts } from '../api/users/admin.ts';
+import type { AdminPeopleDependencies } from '../api/users/admin.ts';
 import type { Config } from '../config/schema.ts';
-import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import type { DirectoryDatabase } from '../db/home-pools.ts';
 import { requestPool } from '../db/request-pool.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -23,7 +23,7 @@ import { createUserStore } from '../people/user-store.ts';
 import type { Guesses } from './guesses.ts';
 
 interface PeopleDependencies {
-  readonly directory: Pick<DirectoryDatabase, 'lane'>;
+  readonly directory: Pick<DirectoryDatabase, 'pool'>;
   /** The current configuration. */
   readonly config: () => Config;
   /** Where the gateway listens, for links if no public address is configured. */
@@ -40,12 +40,12 @@ interface PeopleDependencies {
   readonly countMail?: CountMail;
 }
 
-export type People = PeopleParts & AdminPeopleParts & Pick<KeyAdminParts, 'isMember'>;
+export type People = PeopleApiDependencies & AdminPeopleDependencies & Pick<KeyAdminDependencies, 'isMember'>;
 
 /** Wires users, their sessions, sign-in, and memberships. */
 export function createPeople(deps: PeopleDependencies): People {
   const { config, addresses, clock, ids } = deps;
-  const pool = requestPool(deps.directory.lane('admin'));
+  const pool = requestPool(deps.directory.pool('admin'));
   const sessionTimes = () => {
     const { sessionIdle, sessionMax } = config().people;
     return { idleMs: sessionIdle, maxMs: sessionMax };

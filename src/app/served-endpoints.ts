@@ -18,7 +18,7 @@ import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { Config } from '../config/schema.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
-import type { RefusalBrake } from '../http/refusal-brake.ts';
+import type { RefusalThrottle } from '../http/refusal-throttle.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Part } from '../lib/part.ts';
@@ -41,7 +41,7 @@ interface PublicApiDependencies {
   readonly principals: Principals;
   readonly health: RouteHealth;
   readonly addresses: ClientAddresses;
-  readonly brake: RefusalBrake;
+  readonly throttle: RefusalThrottle;
   readonly bodyBudgets: BodyBudgets;
   /** The directory of spooled uploads. */
   readonly spoolDirectory: string;
@@ -57,7 +57,18 @@ export class PublicApi {
   #catalog: () => PublicCatalog;
 
   constructor(deps: PublicApiDependencies) {
-    const { options, table, accounting, settings, health, addresses, brake, bodyBudgets, clock, logger } = deps;
+    const {
+      options,
+      table,
+      accounting,
+      settings,
+      health,
+      addresses,
+      throttle: brake,
+      bodyBudgets,
+      clock,
+      logger,
+    } = deps;
     const { databaseClock, drains, continuationKeys, reservations, settlement, storedResponses } = accounting;
     const { config } = settings.current;
     const published = publishedOperations(table);
@@ -79,7 +90,7 @@ export class PublicApi {
       abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
       speeds: new OutputSpeeds(),
       countInput: this.requestWorkers.count,
-      unsentOf: (holder) => bodyBudgets.unsentOf(holder),
+      unsentOf: (tenant) => bodyBudgets.unsentOf(tenant),
     });
     const idempotentCalls = new IdempotentCalls({
       storedResponses,
@@ -88,7 +99,7 @@ export class PublicApi {
     });
     const aliases = endpointAliases(table, config.server.protocolNames.messages);
     registerEndpoints(deps.app, [...table, ...aliases], {
-      refusals: new Refusals({ principals: deps.principals, addresses, brake, idempotentCalls }),
+      refusals: new Refusals({ principals: deps.principals, addresses, throttle: brake, idempotentCalls }),
       settings: () => settings.current,
       bodyBudgets,
       admission,

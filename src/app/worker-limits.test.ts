@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { RefusalBrake } from '../http/refusal-brake.ts';
+import { RefusalThrottle } from '../http/refusal-throttle.ts';
 import {
   budgetsOfWorker,
   configOfWorker,
@@ -95,7 +95,7 @@ describe('limits of a worker', () => {
 
   it('send no more refusals at once than one process would', async () => {
     const count = 4;
-    const throttles = Array.from({ length: count }, (_, index) => new RefusalBrake(() => 1_000, { index, count }));
+    const throttles = Array.from({ length: count }, (_, index) => new RefusalThrottle(() => 1_000, { index, count }));
     let atOnce = 0;
     // A delayed refusal needs a timer, so promises that settle without one are refusals that are sent at once.
     const sent = Promise.race(

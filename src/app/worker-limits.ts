@@ -4,7 +4,7 @@ import type { ManagementWatch } from '../api/management/serve.ts';
 import { STREAMS_MAX } from '../api/management/streamed-lines.ts';
 import { PLACES_MAX, QUICK_THREADS_MAX, type RequestWorkersOptions } from '../calls/request-workers.ts';
 import type { Config } from '../config/schema.ts';
-import { STATEMENT_CONNECTIONS_MAX } from '../db/lanes.ts';
+import { STATEMENT_CONNECTIONS_MAX } from '../db/pools.ts';
 import {
   type BodyBudgetLimits,
   type BodyBudgets,
@@ -26,7 +26,7 @@ import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
  *
  * Not divided: what protects the thread and the memory of one process from a single request (bytes read or decoded at a time, entries of
  * the journal), breakers, deliveries of notices in flight, and limits that the database checks. The primary counts guesses for all workers
- * (`guesses.ts`). The throttle of refusals divides itself (`http/refusal-brake.ts`).
+ * (`guesses.ts`). The throttle of refusals divides itself (`http/refusal-throttle.ts`).
  */
 
 /** The configuration with a worker's share of the limits of the server and of providers, and of the queues of plans. */
@@ -107,11 +107,11 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
  * Limits of each account and user at the management APIs. A page of the console sends at most ten requests, which use a fraction of the
  * burst. Their time is mostly spent waiting for the database: two at once leave connections of the pool to others.
  */
-export const HOLDER_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
+export const TENANT_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 
 /** A worker's share of these limits, and of concurrent streams and bodies. */
-export function holderLimits(part: Part): Required<Pick<ManagementWatch, 'shares' | 'atOnceMax'>> {
-  const { atOnceMax, waitingMax, burstMs, share } = HOLDER_SHARE;
+export function tenantLimits(part: Part): Required<Pick<ManagementWatch, 'shares' | 'atOnceMax'>> {
+  const { atOnceMax, waitingMax, burstMs, share } = TENANT_SHARE;
   return {
     shares: new TimeShares({
       atOnceMax: partOf(atOnceMax, part),

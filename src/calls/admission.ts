@@ -17,14 +17,14 @@ import { requestedOutput } from './reservation-estimate.ts';
 import { quotaReset, retryAfter, SOON } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
-interface AdmissionParts {
+interface AdmissionDependencies {
   readonly reservations: Pick<Reservations, 'admit' | 'look'>;
   readonly queue: AdmissionQueue;
   /** The clock to which reset times refer. */
   readonly databaseClock: Clock;
 }
 
-export interface LookRequest {
+export interface PrecheckRequest {
   readonly accountId: string;
   readonly keyId: string;
   readonly isKeyLimited: boolean;
@@ -34,10 +34,10 @@ export interface LookRequest {
 }
 
 export class CallAdmission {
-  readonly #parts: AdmissionParts;
+  readonly #dependencies: AdmissionDependencies;
 
-  constructor(parts: AdmissionParts) {
-    this.#parts = parts;
+  constructor(dependencies: AdmissionDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -46,7 +46,7 @@ export class CallAdmission {
    * @throws GatewayError if the call is refused; nothing is reserved then.
    */
   async admit(call: Call): Promise<void> {
-    const { reservations, databaseClock } = this.#parts;
+    const { reservations, databaseClock } = this.#dependencies;
     const request = reservationRequest(call);
     const admission =
       request.plan === null ? await reservations.admit(request) : await this.#admitQueued(request, call);
@@ -60,8 +60,8 @@ export class CallAdmission {
    *
    * @throws GatewayError the refusal that an admission would return now, whatever the body contains.
    */
-  async look(request: LookRequest): Promise<void> {
-    const { reservations, databaseClock } = this.#parts;
+  async look(request: PrecheckRequest): Promise<void> {
+    const { reservations, databaseClock } = this.#dependencies;
     const { accountId, keyId, isKeyLimited, memberId, policy } = request;
     const isOnPlan = policy.context === 'coding';
     const refusal = await reservations.look({ accountId, keyId, isKeyLimited, memberId, isOnPlan });
@@ -70,7 +70,7 @@ export class CallAdmission {
 
   /** At the concurrency limit a call waits in the admission queue, if its plan has one, after all that wait already. */
   async #admitQueued(request: ReservationRequest, { settings, client }: Call): Promise<Admission> {
-    const { reservations, queue } = this.#parts;
+    const { reservations, queue } = this.#dependencies;
     const { accountId } = request;
     const place = queue.arrive();
     const occupied = queue.limitsOf(accountId);
@@ -140,7 +140,7 @@ function reservationRequest(call: Call): ReservationRequest {
 }
 
 /** What the text and headers of a refusal depend on, besides the refusal. */
-type Refused = Pick<LookRequest, 'policy' | 'settings'>;
+type Refused = Pick<PrecheckRequest, 'policy' | 'settings'>;
 
 /** The error of a refused call. If its limit resets by itself, the error includes when. */
 function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {

@@ -26,10 +26,10 @@ import {
   toResponse,
 } from './relay/failover.ts';
 import { relayJson } from './relay/relay-json.ts';
-import { type RelayParts, relayStream } from './relay/relay-stream.ts';
+import { type RelayDependencies, relayStream } from './relay/relay-stream.ts';
 import type { Settings } from './settings.ts';
 
-interface CallRunnerParts extends RelayParts {
+interface CallRunnerDependencies extends RelayDependencies {
   readonly preparation: Preparation;
   readonly admission: CallAdmission;
   readonly settlement: Pick<Settlement, 'canTakeCalls' | 'end'>;
@@ -42,10 +42,10 @@ interface CallRunnerParts extends RelayParts {
 
 /** The life of a call after its body is checked (`docs/architecture.md`, "The way of a call"). */
 export class CallRunner {
-  readonly #parts: CallRunnerParts;
+  readonly #dependencies: CallRunnerDependencies;
 
-  constructor(parts: CallRunnerParts) {
-    this.#parts = parts;
+  constructor(dependencies: CallRunnerDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -55,8 +55,8 @@ export class CallRunner {
    * @throws GatewayError if the call is refused or fails before its response has begun.
    */
   async run(request: CallRequest): Promise<void> {
-    const { preparation, admission, settlement, clock } = this.#parts;
-    const call = new Call(request, this.#parts);
+    const { preparation, admission, settlement, clock } = this.#dependencies;
+    const call = new Call(request, this.#dependencies);
     const preparing = preparation.prepare(call);
     if (preparing !== undefined) await preparing;
     if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
@@ -74,7 +74,7 @@ export class CallRunner {
 
   /** Releases a failed call, unless its relay has ended it. Returns the error for its client. */
   async #fail(call: Call, error: unknown): Promise<GatewayError> {
-    const { logger } = this.#parts;
+    const { logger } = this.#dependencies;
     const { callId } = call;
     const response = toResponse(error);
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
@@ -87,7 +87,7 @@ export class CallRunner {
   }
 
   async #relayOverRoutes(call: Call): Promise<void> {
-    const { health, clock, logger } = this.#parts;
+    const { health, clock, logger } = this.#dependencies;
     const { callId, routes, signerId, client, principal, settings } = call;
     const failures: unknown[] = [];
     let isSkipped = false;
@@ -124,13 +124,13 @@ export class CallRunner {
 
   /** The routes that were not drained while the call waited for its admission; if none is left, all. */
   #stillOpen({ model, routes }: Call): readonly Route[] {
-    const open = withoutDrained(model, routes, this.#parts.drained);
+    const open = withoutDrained(model, routes, this.#dependencies.drained);
     return open.length > 0 ? open : routes;
   }
 
   /** Sends the call with the current credential, and with the next one while the provider refuses credentials. */
   async #relayWithCredentials(call: Call, hasAlternative: boolean): Promise<void> {
-    const { clock, logger } = this.#parts;
+    const { clock, logger } = this.#dependencies;
     const { callId, client, settings, report, session, route } = call;
     const { credentials } = settings.providers.get(route.providerId);
     const rotation = new CredentialRotation(credentials, route.providerModel, session?.key ?? null, clock);
@@ -154,7 +154,7 @@ export class CallRunner {
 
   /** Runs and records an attempt of a traced call. The attempt ends when the storing of the call's end begins. */
   async #traced(call: Call, attempt: Attempt, trace: CallTrace): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock } = this.#dependencies;
     const { providerId: provider, providerModel } = call.route;
     const open = trace.beginAttempt(clock.nowMs());
     const ended = (errorCode: string | null): void => {
@@ -173,8 +173,8 @@ export class CallRunner {
   #relay(call: Call, { credential, hasAlternative }: Attempt, open: OpenAttempt | null): Promise<void> {
     const upstream = upstreamRequest(call, credential, open);
     return call.input.isStream
-      ? relayStream(call, upstream, this.#parts, hasAlternative)
-      : relayJson(call, upstream, this.#parts);
+      ? relayStream(call, upstream, this.#dependencies, hasAlternative)
+      : relayJson(call, upstream, this.#dependencies);
   }
 }
 
@@ -183,7 +183,7 @@ function cooldownLast(routes: readonly Route[], { providers }: Settings, clock: 
   if (routes.length === 1) return routes;
   const nowMs = clock.nowMs();
   const cooldownUntilMs = ({ providerId, providerModel }: Route): number =>
-    Math.max(providers.get(providerId).credentials.restsUntilMs(providerModel, nowMs), nowMs);
+    Math.max(providers.get(providerId).credentials.cooldownUntilMs(providerModel, nowMs), nowMs);
   return routes.toSorted((one, other) => cooldownUntilMs(one) - cooldownUntilMs(other));
 }
 

@@ -22,7 +22,7 @@ import { reportResult } from './relay/failover.ts';
 import type { ReservationEstimate } from './reservation-estimate.ts';
 import type { Settings } from './settings.ts';
 
-export interface SettlementParts {
+export interface SettlementDependencies {
   readonly settlement: Pick<Settlement, 'end'>;
   readonly onEnded: (accountId: string) => void;
   readonly clock: Clock;
@@ -79,9 +79,9 @@ export class Call implements ShownHeaders {
   #chargeNano: bigint | null = null;
   #hasFailed = false;
   #isEnded = false;
-  readonly #parts: SettlementParts;
+  readonly #dependencies: SettlementDependencies;
 
-  constructor(request: CallRequest, parts: SettlementParts) {
+  constructor(request: CallRequest, dependencies: SettlementDependencies) {
     this.policy = request.policy;
     this.principal = request.principal;
     this.requestHeaders = request.headers;
@@ -92,7 +92,7 @@ export class Call implements ShownHeaders {
     this.settings = request.settings;
     this.report = request.report;
     this.claim = request.claim;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
   }
 
   /** The reservation is durable: from now on the call must be ended. */
@@ -123,7 +123,7 @@ export class Call implements ShownHeaders {
   goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
-      const afterMs = this.#parts.clock.nowMs() - this.startedAtMs;
+      const afterMs = this.#dependencies.clock.nowMs() - this.startedAtMs;
       this.failedRoutes.push({ provider: providerId, model: providerModel, error: failure.code, afterMs });
     }
     this.route = route;
@@ -143,7 +143,7 @@ export class Call implements ShownHeaders {
    * durable; for a failure, the error itself.
    */
   async end(end: CallEnd): Promise<void> {
-    const { settlement, clock, logger } = this.#parts;
+    const { settlement, clock, logger } = this.#dependencies;
     const isFailed = end.status === 'failed';
     const trace = isFailed ? null : this.report.trace;
     if (!isFailed) reportResult(this.#permit!, end);
@@ -155,7 +155,7 @@ export class Call implements ShownHeaders {
       // Nothing is settled before this line, so a call whose record fails can be released.
       this.#isEnded = true;
       const { availableNano } = await settlement.end(record);
-      this.#parts.onEnded(outcome.accountId);
+      this.#dependencies.onEnded(outcome.accountId);
       this.report.outcome = outcome;
       this.claim?.settled(record.kept);
       // The headers of a stream show what was known at admission, even if the stream has not begun yet.

@@ -20,7 +20,7 @@ import { continuedTokens, estimateReservation } from './reservation-estimate.ts'
 import { retryAfter, whenText } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
-interface PreparationParts {
+interface PreparationDependencies {
   readonly continuationKeys: ContinuationKeys;
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
@@ -29,10 +29,10 @@ interface PreparationParts {
 }
 
 export class Preparation {
-  readonly #parts: PreparationParts;
+  readonly #dependencies: PreparationDependencies;
 
-  constructor(parts: PreparationParts) {
-    this.#parts = parts;
+  constructor(dependencies: PreparationDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -46,7 +46,7 @@ export class Preparation {
     const named = input.model === null ? null : settings.catalog.resolve(input.model, policy.operation);
     if (named !== null) requireAllowed(named, call);
     const hasChoice = named === null || this.#isChoice(named, policy.operation);
-    const continuation = findContinuation(this.#parts.continuationKeys, principal.accountId, input, hasChoice);
+    const continuation = findContinuation(this.#dependencies.continuationKeys, principal.accountId, input, hasChoice);
     if (continuation instanceof Promise) return continuation.then((found) => this.#plan(call, named, found));
     this.#plan(call, named, continuation);
   }
@@ -55,7 +55,8 @@ export class Preparation {
   #isChoice(model: Model, operation: Operation): boolean {
     const routes = model.routes[operation.protocol.name];
     return (
-      hasSeveralMakers(model, operation) || withoutDrained(model, routes, this.#parts.drained).length < routes.length
+      hasSeveralMakers(model, operation) ||
+      withoutDrained(model, routes, this.#dependencies.drained).length < routes.length
     );
   }
 
@@ -70,7 +71,7 @@ export class Preparation {
     call.signerId = signed?.providerId ?? null;
     call.hasSeveralMakers = hasSeveralMakers(model, policy.operation);
     call.session = sessionOf(call);
-    call.startedAtMs = this.#parts.clock.nowMs();
+    call.startedAtMs = this.#dependencies.clock.nowMs();
     call.routes = this.#routesOf(call, continuation);
     call.price = priceInForce(model.price, call.startedAtMs);
     const { prices } = call.price;
@@ -85,7 +86,7 @@ export class Preparation {
   }
 
   #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
-    const { health, drained, randomSource } = this.#parts;
+    const { health, drained, randomSource } = this.#dependencies;
     const { model, policy, principal, input, settings, session, signerId, startedAtMs } = call;
     // Unknown state may be kept by a provider with a drained route.
     const avoided = unknown === null ? drained : NOTHING_DRAINED;

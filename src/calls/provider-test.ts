@@ -17,7 +17,7 @@ import type { Provider } from '../providers/upstream/provider.ts';
 import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../providers/upstream/refusal.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
 
-interface ProviderTestParts {
+interface ProviderTestDependencies {
   readonly provider: Provider;
   /** Its credentials in the order of the settings. Secret. */
   readonly credentials: readonly { readonly name: string; readonly value: string }[];
@@ -77,16 +77,16 @@ const BODY_BYTES_MAX = 8 * 1024 * 1024;
  */
 export async function testProvider(
   asked: { readonly model: string | null; readonly operation: string | null },
-  parts: ProviderTestParts,
+  dependencies: ProviderTestDependencies,
 ): Promise<ProviderTest> {
-  const { provider, catalog, credentials, clock } = parts;
+  const { provider, catalog, credentials, clock } = dependencies;
   const { model, providerModel } = findModel(asked.model, provider, catalog);
   const operation = findOperation(asked.operation, model, provider);
   const price = model === null ? null : priceInForce(model.price, clock.nowMs());
   const results: CredentialTest[] = [];
   // One after the other, because concurrent calls could reach a rate limit.
   for (const credential of credentials) {
-    results.push(await testCredential({ ...parts, credential, operation, model, providerModel, price }));
+    results.push(await testCredential({ ...dependencies, credential, operation, model, providerModel, price }));
   }
   const priceRule = price?.rule ?? null;
   return { operation: operation.name, model: model?.id ?? null, providerModel, priceRule, results };
@@ -132,7 +132,7 @@ function findOperation(name: string | null, model: Model | null, provider: Provi
   );
 }
 
-interface CredentialParts extends ProviderTestParts {
+interface CredentialDependencies extends ProviderTestDependencies {
   readonly credential: { readonly name: string; readonly value: string };
   readonly operation: JsonOperation;
   readonly model: Model | null;
@@ -140,17 +140,17 @@ interface CredentialParts extends ProviderTestParts {
   readonly price: PriceInForce | null;
 }
 
-async function testCredential(parts: CredentialParts): Promise<CredentialTest> {
-  const { operation, providerModel } = parts;
+async function testCredential(dependencies: CredentialDependencies): Promise<CredentialTest> {
+  const { operation, providerModel } = dependencies;
   const body = BODIES[operation.name as JsonOperationName]!(providerModel) as Record<string, unknown>;
-  const first = await send(parts, body);
+  const first = await send(dependencies, body);
   if (first.httpStatus !== 400 || body.max_tokens === undefined || !first.message?.includes(OTHER_LIMIT)) return first;
   const { max_tokens: _refused, ...others } = body;
-  return send(parts, { ...others, [OTHER_LIMIT]: 16 });
+  return send(dependencies, { ...others, [OTHER_LIMIT]: 16 });
 }
 
-async function send(parts: CredentialParts, body: object): Promise<CredentialTest> {
-  const { provider, credential, operation, providerModel, mountedNames, clock, limitMs = LIMIT_MS } = parts;
+async function send(dependencies: CredentialDependencies, body: object): Promise<CredentialTest> {
+  const { provider, credential, operation, providerModel, mountedNames, clock, limitMs = LIMIT_MS } = dependencies;
   const bytes = Buffer.from(JSON.stringify(body));
   const input = operation.toInput(operation.read(bytes), bytes);
   const chunks: Buffer[] = [];
@@ -192,7 +192,7 @@ async function send(parts: CredentialParts, body: object): Promise<CredentialTes
   } finally {
     clearTimeout(limit);
   }
-  const result = failure === null ? readResponse(parts, input, head!, Buffer.concat(chunks)) : refused(failure);
+  const result = failure === null ? readResponse(dependencies, input, head!, Buffer.concat(chunks)) : refused(failure);
   return {
     credential: credential.name,
     isSuccess: result.message === null,
@@ -213,8 +213,13 @@ function refused(error: unknown): Result {
   return { message: wordsOf(error), usage: null, chargeNano: null };
 }
 
-function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHead, bytes: Buffer): Result {
-  const { provider, operation, model, providerModel, price } = parts;
+function readResponse(
+  dependencies: CredentialDependencies,
+  input: CallInput,
+  head: UpstreamHead,
+  bytes: Buffer,
+): Result {
+  const { provider, operation, model, providerModel, price } = dependencies;
   if (responseKind(head.status, head.headers) === 'refusal')
     return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
   const { keep, keepMarked, count, holding } = input.response;

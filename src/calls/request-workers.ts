@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { ShareHolder } from '../lib/fair/shares.ts';
+import type { Tenant } from '../lib/fair/shares.ts';
 import { moduleFile } from '../lib/files/module-file.ts';
 import { defaultJsonScanLimits, JsonStepsError } from '../lib/json/json-scan.ts';
 import type { Soon } from '../lib/soon.ts';
@@ -113,13 +113,13 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
   const slow = pool('slow', SLOW_THREADS_MAX);
 
   async function run<Result extends object>(
-    holder: ShareHolder,
+    tenant: Tenant,
     isQuick: boolean,
     body: () => Promise<ArrayBuffer>,
     toTask: (body: ArrayBuffer) => RequestTask,
   ): Promise<Result> {
     const done = await (isQuick ? quick : slow)
-      .run<RequestTask, Result | Refusal>(holder, async () => {
+      .run<RequestTask, Result | Refusal>(tenant, async () => {
         const buffer = await body();
         return { task: toTask(buffer), moved: [buffer] };
       })
@@ -136,11 +136,11 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
     operation: JsonOperation,
     body: Buffer,
     isQuick: boolean,
-    holder: ShareHolder,
+    tenant: Tenant,
   ): Promise<ReadRequest> {
     const { name } = jsonOperationOf(operation.name);
     const read = await run<ReadBody>(
-      holder,
+      tenant,
       isQuick,
       () => takeToMove(body),
       (buffer) => ({ does: 'read', operation: name, body: buffer }),
@@ -150,26 +150,26 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
 
   return {
     /** Reads the body of a call. Do not use `body` afterwards, only the returned one: it may be moved to another thread. */
-    read(operation: JsonOperation, body: Buffer, holder: ShareHolder): Soon<ReadRequest> {
+    read(operation: JsonOperation, body: Buffer, tenant: Tenant): Soon<ReadRequest> {
       const sizes = READING_BYTES_MAX[operation.reading];
       if (body.length <= sizes.here) return { facts: operation.read(body), body };
       const triedFacts = operation.reading === 'scans' ? tryHere(operation, body) : null;
       if (triedFacts !== null) return { facts: triedFacts, body };
-      return readElsewhere(operation, body, body.length <= sizes.quick, holder);
+      return readElsewhere(operation, body, body.length <= sizes.quick, tenant);
     },
     /** Checks the body of a token estimate, and counts its tokens. Do not use `body` afterwards. */
-    estimate(kind: Estimate['kind'], body: Buffer, holder: ShareHolder): Promise<Estimated> {
+    estimate(kind: Estimate['kind'], body: Buffer, tenant: Tenant): Promise<Estimated> {
       return run(
-        holder,
+        tenant,
         body.length <= QUICK_COUNT_BYTES_MAX,
         () => takeToMove(body),
         (buffer) => ({ does: 'estimate', kind, body: buffer }),
       );
     },
     /** Counts the tokens of a body that was read before. `body` must not change until the promise settles. */
-    count(kind: BodyKind, body: Buffer, holder: ShareHolder): Promise<Count> {
+    count(kind: BodyKind, body: Buffer, tenant: Tenant): Promise<Count> {
       return run(
-        holder,
+        tenant,
         body.length <= QUICK_COUNT_BYTES_MAX,
         () => copyToMove(body),
         (buffer) => ({ does: 'count', kind, body: buffer }),

@@ -2,7 +2,7 @@ import { toTimestamp } from '../db/columns.ts';
 import type { Statement } from '../db/database.ts';
 import { DELETED_ROWS_MAX, deleteInBatches } from '../db/expired-rows-store.ts';
 import { createFilteredList } from '../db/filtered-list.ts';
-import type { DirectoryLane } from '../db/home-lanes.ts';
+import type { DirectoryPool } from '../db/home-pools.ts';
 import { instantColumn, jsonbColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 import type { SliceTiming } from '../lib/slices.ts';
 import type { Actor } from '../people/actor.ts';
@@ -113,7 +113,7 @@ type ChangeEnd = Pick<
 
 export type ChangesStore = ReturnType<typeof createChangesStore>;
 
-export function createChangesStore(database: DirectoryLane) {
+export function createChangesStore(database: DirectoryPool) {
   /** Uses changes_by_subject, …_account, …_actor, …_action and …_actor_kind. */
   const list = createFilteredList(database, {
     table: 'changes',

@@ -1,11 +1,11 @@
 import type { Config } from '../config/schema.ts';
 import { changedSettings } from '../config/watch.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { AuditLog } from './audit-log.ts';
 import { changeElsewhere } from './change.ts';
-import type { ChangeLog } from './change-log.ts';
 
 interface ReloadLogOptions {
-  readonly log: Pick<ChangeLog, 'note'>;
+  readonly log: Pick<AuditLog, 'note'>;
   readonly nodeId: string;
   readonly logger: Logger;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { type AdminParts, adminTable } from '../api/registers/admin.ts';
+import { type AdminApiDependencies, adminTable } from '../api/registers/admin.ts';
 import { neededCommands } from './commands/all.ts';
 import { CommandKit } from './kit.ts';
 
@@ -27,7 +27,7 @@ async function endpointsOfCommands(): Promise<Named[]> {
 
 describe('commands', () => {
   it('call endpoints of the admin API, with filters that their queries have', async () => {
-    const rows = new Map(adminTable({} as AdminParts).map((row) => [`${row.method} ${row.path}`, row]));
+    const rows = new Map(adminTable({} as AdminApiDependencies).map((row) => [`${row.method} ${row.path}`, row]));
     const commands = await endpointsOfCommands();
     assert.ok(commands.length > 30, String(commands.length));
     for (const [endpoint, filters] of commands) {

@@ -1,5 +1,5 @@
-import type { LaneName } from './database.ts';
-import { LANES } from './lanes.ts';
+import type { PoolName } from './database.ts';
+import { POOLS } from './pools.ts';
 
 /** Concurrent batches of calls. Batches of one kind follow each other, so few are needed: for admissions, ends and releases. */
 const BATCHES_MAX = 4;
@@ -14,7 +14,7 @@ export interface ConnectionShare {
   readonly statements: number;
   readonly batches: number;
   readonly locks: number;
-  lane(name: LaneName): number;
+  pool(name: PoolName): number;
 }
 
 /**
@@ -29,7 +29,7 @@ export function shareOfDirectory(partitions: number, statementsMax: number): Con
     statements: statementsMax,
     batches: Math.min(part(BATCHES_MAX, partitions, BATCHES_MIN), statementsMax),
     locks: part(LOCKS_MAX, partitions, 1),
-    lane: (name) => LANES[name].connectionsMax,
+    pool: (name) => POOLS[name].connectionsMax,
   };
 }
 
@@ -37,7 +37,7 @@ export function shareOfPartition(partitions: number, statementsMax: number): Con
   return {
     ...shareOfDirectory(partitions, statementsMax),
     statements: Math.min(part(statementsMax, partitions, STATEMENTS_MIN), statementsMax),
-    lane: (name) => part(LANES[name].connectionsMax, partitions, 1),
+    pool: (name) => part(POOLS[name].connectionsMax, partitions, 1),
   };
 }
 

@@ -73,7 +73,7 @@ export interface Subscription {
 }
 
 /** A connection pool, or another source of connections. */
-export interface Lane extends Queryable {
+export interface DatabasePool extends Queryable {
   /** Runs statements in one transaction; an exception rolls it back. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /**
@@ -86,8 +86,8 @@ export interface Lane extends Queryable {
   transactionWithDirectory<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
 }
 
-/** Purposes of connection pools for statements that no call waits for (`lanes.ts`). */
-export type LaneName = 'balances' | 'admin' | 'probes' | 'housekeeping' | 'notices';
+/** Purposes of connection pools for statements that no call waits for (`pools.ts`). */
+export type PoolName = 'balances' | 'admin' | 'probes' | 'housekeeping' | 'notices';
 
 export interface ConnectionFigures {
   readonly name: string;
@@ -103,9 +103,9 @@ export interface ConnectionFigures {
 }
 
 /** Its own `query` and `transaction` are for calls and for updating their counters. */
-export interface Database extends Lane {
+export interface Database extends DatabasePool {
   /** A separate connection pool with limits, for statements that no call waits for. */
-  lane(name: LaneName): Lane;
+  pool(name: PoolName): DatabasePool;
   /**
    * Runs a transaction whose writes depend on its reads. `begin` and the reads are one message; the writes and `commit` are another. If the
    * connection fails during the second message, the outcome is unknown.

@@ -2,9 +2,9 @@ import type { Logger } from '../lib/logger.ts';
 import { hasCitus } from './citus.ts';
 import { shareOfDirectory, shareOfPartition } from './connection-shares.ts';
 import type { ConnectionFigures, Database } from './database.ts';
-import { STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
 import { isTableThere } from './migrate.ts';
 import { type PartitionRow, readPartitions, readSchemaOf } from './partitions-store.ts';
+import { STATEMENT_CONNECTIONS_MAX } from './pools.ts';
 
 export interface DatabaseLocation {
   /** A postgres:// URL, or empty for the local server of `dataDir` (`local/local-server.ts`). */

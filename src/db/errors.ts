@@ -102,10 +102,10 @@ export class AdvisedError extends ForeseenError {
   }
 }
 
-/** The queue of a connection pool that is not for calls is full (`lanes.ts`). */
-export class LaneFullError extends NamedError {
-  constructor(lane: string, waitingMax: number) {
-    super(`more than ${waitingMax} statements are waiting for a connection of pool "${lane}"`);
+/** The queue of a connection pool that is not for calls is full (`pools.ts`). */
+export class PoolFullError extends NamedError {
+  constructor(pool: string, waitingMax: number) {
+    super(`more than ${waitingMax} statements are waiting for a connection of pool "${pool}"`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { firstIdAt } from '../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
 import { type Statement, type StoredRow, toArray } from './database.ts';
-import type { DirectoryQueryable } from './home-lanes.ts';
+import type { DirectoryQueryable } from './home-pools.ts';
 import type { Selection } from './table.ts';
 
 /** Filter of a list by column values and time; `null` does not filter. */

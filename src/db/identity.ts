@@ -1,5 +1,5 @@
 import type { Statement } from './database.ts';
-import type { DirectoryQueryable } from './home-lanes.ts';
+import type { DirectoryQueryable } from './home-pools.ts';
 
 const selectIdentity: Statement = { name: 'db.select-identity', text: 'select id from database_identity' };
 

@@ -61,9 +61,9 @@ export async function untilApplied<Result>(
         say(`The database is about to be migrated. Waiting for ${nodes} to stop.`, waitedMs);
         if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
       } else if (isLockTimeout(error)) {
-        const holders = await lockHolders(database);
-        say(`The database is about to be migrated. Waiting for locks held by others: ${holders}.`, waitedMs);
-        if (waitedMs >= lockPatienceMs) throw new LocksHeldError(holders);
+        const tenants = await lockHolders(database);
+        say(`The database is about to be migrated. Waiting for locks held by others: ${tenants}.`, waitedMs);
+        if (waitedMs >= lockPatienceMs) throw new LocksHeldError(tenants);
         pauseMs = Math.min(pauseMs * 2, Math.max(pollMs, POLL_MAX_MS));
       } else throw error;
       await sleep(pauseMs, undefined, stopped === undefined ? {} : { signal: stopped }).catch(() => undefined);
@@ -84,9 +84,9 @@ async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> 
 
 /** Somebody holds locks on tables to be changed and has not released them. */
 class LocksHeldError extends ForeseenError {
-  constructor(holders: string) {
+  constructor(tenants: string) {
     super(
-      `The database cannot be migrated while others hold locks on its tables: ${holders}. End their ` +
+      `The database cannot be migrated while others hold locks on its tables: ${tenants}. End their ` +
         'transactions, then start this version again.',
     );
   }

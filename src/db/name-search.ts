@@ -1,7 +1,7 @@
 import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
 import type { Statement } from './database.ts';
 import { type SliceRow, sliceOfRows } from './filtered-list.ts';
-import type { DirectoryQueryable } from './home-lanes.ts';
+import type { DirectoryQueryable } from './home-pools.ts';
 
 /**
  * Returns ids, newest first (ids sort by time): all of them, or those whose names contain the text in any case, or whose id equals it.

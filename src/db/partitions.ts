@@ -26,7 +26,7 @@ import { type PartitionRow, readPartitions, readSchemaOf, registration } from '.
 
 /** Creates and migrates the schemas of partitions, each in its own transaction (docs/decisions/0063-partitions-are-schemas.md). */
 
-interface AppliedStep {
+interface AppliedMigration {
   /** The partition whose schema was migrated; the first one shares the directory's. */
   readonly partition: number;
   readonly version: number;
@@ -47,7 +47,7 @@ const PARTITIONS_MAX = 100;
  * @throws SchemaError as `migrate`; also, with the partition's number, if a partition is missing, belongs to another database, is newer
  * than this program, or cannot be migrated.
  */
-export async function migrateAll(databases: Openable, options: MigrateOptions = {}): Promise<AppliedStep[]> {
+export async function migrateAll(databases: Openable, options: MigrateOptions = {}): Promise<AppliedMigration[]> {
   const { directory, partitions, openNext } = databases;
   const applied = inPartition(0, await migrate(directory, options));
   await untilApplied(directory, options, () => makeTwoPhase(directory));
@@ -84,7 +84,7 @@ export async function requireCurrentPartitions(databases: Opened): Promise<void>
   });
 }
 
-const inPartition = (partition: number, steps: readonly Migration[]): AppliedStep[] =>
+const inPartition = (partition: number, steps: readonly Migration[]): AppliedMigration[] =>
   steps.map(({ version, name }) => ({ partition, version, name }));
 
 /** Creates a partition without accounts and returns its number. Safe for concurrent processes. @throws SchemaError if that fails. */

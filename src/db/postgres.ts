@@ -4,24 +4,24 @@ import { COMMIT_IN_TWO_PHASES, limitLocksOnWorker } from './citus.ts';
 import { type ConnectionShare, shareOfDirectory } from './connection-shares.ts';
 import {
   type Database,
+  type DatabasePool,
   GENERIC_PLANS,
-  type Lane,
   PLANNER_OPTIONS,
   type Query,
   type Queryable,
   type TableReader,
 } from './database.ts';
 import { BATCH_LOCK_MAX_MS } from './errors.ts';
+import { listen, type NotificationTiming } from './notifications.ts';
 import {
   AUDIT_STATEMENT_MAX_MS,
   AUDITS_WAITING_MAX,
-  createLanes,
   createLaneTurns,
-  LANES,
+  createPools,
+  POOLS,
   STATEMENT_CONNECTIONS_MAX,
   Turns,
-} from './lanes.ts';
-import { listen, type NotificationTiming } from './notifications.ts';
+} from './pools.ts';
 import { Connection, ConnectionPool } from './postgres-connections.ts';
 import { longTransaction, openReader, openSnapshots } from './postgres-long-work.ts';
 import { TYPES } from './postgres-message.ts';
@@ -102,7 +102,7 @@ export function openPostgres(options: PostgresOptions): Database {
     pools.push(opened);
     return opened;
   };
-  const pool = openPool('statements', {
+  const statementPool = openPool('statements', {
     ...settings,
     ...limits,
     max: share.statements,
@@ -125,19 +125,19 @@ export function openPostgres(options: PostgresOptions): Database {
   );
   const firstOf = (lockMaxMs: number): readonly Query[] => (options.isOnCitus ? [limitLocksOnWorker(lockMaxMs)] : []);
   const [firstOfBatch, firstOfWaiting] = [firstOf(BATCH_LOCK_MAX_MS), firstOf(WAITING_LOCK_MAX_MS)];
-  const turns = createLaneTurns(share.lane);
-  const lane = createLanes(turns, (name) => {
-    const { statementMaxMs, lockMaxMs } = LANES[name];
-    const lanePool = openPool(name, {
+  const turns = createLaneTurns(share.pool);
+  const pool = createPools(turns, (name) => {
+    const { statementMaxMs, lockMaxMs } = POOLS[name];
+    const serverPool = openPool(name, {
       ...settings,
-      max: share.lane(name),
+      max: share.pool(name),
       statement_timeout: statementMaxMs,
       lock_timeout: lockMaxMs,
       idle_in_transaction_session_timeout: statementMaxMs,
       // Limits the wait for a server that does not respond.
       query_timeout: statementMaxMs + 1_000,
     });
-    return laneOf(lanePool, firstOf(lockMaxMs));
+    return poolOf(serverPool, firstOf(lockMaxMs));
   });
   const auditStatementMaxMs = options.auditStatementMaxMs ?? AUDIT_STATEMENT_MAX_MS;
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
@@ -145,7 +145,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const { directorySchema } = options;
   const beginWithDirectory = directorySchema === undefined ? 'begin' : beginOverBoth(options, directorySchema);
 
-  function laneOf(from: ConnectionPool, first: readonly Query[]): Lane {
+  function poolOf(from: ConnectionPool, first: readonly Query[]): DatabasePool {
     const transaction = <Result>(begin: string, work: (transaction: Queryable) => Promise<Result>): Promise<Result> =>
       from.use(async (connection) => {
         try {
@@ -180,8 +180,8 @@ export function openPostgres(options: PostgresOptions): Database {
   }
 
   return {
-    ...laneOf(pool, []),
-    lane,
+    ...poolOf(statementPool, []),
+    pool,
     readThenWrite(transaction, signal) {
       const [from, first] = transaction.waitsForLocks ? [waitingPool, firstOfWaiting] : [hotPool, firstOfBatch];
       return from.use((connection) => connection.readThenWrite(first, transaction), signal);
@@ -203,7 +203,7 @@ export function openPostgres(options: PostgresOptions): Database {
     },
     subscribe: (channel, onPayload, onReconnect) =>
       listen({ connection, logger: options.logger, channel, onPayload, onReconnect, timing: options.notifications }),
-    figures: () => [pool, hotPool, waitingPool, ...turns.values(), audits].map(({ figures }) => figures),
+    figures: () => [statementPool, hotPool, waitingPool, ...turns.values(), audits].map(({ figures }) => figures),
     async close() {
       for (const reader of readers) void reader.end();
       await Promise.all(pools.map((each) => each.end()));

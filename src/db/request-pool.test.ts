@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ErrorKind, errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { Lane } from './database.ts';
-import { LaneFullError, StatementError } from './errors.ts';
+import type { DatabasePool } from './database.ts';
+import { PoolFullError, StatementError } from './errors.ts';
 import { requestPool } from './request-pool.ts';
 
 const STATEMENT = { name: 'test.fails', text: 'select' };
 
 async function refusalOf(error: Error, partition: number | null): Promise<unknown> {
-  const failing: Lane = {
+  const failing: DatabasePool = {
     query: () => Promise.reject(error),
     transaction: () => Promise.reject(error),
     transactionWithDirectory: () => Promise.reject(error),
@@ -29,7 +29,7 @@ async function refusalOf(error: Error, partition: number | null): Promise<unknow
 
 describe('a connection pool for requests', () => {
   const silent = new StatementError('test.fails', 'Query read timeout', undefined, undefined);
-  const full = new LaneFullError('admin', 64);
+  const full = new PoolFullError('admin', 64);
 
   for (const [name, error, kind, status] of [
     ['reports a database that does not respond', silent, 'databaseSilent', 500],

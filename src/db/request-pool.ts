@@ -1,7 +1,7 @@
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { isUnavailable, LaneFullError } from './errors.ts';
-import type { LaneOf } from './home-lanes.ts';
+import { isUnavailable, PoolFullError } from './errors.ts';
+import type { PoolOf } from './home-pools.ts';
 import type { Home } from './homes.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Home } from './homes.ts';
  *
  * @param partition partition number, for error messages; null for the directory, and if there is only one partition.
  */
-export function requestPool<Which extends Home>(pool: LaneOf<Which>, partition: number | null = null): LaneOf<Which> {
+export function requestPool<Which extends Home>(pool: PoolOf<Which>, partition: number | null = null): PoolOf<Which> {
   return {
     query: (statement, parameters) => orRefused(pool.query(statement, parameters), partition),
     transaction: (work) => orRefused(pool.transaction(work), partition),
@@ -31,7 +31,7 @@ export async function orRefused<Result>(work: Promise<Result>, partition: number
 }
 
 function refusalOf(error: unknown, partition: number | null): unknown {
-  const kind = error instanceof LaneFullError ? 'overloaded' : isUnavailable(error) ? 'databaseSilent' : null;
+  const kind = error instanceof PoolFullError ? 'overloaded' : isUnavailable(error) ? 'databaseSilent' : null;
   if (kind === null) return error;
   return new GatewayError(kind, {
     headers: { 'retry-after': '2' },

@@ -1,9 +1,9 @@
-import type { Lane, Queryable } from './database.ts';
+import type { DatabasePool, Queryable } from './database.ts';
 import { StatementError } from './errors.ts';
 
 /** Runs a transaction that is rolled back if it returns a refusal. */
 export async function orRolledBack<Refusal extends string>(
-  database: Lane,
+  database: DatabasePool,
   work: (transaction: Queryable) => Promise<Refusal | null>,
 ): Promise<Refusal | null> {
   try {

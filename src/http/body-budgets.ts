@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { type Share, type ShareHolder, Shares } from '../lib/fair/shares.ts';
+import { type Share, Shares, type Tenant } from '../lib/fair/shares.ts';
 import { UnsentBudget, type UnsentMemory } from '../lib/fair/unsent-memory.ts';
 
 /** The memory and the disk space of all bodies together. */
@@ -9,7 +9,7 @@ export interface BodyBudgetLimits {
 }
 
 /** The account of a body. */
-export type BodyHolder = ShareHolder;
+export type BodyTenant = Tenant;
 
 /** A body is large if it has more bytes than this, or an encoding. */
 export const LARGE_BODY_BYTES = 1024 * 1024;
@@ -56,7 +56,7 @@ export class BodyBudgets {
   }
 
   /** Takes memory that counts as that of a large body; `null` if there is none for this account now. */
-  takeMemory(tenant: BodyHolder, sizeBytes: number): { release(): void } | null {
+  takeMemory(tenant: BodyTenant, sizeBytes: number): { release(): void } | null {
     const large = this.#largeMemory.take(tenant, sizeBytes);
     if (large === null) return null;
     const all = this.#memory.take(tenant, sizeBytes);
@@ -73,27 +73,27 @@ export class BodyBudgets {
   }
 
   /** Takes disk space; `null` if there is none for this account now. */
-  takeDisk(tenant: BodyHolder, sizeBytes: number): { release(): void } | null {
+  takeDisk(tenant: BodyTenant, sizeBytes: number): { release(): void } | null {
     return this.#disk.take(tenant, sizeBytes);
   }
 
   /** The memory of the unsent bytes of one response. */
-  unsentOf(tenant: BodyHolder): UnsentMemory {
+  unsentOf(tenant: BodyTenant): UnsentMemory {
     return this.#unsent.of(tenant);
   }
 
   /** @throws GatewayError `overloaded` if there is no memory for a small body. */
-  takeSmall(tenant: BodyHolder, sizeBytes: number): Share {
+  takeSmall(tenant: BodyTenant, sizeBytes: number): Share {
     const share = this.#memory.take(tenant, sizeBytes);
     if (share === null) throw overloaded();
     return share;
   }
 
-  memoryOf(tenant: BodyHolder): BodyMemory {
+  memoryOf(tenant: BodyTenant): BodyMemory {
     return new BodyMemory(this.#memory, this.#largeMemory, tenant);
   }
 
-  diskOf(tenant: BodyHolder): BodySpace {
+  diskOf(tenant: BodyTenant): BodySpace {
     return new BodySpace(this.#disk, tenant);
   }
 }
@@ -101,10 +101,10 @@ export class BodyBudgets {
 /** The space of one body, in memory or on disk. */
 export class BodySpace {
   readonly #shares: Shares;
-  readonly #tenant: BodyHolder;
+  readonly #tenant: BodyTenant;
   #share: Share | null = null;
 
-  constructor(shares: Shares, tenant: BodyHolder) {
+  constructor(shares: Shares, tenant: BodyTenant) {
     this.#shares = shares;
     this.#tenant = tenant;
   }
@@ -139,7 +139,7 @@ export class BodyMemory {
   readonly #large: BodySpace;
   #isLarge = false;
 
-  constructor(memory: Shares, largeMemory: Shares, tenant: BodyHolder) {
+  constructor(memory: Shares, largeMemory: Shares, tenant: BodyTenant) {
     this.#all = new BodySpace(memory, tenant);
     this.#large = new BodySpace(largeMemory, tenant);
   }

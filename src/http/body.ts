@@ -5,7 +5,7 @@ import { FairSlots } from '../lib/fair/fair-slots.ts';
 import { parseParameters } from '../lib/header-parameters.ts';
 import type { Soon } from '../lib/soon.ts';
 import { createYoungGarbageCollector } from '../lib/young-garbage.ts';
-import { type BodyBudgets, type BodyHolder, type BodyMemory, LARGE_BODY_BYTES } from './body-budgets.ts';
+import { type BodyBudgets, type BodyMemory, type BodyTenant, LARGE_BODY_BYTES } from './body-budgets.ts';
 import { BodyBytes } from './body-bytes.ts';
 import { BodyDecoder, type BodyEncoding, decoderBytes, encodingNamed } from './body-decoder.ts';
 import { UploadPace } from './upload-pace.ts';
@@ -23,7 +23,7 @@ export interface BodyLimits {
 
 /** The account that sends a body. */
 export interface BodyOwner {
-  readonly holder: BodyHolder;
+  readonly tenant: BodyTenant;
   readonly budgets: BodyBudgets;
   /**
    * The precheck of a large body: called once, before any of it is read, or before more than 1 MiB of it is read. If it
@@ -100,7 +100,7 @@ function readAtOnce(
   consume: ((piece: Buffer) => void) | null,
   owner: BodyOwner | null,
 ): HeldBody {
-  const memory = owner === null ? null : owner.budgets.takeSmall(owner.holder, announcedBytes!);
+  const memory = owner === null ? null : owner.budgets.takeSmall(owner.tenant, announcedBytes!);
   try {
     // A new buffer, not a shared one: token counting moves the memory to another thread.
     const bytes = takeReceived(request, limits) ?? Buffer.alloc(0);
@@ -121,7 +121,7 @@ async function readPieces(
   const { announcedBytes, encoding } = body;
   const isLarge = encoding !== null || (announcedBytes !== null && announcedBytes > LARGE_BODY_BYTES);
   if (isLarge) await owner?.look?.();
-  const memory = owner === null ? null : owner.budgets.memoryOf(owner.holder);
+  const memory = owner === null ? null : owner.budgets.memoryOf(owner.tenant);
   let decodedBytes = 0;
   const bytes = new BodyBytes(encoding === null ? announcedBytes : null, (sizeBytes) => {
     const decoder = encoding === null ? 0 : decoderBytes(encoding, decodedBytes);
@@ -199,7 +199,7 @@ const noteGarbage = createYoungGarbageCollector();
 export async function receiveBody(
   body: OpenBody,
   response: ServerResponse,
-  owner: Pick<BodyOwner, 'holder'> | null,
+  owner: Pick<BodyOwner, 'tenant'> | null,
   take: BodyTaker,
 ): Promise<void> {
   const { limits, encoding } = body;
@@ -208,7 +208,7 @@ export async function receiveBody(
     return;
   }
   let sizeBytes = 0;
-  const decoder = new BodyDecoder(encoding, decodingSlots, owner?.holder.accountId ?? '', (piece) => {
+  const decoder = new BodyDecoder(encoding, decodingSlots, owner?.tenant.accountId ?? '', (piece) => {
     sizeBytes += piece.length;
     if (sizeBytes > limits.sizeBytesMax) throw tooLarge(limits);
     noteGarbage(piece.length);

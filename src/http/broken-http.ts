@@ -7,7 +7,7 @@ import { renderError } from './error-response.ts';
 import { type OpenHttpReport, reportOfResponse, reportWithoutRequest } from './http-report.ts';
 import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
 
-interface BrokenHttpParts {
+interface BrokenHttpDependencies {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly unknownAddresses: UnknownAddresses;
@@ -32,7 +32,7 @@ function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
  * Responds to bytes that are not HTTP, to headers that are too large, and to bodies that end early, then closes the
  * connection.
  */
-export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpParts): void {
+export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpDependencies): void {
   const { clock, unknownAddresses, ids } = options;
   const connection = connectionOf(socket);
   const { responding } = connection;

@@ -26,7 +26,7 @@ export function connectionOf(socket: Socket): Connection {
   return connections.get(socket)!;
 }
 
-interface WatchParts {
+interface WatchDependencies {
   readonly addresses: ClientAddresses;
   readonly logger: Logger;
   /** Called for each connection that is closed because of a limit. */
@@ -41,7 +41,7 @@ export function watchConnections(
   server: Server,
   handler: RequestListener,
   limits: ConnectionLimits,
-  { addresses, logger, onRefused }: WatchParts,
+  { addresses, logger, onRefused }: WatchDependencies,
 ): void {
   const { connections: connectionsMax, clientStallTimeout } = limits;
   const open = new Set<Connection>();

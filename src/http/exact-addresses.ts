@@ -28,7 +28,7 @@ export interface ExactAddress {
   readonly handler: { handle(exchange: Exchange): Promise<void> };
 }
 
-interface ExactAddressParts {
+interface ExactAddressDependencies {
   readonly clientAddresses: ClientAddresses;
   readonly gate: Gate;
   readonly cors: Cors | null;
@@ -43,11 +43,11 @@ interface ExactAddressParts {
  * CPU time of a bare proxy. The framework serves other spellings of the path, such as with `//` or `%2F`, with the same handler.
  */
 export class ExactAddresses {
-  readonly #parts: ExactAddressParts;
+  readonly #dependencies: ExactAddressDependencies;
   readonly #addresses = new Map<string, ExactAddress>();
 
-  constructor(parts: ExactAddressParts) {
-    this.#parts = parts;
+  constructor(dependencies: ExactAddressDependencies) {
+    this.#dependencies = dependencies;
   }
 
   add(app: FastifyInstance, address: ExactAddress): void {
@@ -70,7 +70,7 @@ export class ExactAddresses {
     return (request, response) => {
       const address = request.method === 'POST' ? this.#addresses.get(pathOf(request.url!)) : undefined;
       if (address === undefined) framework(request, response);
-      else this.#serve(new Exchange(request, response, this.#parts.ids.next('req')), address);
+      else this.#serve(new Exchange(request, response, this.#dependencies.ids.next('req')), address);
     };
   }
 
@@ -86,7 +86,7 @@ export class ExactAddresses {
 
   /** Does the work of the framework's hooks. @throws GatewayError if the gate refuses the request. */
   #enter(exchange: Exchange, address: ExactAddress): void {
-    const { gate, cors, clientAddresses, openReport } = this.#parts;
+    const { gate, cors, clientAddresses, openReport } = this.#dependencies;
     const { request, response, id } = exchange;
     if (openReport !== undefined) {
       exchange.report = reportRequest(request, response, id, address, clientAddresses, openReport);
@@ -105,10 +105,10 @@ export class ExactAddresses {
     const { response, id } = exchange;
     if (response.headersSent) return;
     try {
-      const { status, body, headers } = responseToFailure(thrown, exchange, envelope, response, this.#parts);
+      const { status, body, headers } = responseToFailure(thrown, exchange, envelope, response, this.#dependencies);
       if (!response.closed) exchange.sendJson(status, body, headers);
     } catch (error) {
-      this.#parts.logger.error({ err: error, requestId: id }, 'failed to write the response of an error');
+      this.#dependencies.logger.error({ err: error, requestId: id }, 'failed to write the response of an error');
       response.destroy();
     }
   }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { BodyBudgets, BodyHolder } from './body-budgets.ts';
+import type { BodyBudgets, BodyTenant } from './body-budgets.ts';
 
 /** A text of up to this size is not counted: the buffer of a socket can hold it. */
 const UNCOUNTED_BYTES = 16 * 1024;
@@ -16,7 +16,7 @@ export function sendText(
   reply: FastifyReply,
   text: string,
   budgets: BodyBudgets | null,
-  tenant: BodyHolder,
+  tenant: BodyTenant,
 ): FastifyReply {
   const bytes = Buffer.from(text);
   if (budgets !== null && bytes.length > UNCOUNTED_BYTES && !reply.raw.closed) {

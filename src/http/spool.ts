@@ -107,8 +107,8 @@ class SpoolSpace {
   constructor(body: OpenBody, owner: BodyOwner | null) {
     this.#body = body;
     this.owner = owner;
-    this.#disk = owner === null ? null : owner.budgets.diskOf(owner.holder);
-    this.#memory = owner === null ? null : owner.budgets.memoryOf(owner.holder);
+    this.#disk = owner === null ? null : owner.budgets.diskOf(owner.tenant);
+    this.#memory = owner === null ? null : owner.budgets.memoryOf(owner.tenant);
     this.isLarge = body.encoding !== null || (body.announcedBytes !== null && body.announcedBytes > LARGE_BODY_BYTES);
     this.#isChecked = this.isLarge;
   }

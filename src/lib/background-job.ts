@@ -11,7 +11,7 @@ export interface BackgroundJob {
   stop(): Promise<void>;
 }
 
-interface BackgroundJobParts {
+interface BackgroundJobDependencies {
   /** The pause between two rounds; after failures it is longer. */
   readonly intervalMs: number;
   /** Must return soon, with its work incomplete, when `isStopping` returns true. */
@@ -30,7 +30,7 @@ export function createBackgroundJob({
   logger,
   failing,
   recovered,
-}: BackgroundJobParts): BackgroundJob {
+}: BackgroundJobDependencies): BackgroundJob {
   let isStopping = false;
   let isStarted = false;
   let isWoken = false;

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 /** Runs background work with pauses as long as the work took, so that it uses at most half of the time. */
 export type Pace = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-interface PaceParts {
+interface PaceDependencies {
   readonly nowMs: () => number;
   readonly wait: (ms: number) => Promise<unknown>;
 }
@@ -16,7 +16,7 @@ export function systemPace(): Pace {
   return createPace({ nowMs: () => performance.now(), wait: (ms) => setTimeout(ms) });
 }
 
-export function createPace({ nowMs, wait }: PaceParts): Pace {
+export function createPace({ nowMs, wait }: PaceDependencies): Pace {
   let owedMs = 0;
   return async (work) => {
     if (owedMs >= PAUSE_MIN_MS) {

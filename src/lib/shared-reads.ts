@@ -29,7 +29,7 @@ export function shareReads<Result>(read: (key: string) => Promise<Result>): (key
 }
 
 /** Coalesces concurrent calls: callers that arrive while the work runs get its result. */
-export function shareUnderWay<Given extends readonly unknown[], Result>(
+export function shareInFlight<Given extends readonly unknown[], Result>(
   work: (...given: Given) => Promise<Result>,
 ): (...given: Given) => Promise<Result> {
   let running: Promise<Result> | null = null;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { ShareHolder } from './fair/shares.ts';
+import type { Tenant } from './fair/shares.ts';
 import {
   copyToMove,
   createWorkerPool,
@@ -53,7 +53,7 @@ interface Task {
   readonly lock?: SharedArrayBuffer;
 }
 
-const tenant = (accountId: string): ShareHolder => ({ accountId, isOnlyAccount: false });
+const tenant = (accountId: string): Tenant => ({ accountId, isOnlyAccount: false });
 const pools: WorkerPool[] = [];
 after(() => Promise.all(pools.map((pool) => pool.close())));
 

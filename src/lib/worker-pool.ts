@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
 import { FairSlots } from './fair/fair-slots.ts';
-import { type ShareHolder, Shares } from './fair/shares.ts';
+import { Shares, type Tenant } from './fair/shares.ts';
 import { NamedError } from './named-error.ts';
 
 export interface WorkerPoolOptions {
@@ -42,10 +42,7 @@ export interface WorkerPool {
    * @throws WorkerPoolBusyError if there is no place for this account now, WorkerFailedError if the thread has ended,
    * and whatever the task throws.
    */
-  run<Task, Result>(
-    tenant: ShareHolder,
-    prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>,
-  ): Promise<Result>;
+  run<Task, Result>(tenant: Tenant, prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>): Promise<Result>;
   /** Waits for pending tasks and ends the threads. Later tasks are refused. */
   close(): Promise<void>;
   readonly running: number;

@@ -5,7 +5,7 @@ import type { AccountNoticeStore } from './account-notice-store.ts';
 import type { SliceResult } from './finder-lock-store.ts';
 import type { NewNotices } from './notice-store.ts';
 
-interface AccountFinderParts {
+interface AccountFinderDependencies {
   readonly accounts: AccountNoticeStore;
   readonly terms: () => Omit<AccountTerms, 'nowMs'>;
   readonly options: () => NewNotices;
@@ -18,8 +18,8 @@ interface AccountFinderParts {
  * Finds due notices of a partition's accounts in the background, in batches, from the queue of changed accounts. Calls do not wait for it.
  * Each partition has its own finder, so that an unavailable partition does not delay the others.
  */
-export function createAccountFinder(parts: AccountFinderParts): BackgroundJob {
-  const { accounts, terms, options, logger, onNotices, intervalMs } = parts;
+export function createAccountFinder(dependencies: AccountFinderDependencies): BackgroundJob {
+  const { accounts, terms, options, logger, onNotices, intervalMs } = dependencies;
 
   async function processBatch(): Promise<SliceResult> {
     const now = options();

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
-import type { PartitionLane, PartitionQueryable, TransactionOverBoth } from '../db/home-lanes.ts';
+import type { PartitionPool, PartitionQueryable, TransactionOverBoth } from '../db/home-pools.ts';
 import { bigintColumn, countColumn, instantColumn, selection, tableColumns, textColumn } from '../db/table.ts';
 import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
 import { lockOutFinders, type SliceResult } from './finder-lock-store.ts';
@@ -89,7 +89,7 @@ where s.account_id = v.account_id and s.subject = v.subject`,
 
 export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 
-export function createAccountNoticeStore(partition: PartitionLane, number = 0) {
+export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
   return {
     /** Takes accounts from the queue and stores the decisions about them. Only one node at a time does this. */
     async noticeChanges(

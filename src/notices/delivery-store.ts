@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { countColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { Notice } from './notice.ts';
 
@@ -138,7 +138,7 @@ export interface AttemptRecord {
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
-export function createDeliveryStore(database: DirectoryLane) {
+export function createDeliveryStore(database: DirectoryPool) {
   return {
     async claim(wanted: Readonly<Record<Channel, number>>, nowMs: number, leaseId: string, leasedUntilMs: number) {
       const places = [toArray(CHANNELS), toArray(CHANNELS.map((channel) => wanted[channel]))];

@@ -27,7 +27,7 @@ export interface DeliveryFigures {
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-interface DispatcherParts {
+interface DispatcherDependencies {
   readonly store: DeliveryStore;
   readonly sendWebhook: SendWebhook;
   readonly sendMail: () => SendMail | null;
@@ -53,7 +53,7 @@ const INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 
 /** Sends due deliveries. One node serves a receiver at a time, one notice after the other, so a slow receiver delays only itself. */
-export function createDispatcher(parts: DispatcherParts) {
+export function createDispatcher(dependencies: DispatcherDependencies) {
   const {
     store,
     sendWebhook,
@@ -65,7 +65,7 @@ export function createDispatcher(parts: DispatcherParts) {
     logger,
     intervalMs = INTERVAL_MS,
     graceMs = GRACE_MS,
-  } = parts;
+  } = dependencies;
   const stopping = new AbortController();
   const serving = new Map<Promise<void>, Channel>();
   let delivered = 0;

@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { countColumn, dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import { deleteReceiver } from './delivery-store.ts';
 import { type Notice, type NoticeKind, TEST_KIND } from './notice.ts';
@@ -159,7 +159,7 @@ export interface EndpointChange {
   readonly status?: 'active' | 'disabled' | undefined;
 }
 
-export function createEndpointStore(database: DirectoryLane) {
+export function createEndpointStore(database: DirectoryPool) {
   return {
     insert: (endpoint: NewWebhookEndpoint, countMax: number) =>
       database.transaction((transaction) => insert(transaction, endpoint, countMax)),

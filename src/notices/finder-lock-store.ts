@@ -1,5 +1,5 @@
 import type { Statement } from '../db/database.ts';
-import type { QueryableOf } from '../db/home-lanes.ts';
+import type { QueryableOf } from '../db/home-pools.ts';
 import type { Home } from '../db/homes.ts';
 import { lockOfPartition } from '../db/partition-locks.ts';
 

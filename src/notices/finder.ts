@@ -11,7 +11,7 @@ interface FinderTerms {
   readonly keptMs: number;
 }
 
-interface FinderParts {
+interface FinderDependencies {
   readonly store: NoticeStore;
   readonly terms: () => FinderTerms;
   readonly options: () => NewNotices;
@@ -35,8 +35,8 @@ const SCAN_INTERVAL_MS = 60_000;
  * Finds notices about expiring keys and about this node's routes and credentials, and deletes old notices. Runs in the background, in
  * batches. Notices about balances and plans are found by `account-finder.ts`.
  */
-export function createFinder(parts: FinderParts): BackgroundJob {
-  const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = parts;
+export function createFinder(dependencies: FinderDependencies): BackgroundJob {
+  const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = dependencies;
   let lastScanAtMs = Number.NEGATIVE_INFINITY;
 
   async function checkNode(): Promise<void> {

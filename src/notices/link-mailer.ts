@@ -5,7 +5,7 @@ import { shownName } from './shown-name.ts';
 
 export type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
 
-interface LinkMailerParts {
+interface LinkMailerDependencies {
   readonly terms: () => MailTerms | null;
   readonly logger: Logger;
 }
@@ -14,7 +14,7 @@ interface LinkMailerParts {
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 100;
 
-export function createLinkMailer({ terms, logger }: LinkMailerParts) {
+export function createLinkMailer({ terms, logger }: LinkMailerDependencies) {
   const waiting: LinkForMail[] = [];
   const sending = new Set<Promise<void>>();
   const stopping = new AbortController();

@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { instantColumn, type RowOf, selection, textColumn } from '../db/table.ts';
 import { lockOutFinders, type SliceResult, waitForFinders } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
@@ -117,7 +117,7 @@ export interface NewNotices {
 
 export type NoticeStore = ReturnType<typeof createNoticeStore>;
 
-export function createNoticeStore(directory: DirectoryLane) {
+export function createNoticeStore(directory: DirectoryPool) {
   return {
     /** Processes one batch of keys that expire before `untilMs` and have not been processed for this number of days. */
     noticeKeys: (

@@ -1,6 +1,6 @@
 import { columnsOf, toTimestamp } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { decideSend, type SendRate } from './send-rates.ts';
 
 /** Counts recent sends. They are stored, so that restarts and further nodes do not raise the limit. */
@@ -57,6 +57,6 @@ export async function countSend(
 
 type CountSend = (rates: readonly SendRate[], at: Date) => Promise<number>;
 
-export function createCountSend(database: DirectoryLane): CountSend {
+export function createCountSend(database: DirectoryPool): CountSend {
   return (rates, at) => database.transaction((transaction) => countSend(transaction, rates, at));
 }

@@ -1,6 +1,6 @@
-import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import { type Statement, toArray } from '../db/database.ts';
-import type { DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryQueryable } from '../db/home-pools.ts';
 import { bigintColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
 const THRESHOLDS = selection({
@@ -27,7 +27,7 @@ const queueAccount: Statement = {
 
 export type ThresholdStore = ReturnType<typeof createThresholdStore>;
 
-export function createThresholdStore({ directory, partitions }: PlacedLanes) {
+export function createThresholdStore({ directory, partitions }: PlacedPools) {
   return {
     findLowBalance: async (accountId: string): Promise<LowBalance | null> =>
       THRESHOLDS.first(await directory.query(selectThresholds, [toArray([accountId])])),

@@ -25,7 +25,7 @@ interface SignedNotice {
   readonly at: Date;
 }
 
-interface WebhookSenderParts {
+interface WebhookSenderDependencies {
   /** Networks that the operator allows in addition to the public internet. */
   readonly allowed: () => AddressRanges;
   readonly resolve: Resolve;
@@ -50,7 +50,7 @@ export function createWebhookSender({
   resolve,
   deadlineMs = DEADLINE_MS,
   ca,
-}: WebhookSenderParts): SendWebhook {
+}: WebhookSenderDependencies): SendWebhook {
   return async (notice, signal) => {
     const deadline = AbortSignal.timeout(deadlineMs);
     const record = AbortSignal.any([signal, deadline]);

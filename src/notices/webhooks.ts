@@ -19,7 +19,7 @@ interface AskedEndpoint {
   readonly idempotencyKey: string | null;
 }
 
-interface WebhooksParts {
+interface WebhooksDependencies {
   readonly store: EndpointStore;
   readonly thresholds: ThresholdStore;
   readonly allowed: () => AddressRanges;
@@ -31,8 +31,8 @@ interface WebhooksParts {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-export function createWebhooks(parts: WebhooksParts) {
-  const { store, thresholds, allowed, clock, ids, randomBytes, onQueued } = parts;
+export function createWebhooks(dependencies: WebhooksDependencies) {
+  const { store, thresholds, allowed, clock, ids, randomBytes, onQueued } = dependencies;
   const now = (): Date => new Date(clock.nowMs());
   return {
     ...store,

@@ -16,7 +16,7 @@ interface AskedToken {
 /** `expired`: the expiry is in the past. `token_ended`: the creating token has ended meanwhile. */
 type TokenRefusal = GrantRefusal | 'role_not_allowed' | 'expired' | 'name_taken' | 'too_many' | 'token_ended';
 
-interface AdminTokenMakerParts {
+interface AdminTokenMakerDependencies {
   readonly store: Pick<AdminTokensStore, 'insert'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -25,7 +25,7 @@ interface AdminTokenMakerParts {
 
 export type AdminTokenMaker = ReturnType<typeof createAdminTokenMaker>;
 
-export function createAdminTokenMaker({ store, clock, ids, fillRandom }: AdminTokenMakerParts) {
+export function createAdminTokenMaker({ store, clock, ids, fillRandom }: AdminTokenMakerDependencies) {
   return {
     /** Returns the token with its text, which cannot be read again later. */
     async make(

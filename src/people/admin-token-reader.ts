@@ -6,14 +6,14 @@ import type { AdminToken, AdminTokensStore } from './admin-tokens-store.ts';
 /** Minimum interval between two updates of a token's last use. */
 const NOTED_EVERY_MS = 60_000;
 
-interface AdminTokenReaderParts {
+interface AdminTokenReaderDependencies {
   readonly tokens: Pick<AdminTokensStore, 'findActive'>;
   /** Uses a connection pool for statements that nobody waits for. */
   readonly uses: Pick<AdminTokensStore, 'noteUse'>;
   readonly clock: Clock;
 }
 
-export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderParts) {
+export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderDependencies) {
   /** Tokens whose use is being recorded. Bounded by the number of active tokens. */
   const writing = new Map<string, Promise<void>>();
 

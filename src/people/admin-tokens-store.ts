@@ -1,6 +1,6 @@
 import { toTimestamp } from '../db/columns.ts';
 import type { Statement } from '../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { OperatorRole, TokenScope } from './actor.ts';
 import { ACTIVE_TOKENS_MAX } from './admin-token.ts';
@@ -152,7 +152,7 @@ export async function isActive(transaction: DirectoryQueryable, tokenId: string,
 
 export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
-export function createAdminTokensStore(database: DirectoryLane) {
+export function createAdminTokensStore(database: DirectoryPool) {
   return {
     /** `name_taken` and `too_many` concern active tokens. `token_ended`: the creating token has ended. */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>

@@ -1,5 +1,5 @@
 import type { Statement } from '../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
@@ -91,7 +91,7 @@ async function lock(
   return { hasPassword: user.has_password, identities: counted!.identities };
 }
 
-export function createIdentityStore(database: DirectoryLane) {
+export function createIdentityStore(database: DirectoryPool) {
   return {
     /** The user's id; `null` if the identity is unknown. */
     async findUser(issuer: string, subject: string): Promise<string | null> {

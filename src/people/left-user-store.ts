@@ -1,5 +1,5 @@
 import type { Statement } from '../db/database.ts';
-import type { DirectoryLane } from '../db/home-lanes.ts';
+import type { DirectoryPool } from '../db/home-pools.ts';
 
 /**
  * Deletes users who were invited to accounts and have left all of them; otherwise accounts could accumulate users by inviting and removing
@@ -45,7 +45,7 @@ interface Page {
   rows: number;
 }
 
-export function createLeftUserStore(database: DirectoryLane) {
+export function createLeftUserStore(database: DirectoryPool) {
   return {
     /** Deletes users who left their last account before `instantMs`. `nowMs`: the time for which keys are checked. */
     async forgetLeftBefore(instantMs: number, nowMs: number, signal: AbortSignal): Promise<void> {

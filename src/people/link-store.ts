@@ -1,6 +1,6 @@
 import type { Statement } from '../db/database.ts';
 import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
@@ -176,7 +176,7 @@ export type InvitationsLimit = 'too_many_open' | 'too_many_made';
 
 export type LinkStore = ReturnType<typeof createLinkStore>;
 
-export function createLinkStore(database: DirectoryLane) {
+export function createLinkStore(database: DirectoryPool) {
   async function apply(
     transaction: DirectoryQueryable,
     { kind, accountId, role, email }: RowOf<typeof TAKEN_LINKS>,

@@ -1,6 +1,6 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Statement } from '../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole } from './actor.ts';
@@ -151,7 +151,7 @@ async function isOtherMember(
 
 export type MembershipStore = ReturnType<typeof createMembershipStore>;
 
-export function createMembershipStore(database: DirectoryLane) {
+export function createMembershipStore(database: DirectoryPool) {
   /** The account lock serializes owners who remove each other's role at the same time. */
   const change = (
     accountId: string,

@@ -1,6 +1,6 @@
 import type { Statement } from '../db/database.ts';
 import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
-import type { DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryQueryable } from '../db/home-pools.ts';
 import { bytesColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 
 /** Stores pending sign-ins at OpenID providers. */

@@ -18,7 +18,7 @@ export interface NamedProvider {
   readonly redirectUri: string;
 }
 
-interface OidcSignInParts {
+interface OidcSignInDependencies {
   readonly client: OidcClient;
   readonly flows: OidcFlowStore;
   readonly identities: IdentityStore;
@@ -77,8 +77,8 @@ export interface OidcOutcome {
 export type OidcSignIn = ReturnType<typeof createOidcSignIn>;
 
 /** Signs users in at OpenID providers: `begin` redirects the browser, `complete` handles its return. */
-export function createOidcSignIn(parts: OidcSignInParts) {
-  const { client, flows, identities, links, clock, ids, fillRandom, logger } = parts;
+export function createOidcSignIn(dependencies: OidcSignInDependencies) {
+  const { client, flows, identities, links, clock, ids, fillRandom, logger } = dependencies;
 
   function logFault({ name }: NamedProvider, { fault, reason }: OidcError): void {
     logger.warn({ oidcProvider: name, fault, reason }, 'sign-in at an OpenID provider failed');

@@ -36,7 +36,7 @@ export type DeliverLink = (link: OneTimeLink) => void;
  */
 export type CountMail = (accountId: string | null, email: string) => Promise<number>;
 
-interface OneTimeLinksParts {
+interface OneTimeLinksDependencies {
   readonly links: Pick<LinkStore, 'insertForUser' | 'insertInvitation'>;
   readonly baseUrl: () => string;
   readonly deliverLink: DeliverLink;
@@ -62,8 +62,8 @@ interface AskedInvitation {
 
 export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
 
-export function createOneTimeLinks(parts: OneTimeLinksParts) {
-  const { links, baseUrl, deliverLink, countMail, clock, ids, fillRandom } = parts;
+export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
+  const { links, baseUrl, deliverLink, countMail, clock, ids, fillRandom } = dependencies;
 
   function begin(kind: LinkKind, by: Actor) {
     const createdBy = signatureOf(by);

@@ -1,6 +1,6 @@
 import type { Statement } from '../db/database.ts';
 import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
-import type { DirectoryLane } from '../db/home-lanes.ts';
+import type { DirectoryPool } from '../db/home-pools.ts';
 import { dateColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
 import { SESSIONS_MAX } from './user.ts';
@@ -109,7 +109,7 @@ interface NewSession {
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** @param times the configured times. A change of `idleMs` applies to existing sessions too; a change of `maxMs` only to new ones. */
-export function createSessionStore(database: DirectoryLane, times: () => SessionTimes) {
+export function createSessionStore(database: DirectoryPool, times: () => SessionTimes) {
   const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
   return {
     /** The user of a session; `null` if the session has ended or the user is suspended. */

@@ -1,5 +1,5 @@
 import type { Statement } from '../db/database.ts';
-import type { DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryQueryable } from '../db/home-pools.ts';
 import { createNameSearch } from '../db/name-search.ts';
 import { booleanColumn, dateColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { LookedThrough, SliceTiming } from '../lib/slices.ts';

@@ -1,6 +1,6 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Statement } from '../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
@@ -173,7 +173,7 @@ async function isLastOperator(transaction: DirectoryQueryable, id: string): Prom
   return operators.every((operator) => operator.id === id) && operators.length > 0;
 }
 
-export function createUserStore(database: DirectoryLane) {
+export function createUserStore(database: DirectoryPool) {
   const findOne = async (statement: Statement, key: string): Promise<UserCredential | null> =>
     CREDENTIALS.first(await database.query(statement, [key]));
 

@@ -3,7 +3,7 @@ import { toTimestamp } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import { DELETED_ROWS_MAX, deleteInBatches } from '../db/expired-rows-store.ts';
 import { createFilteredList } from '../db/filtered-list.ts';
-import type { DirectoryLane } from '../db/home-lanes.ts';
+import type { DirectoryPool } from '../db/home-pools.ts';
 import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
 
@@ -77,7 +77,7 @@ interface RefusalFilter {
 
 export type RefusalsStore = ReturnType<typeof createRefusalsStore>;
 
-export function createRefusalsStore(database: DirectoryLane) {
+export function createRefusalsStore(database: DirectoryPool) {
   /** Plans: refusals_by_key, …_account, …_code. */
   const list = createFilteredList(database, {
     table: 'refusals',

@@ -1,7 +1,7 @@
 import type { Readiness, ReadReadiness } from '../http/health.ts';
 import { InTime, LATE } from '../lib/in-time.ts';
 import type { ProcessLink } from '../lib/process-link.ts';
-import { shareUnderWay } from '../lib/shared-reads.ts';
+import { shareInFlight } from '../lib/shared-reads.ts';
 import { createPrimaryMetrics, type PrimaryMetrics } from './primary-metrics.ts';
 import { addReports, countersOf, type MetricsReport, type MetricsText, printReports } from './summed-metrics.ts';
 
@@ -41,10 +41,10 @@ export class AllWorkers {
   }
 
   /** Concurrent callers share one round of questions. */
-  readonly readReadiness: ReadReadiness = shareUnderWay(() => this.#readReadiness());
+  readonly readReadiness: ReadReadiness = shareInFlight(() => this.#readReadiness());
 
   /** Concurrent scrapes get the same text. */
-  readonly scrape = shareUnderWay((): Promise<MetricsText> => this.#scrape());
+  readonly scrape = shareInFlight((): Promise<MetricsText> => this.#scrape());
 
   /** Call when a worker has exited. The counters of its last report are kept. */
   left(number: number): void {

@@ -1,6 +1,6 @@
 import type { AdmissionObserver } from '../accounting/reservations/reservations.ts';
 import type { EndPlace } from '../accounting/settlement/settlement.ts';
-import { shareUnderWay } from '../lib/shared-reads.ts';
+import { shareInFlight } from '../lib/shared-reads.ts';
 import type { RequestObserver } from '../requests/request-report.ts';
 import { accountingMetrics } from './accounting-metrics.ts';
 import { CallCounts } from './call-counts.ts';
@@ -102,7 +102,7 @@ export function createMetrics(): Metrics {
       },
       settlement: (place, tookMs) => settlements[place].observe(tookMs / 1_000),
     },
-    scrape: shareUnderWay(async (readNode) => {
+    scrape: shareInFlight(async (readNode) => {
       const [exposed, node] = await read(readNode);
       return exposed.text(node);
     }),

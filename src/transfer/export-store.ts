@@ -1,7 +1,7 @@
 import { partAt } from '../accounting/partitions/routes.ts';
 import { hasCitus } from '../db/citus.ts';
 import type { Statement } from '../db/database.ts';
-import type { DirectoryDatabase, DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
+import type { DirectoryDatabase, DirectorySnapshots, PartitionSnapshots } from '../db/home-pools.ts';
 import { HOMES } from '../db/homes.ts';
 import { readPartitions } from '../db/partitions-store.ts';
 import {
@@ -67,7 +67,7 @@ interface States {
  * (docs/decisions/0065-books-of-several-partitions.md).
  */
 async function openStates(database: DirectoryDatabase): Promise<States> {
-  const known = await readPartitions(database.lane('admin'));
+  const known = await readPartitions(database.pool('admin'));
   const directory = await database.openSnapshots();
   const partitions = known.map(({ schema }) => directory.inSchema(schema));
   try {

@@ -5,7 +5,7 @@ import type { AccountRow } from './export-tables-store.ts';
 import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
 import { byTable, type ExportedTable } from './tables.ts';
 
-interface ExportParts {
+interface ExportDependencies {
   readonly directory: Parameters<typeof openExport>[0];
   readonly schema: number;
   readonly clock: Clock;
@@ -21,8 +21,8 @@ const TEXT_BYTES_MAX = 64 * 1024;
  *
  * @throws TransferError if an account has no balance.
  */
-export async function* exportDatabase(parts: ExportParts): AsyncGenerator<string> {
-  const { directory, schema, clock, textBytesMax = TEXT_BYTES_MAX, rowsMax } = parts;
+export async function* exportDatabase(dependencies: ExportDependencies): AsyncGenerator<string> {
+  const { directory, schema, clock, textBytesMax = TEXT_BYTES_MAX, rowsMax } = dependencies;
   const reader = await openExport(directory, rowsMax);
   const lines = new LinesOut();
   try {

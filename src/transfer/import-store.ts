@@ -3,7 +3,7 @@ import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-
 import { COMMIT_IN_TWO_PHASES, hasCitus } from '../db/citus.ts';
 import { fieldsOf } from '../db/columns.ts';
 import { type LongTransaction, type Statement, toArray } from '../db/database.ts';
-import type { DirectoryDatabase } from '../db/home-lanes.ts';
+import type { DirectoryDatabase } from '../db/home-pools.ts';
 import { HOMES, type Home } from '../db/homes.ts';
 import { readPartitions } from '../db/partitions-store.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';

@@ -25,7 +25,7 @@ export interface Imported {
   readonly unsound: readonly string[];
 }
 
-interface ImportParts {
+interface ImportDependencies {
   readonly directory: Parameters<typeof importInto>[0];
   readonly schema: number;
   readonly onProgress?: (progress: { readonly accounts: number; readonly of: number }) => void;
@@ -54,7 +54,7 @@ const GONE: Partial<Record<ExportedTable, string>> = {
  */
 export function importDatabase(
   lines: AsyncIterable<string>,
-  { directory, schema, onProgress }: ImportParts,
+  { directory, schema, onProgress }: ImportDependencies,
 ): Promise<Imported> {
   return importInto(directory, async (writer) => {
     await requireEmpty(writer);

@@ -1,5 +1,5 @@
 import type { Statement } from '../db/database.ts';
-import type { DirectoryQueryable } from '../db/home-lanes.ts';
+import type { DirectoryQueryable } from '../db/home-pools.ts';
 
 /**
  * Lists every table of the schema: whether its rows are exported, or why not. `test/transfer/tables.test.ts` compares the lists with the

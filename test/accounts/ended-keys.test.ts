@@ -131,7 +131,7 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     try {
       await other.transaction(async (transaction) => {
         await sql(transaction, `select from api_keys where id = 'locked_000001' for update`);
-        const store = createEndedKeyStore(placedInOne(inOneDatabase(database.lane('housekeeping'))));
+        const store = createEndedKeyStore(placedInOne(inOneDatabase(database.pool('housekeeping'))));
         assert.equal(await store.forgetEndedBefore(NOW_MS - 7 * DAY_MS, NEVER), false);
       });
     } finally {

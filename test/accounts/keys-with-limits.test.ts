@@ -11,7 +11,7 @@ import { createKeyStatusStore } from '../../src/accounting/accounts/status-store
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { PartitionLane } from '../../src/db/home-lanes.ts';
+import type { PartitionPool } from '../../src/db/home-pools.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { placedInOne } from '../support/in-one-database.ts';
@@ -32,11 +32,11 @@ const LIMITED = { limits: { totalSpendCapNano: 50n, dailyCallsMax: 3 }, rates: {
 class StatementLostError extends Error {}
 
 /** A lane whose transactions over the directory and a partition fail at a statement. */
-const failingAt = (lane: PartitionLane, failing: number): PartitionLane => ({
-  ...lane,
+const failingAt = (pool: PartitionPool, failing: number): PartitionPool => ({
+  ...pool,
   transactionWithDirectory(work) {
     let statements = 0;
-    return lane.transactionWithDirectory((transaction) =>
+    return pool.transactionWithDirectory((transaction) =>
       work({
         async query(statement, parameters) {
           if (statements++ === failing) throw new StatementLostError(statement.name);
@@ -70,13 +70,13 @@ describe(`keys with limits`, { timeout: 240_000 }, () => {
 
   for (const number of [0, 1]) {
     describe(`in partition ${number}`, () => {
-      const lane = (): PartitionLane => partitions[number]!.lane('admin');
-      const keys = (partition: PartitionLane = lane()): Keys => keysOn({ directory, partition }, clock);
+      const pool = (): PartitionPool => partitions[number]!.pool('admin');
+      const keys = (partition: PartitionPool = pool()): Keys => keysOn({ directory, partition }, clock);
       const make = (accountId: string, given: Partial<typeof LIMITED> = LIMITED, on: Keys = keys()) =>
         on.make({ accountId, name: 'made', expiresAt: null, allowed: {}, userId: null, ...given });
       const replace = ({ accountId, id }: ApiKey, on: Keys = keys()) =>
         on.replace({ accountId, keyId: id, expiresAt: null, keepOldMs: 0 });
-      const forget = (partition: PartitionLane = lane()): Promise<boolean> =>
+      const forget = (partition: PartitionPool = pool()): Promise<boolean> =>
         createEndedKeyStore(placedInOne({ directory, partition })).forgetEndedBefore(
           NOW_MS - 7 * DAY_MS,
           new AbortController().signal,
@@ -84,7 +84,7 @@ describe(`keys with limits`, { timeout: 240_000 }, () => {
 
       async function account(): Promise<string> {
         const id = `acct_${number}_${++accounts}`;
-        await lane().transactionWithDirectory((transaction) => openAccount(transaction, id, 1_000n));
+        await pool().transactionWithDirectory((transaction) => openAccount(transaction, id, 1_000n));
         await sql(directory, 'update accounts set partition_no = $2::smallint where id = $1', [id, number]);
         return id;
       }
@@ -132,7 +132,7 @@ from key_limits where account_id = $1 order by key_id`,
       }
 
       it('are created, changed, replaced and deleted with their limits, or not at all', async () => {
-        const work: Readonly<Record<string, (key: ApiKey, partition: PartitionLane) => Promise<unknown>>> = {
+        const work: Readonly<Record<string, (key: ApiKey, partition: PartitionPool) => Promise<unknown>>> = {
           make: ({ accountId }, partition) => make(accountId, LIMITED, keys(partition)),
           change: (key, partition) =>
             keys(partition).change(key, { name: 'changed', limits: { dailyCallsMax: 9 }, rates: { requestsMax: 9 } }),
@@ -145,7 +145,7 @@ from key_limits where account_id = $1 order by key_id`,
           const earlier = await stateOf(accountId);
           let statements = 0;
           for (let isDone = false; !isDone; ) {
-            isDone = await run(key, failingAt(lane(), statements)).then(
+            isDone = await run(key, failingAt(pool(), statements)).then(
               () => true,
               (error) => {
                 assert.ok(error instanceof StatementLostError, String(error));
@@ -285,7 +285,7 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
       });
 
       it('are in one transaction of the directory if they have no limits', async () => {
-        const { limits } = await make(await account(), {}, keys(failingAt(lane(), 0)));
+        const { limits } = await make(await account(), {}, keys(failingAt(pool(), 0)));
         assert.equal(limits.dailyCallsMax, null);
       });
     });

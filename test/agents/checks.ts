@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import type { ReceivedRequest } from '../support/provider.ts';
 import type { AgentResult } from './agents.ts';
-import { type CallRecord, costNano, type Holder, MODEL, PLANS, PROVIDER_MODEL, THINKER } from './gateway.ts';
+import { type CallRecord, costNano, MODEL, PLANS, PROVIDER_MODEL, type Tenant, THINKER } from './gateway.ts';
 import type { Model } from './model.ts';
 import type { Recorded } from './recorder.ts';
 import { FILE, GREETING } from './said.ts';
@@ -19,7 +19,7 @@ export interface Observed {
   /** What reached the providers, in order. */
   readonly received: readonly ReceivedRequest[];
   readonly model: Model;
-  readonly holder: Holder;
+  readonly tenant: Tenant;
   /** Where else the agent wanted to go. */
   readonly outside: readonly string[];
 }
@@ -96,7 +96,7 @@ function checkPatience({ requests }: Observed): void {
 }
 
 /** What reached a provider is what the agent sent, byte for byte, but for the model's name. Another provider may be sent it again. */
-function checkRelay({ requests, received, holder }: Observed): void {
+function checkRelay({ requests, received, tenant: holder }: Observed): void {
   const sent = requests.filter(isCall);
   let next = 0;
   for (const [index, { body, headers }] of received.entries()) {
@@ -120,7 +120,7 @@ function inProvidersWords(body: Buffer): Buffer {
 /** One record for each call of the agent that reached a provider, with what it reported; charges are usage times price; nothing is held. */
 async function checkBooks(
   { context, plan, balanceYuan = '0', fault, signing, expected }: Scenario,
-  { received, model, holder }: Observed,
+  { received, model, tenant: holder }: Observed,
 ): Promise<void> {
   assert.equal(received.length, expected.provided, 'the calls that reached the provider');
   const records = await holder.calls();

@@ -56,7 +56,7 @@ export interface CallRecord {
   } | null;
 }
 
-export interface Holder {
+export interface Tenant {
   readonly id: string;
   readonly key: string;
   revokeKey(): Promise<void>;
@@ -70,7 +70,7 @@ export interface Holder {
 export interface Gateway {
   readonly url: string;
   /** A verified account with a key, with a balance or a plan. */
-  createHolder(terms: { balanceYuan?: string; plan?: PlanId }): Promise<Holder>;
+  createTenant(terms: { balanceYuan?: string; plan?: PlanId }): Promise<Tenant>;
   /** Drains the thinking model at the provider, or resumes it. */
   setDrained(provider: string, isDrained: boolean): Promise<void>;
   /** Every broken invariant of the ledger. */
@@ -111,7 +111,7 @@ export async function startGateway(folder: string, providers: ProviderUrls): Pro
 
   return {
     url,
-    async createHolder({ balanceYuan, plan }) {
+    async createTenant({ balanceYuan, plan }) {
       const { id } = await admin<{ id: string }>('POST', '/accounts', { name: 'agents', verified: true });
       if (balanceYuan !== undefined) await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: balanceYuan });
       if (plan !== undefined) await admin('POST', `/accounts/${id}/subscriptions`, { planId: plan });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
 import type { Agent, AgentRun } from './agents.ts';
 import type { Observed } from './checks.ts';
-import { type Gateway, type Holder, MODEL, providerOf, VENDORS, type Vendor } from './gateway.ts';
+import { type Gateway, MODEL, providerOf, type Tenant, VENDORS, type Vendor } from './gateway.ts';
 import { type Fault, startModel, TASK } from './model.ts';
 import { startOutside } from './outside.ts';
 import { baseAddress } from './page.ts';
@@ -13,7 +13,7 @@ import type { Scenario } from './scenarios.ts';
 /** After this long an agent is killed, which is a failure unless it is expected: none may sleep through a `retry-after`. */
 const LIMIT_MS = 60_000;
 
-export interface LaneParts {
+export interface DatabasePoolOptions {
   /** The folder for homes and working directories. */
   readonly folder: string;
   readonly agent: Agent;
@@ -23,11 +23,11 @@ export interface LaneParts {
 }
 
 /** Lets one agent live through scenarios, one after the other. */
-export interface Lane {
+export interface DatabasePool {
   live(scenario: Scenario): Promise<Observed>;
 }
 
-export function createLane({ folder, agent, gateway, providers }: LaneParts): Lane {
+export function createDatabasePool({ folder, agent, gateway, providers }: DatabasePoolOptions): DatabasePool {
   return {
     async live(scenario) {
       const {
@@ -43,11 +43,11 @@ export function createLane({ folder, agent, gateway, providers }: LaneParts): La
         change,
         prompt,
       } = scenario;
-      const holder: Holder = await gateway.createHolder({
+      const tenant: Tenant = await gateway.createTenant({
         ...(balanceYuan === undefined ? {} : { balanceYuan }),
         ...(plan === undefined ? {} : { plan }),
       });
-      if (isKeyRevoked) await holder.revokeKey();
+      if (isKeyRevoked) await tenant.revokeKey();
 
       const home = mkdtempSync(join(folder, 'home-'));
       const workDirectory = mkdtempSync(join(folder, 'work-'));
@@ -76,12 +76,12 @@ export function createLane({ folder, agent, gateway, providers }: LaneParts): La
       const receivedBefore = providers.acme.requests.length;
       try {
         if (signing !== undefined) await drain(signing.drained(0));
-        const other = isBusy ? callOfAnotherProgram(baseAddress(agent.name, context, recorder.url), holder.key) : null;
+        const other = isBusy ? callOfAnotherProgram(baseAddress(agent.name, context, recorder.url), tenant.key) : null;
         if (isBusy) await providers.acme.received(receivedBefore + 1);
         const given: AgentRun = {
           origin: recorder.url,
           context,
-          key: holder.key,
+          key: tenant.key,
           outsideUrl: outside.url,
           home,
           workDirectory,
@@ -100,7 +100,7 @@ export function createLane({ folder, agent, gateway, providers }: LaneParts): La
           requests: recorder.requests,
           received,
           model,
-          holder,
+          tenant,
           outside: outside.asked,
         };
       } finally {

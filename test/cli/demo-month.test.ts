@@ -34,7 +34,7 @@ describe(`the demo's month in a database`, () => {
     const history = makeMonth(parts);
     assert.equal(await writeHistory(database, history), true);
     await assertSound(inOneDatabase(database));
-    const store = createRollupStore(database.lane('housekeeping'));
+    const store = createRollupStore(database.pool('housekeeping'));
     await createRollups({ store, timezone: () => 'Asia/Shanghai', logger: silentLogger }).round();
     await assertSound(inOneDatabase(database));
     const calls = await count(database, 'calls');

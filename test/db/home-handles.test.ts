@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { createChangesStore } from '../../src/changes/changes-store.ts';
-import type { Database, Lane } from '../../src/db/database.ts';
-import type { DirectoryLane, PartitionLane } from '../../src/db/home-lanes.ts';
+import type { Database, DatabasePool } from '../../src/db/database.ts';
+import type { DirectoryPool, PartitionPool } from '../../src/db/home-pools.ts';
 import { CODING_CHAT } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { LOCAL_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { handleOf } from '../support/home-lanes.ts';
+import { handleOf } from '../support/home-pools.ts';
 import { CHAT, coderAnd } from '../support/limited-calls.ts';
 import { ask, createPerson } from '../support/people.ts';
 import { type Receiver, startReceiver, status } from '../support/receiver.ts';
@@ -29,7 +29,7 @@ retention: { calls: 30d }
 describe('connections of a home', () => {
   it('are not accepted in place of the other home’s', () => {
     // Only compilation is tested; nothing here runs.
-    const stores = (directory: DirectoryLane, partition: PartitionLane, both: Lane) => [
+    const stores = (directory: DirectoryPool, partition: PartitionPool, both: DatabasePool) => [
       createChangesStore(directory),
       createChangesStore(both),
       // @ts-expect-error
@@ -89,7 +89,7 @@ describe(`a gateway with a separate handle per home`, { timeout: 120_000 }, () =
   it('fails statements sent to the wrong one', async () => {
     const found: unknown[] = [];
     const directory = handleOf('directory', g.database, (error) => found.push(error));
-    const store = createLedgerStore(directory.lane('admin'));
+    const store = createLedgerStore(directory.pool('admin'));
     await assert.rejects(store.listEntries(account.id, null, 1), /ledger_entries in the directory/);
     assert.equal(found.length, 1);
   });

@@ -95,9 +95,9 @@ export const OPERATIONS: readonly Operation[] = [
         'select partition_no as place from accounts where id = $1',
         [id],
       );
-      const lane = scene.watched.partitions[place]!.lane('admin');
+      const pool = scene.watched.partitions[place]!.pool('admin');
       return () => {
-        const done = lane.transactionWithDirectory(async (transaction) => {
+        const done = pool.transactionWithDirectory(async (transaction) => {
           await transaction.query(insertContinuation, [id]);
           await transaction.query(insertRequest, [name, id]);
         });

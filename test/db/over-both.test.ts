@@ -43,7 +43,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
 
   it('writes to both, each to its own tables', async () => {
     for (const [number, partition] of partitions.entries()) {
-      await partition.lane('admin').transactionWithDirectory((transaction) => insertBoth(transaction, `at ${number}`));
+      await partition.pool('admin').transactionWithDirectory((transaction) => insertBoth(transaction, `at ${number}`));
       assert.deepEqual(await placesOf(`at ${number}`), [[number], true]);
     }
   });
@@ -51,7 +51,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
   it('changes neither if it throws', async () => {
     for (const [number, partition] of partitions.entries()) {
       const thrown = new Error('thrown');
-      const work = partition.lane('admin').transactionWithDirectory(async (transaction) => {
+      const work = partition.pool('admin').transactionWithDirectory(async (transaction) => {
         await insertBoth(transaction, `not at ${number}`);
         throw thrown;
       });
@@ -61,11 +61,11 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
   });
 
   it('does not change the state of its connection', async () => {
-    const lane = partitions[1]!.lane('probes');
-    await lane.transactionWithDirectory((transaction) => insertBoth(transaction, 'once'));
+    const pool = partitions[1]!.pool('probes');
+    await pool.transactionWithDirectory((transaction) => insertBoth(transaction, 'once'));
     for (const ask of [
-      () => lane.query(insertRequest, ['again']),
-      () => lane.transaction((transaction) => transaction.query(insertRequest, ['again'])),
+      () => pool.query(insertRequest, ['again']),
+      () => pool.transaction((transaction) => transaction.query(insertRequest, ['again'])),
     ]) {
       await assert.rejects(ask, /"account_requests" does not exist/);
     }
@@ -75,7 +75,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
     await directory.script('alter schema faregate_02 rename to moved');
     try {
       const work = partitions[2]!
-        .lane('admin')
+        .pool('admin')
         .transactionWithDirectory((transaction) => insertBoth(transaction, 'lost'));
       await assert.rejects(work, /"balances" does not exist/);
     } finally {
@@ -90,7 +90,7 @@ describe('a transaction of a partition and the directory', { timeout: 120_000 },
     const onCitus = openPostgres({ url, logger: silentLogger, ...schemas });
     try {
       const work = onCitus
-        .lane('admin')
+        .pool('admin')
         .transactionWithDirectory((transaction) => insertBoth(transaction, 'one phase'));
       await assert.rejects(work, /"citus_two_phase" does not exist/);
     } finally {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Database, LaneName, Query } from '../../src/db/database.ts';
-import { LANE_NAMES } from '../../src/db/lanes.ts';
+import type { Database, PoolName, Query } from '../../src/db/database.ts';
+import { POOL_NAMES } from '../../src/db/pools.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
@@ -40,9 +40,9 @@ const WAYS: Readonly<Record<string, (database: Database) => Promise<readonly unk
     return rows;
   },
   ...Object.fromEntries(
-    LANE_NAMES.map((name: LaneName) => [
+    POOL_NAMES.map((name: PoolName) => [
       `lane ${name}`,
-      (database: Database) => database.lane(name).query(whereAmI, [true]),
+      (database: Database) => database.pool(name).query(whereAmI, [true]),
     ]),
   ),
 };
@@ -104,7 +104,7 @@ describe(`databases with several schemas`, { timeout: 120_000 }, () => {
     const figures = stored.databases.figures();
     const names = figures.map(({ name }) => name);
     assert.equal(new Set(names).size, names.length);
-    for (const [, database] of places) await database.lane('admin').query(whereAmI, [true]);
+    for (const [, database] of places) await database.pool('admin').query(whereAmI, [true]);
     const begun = (of: typeof figures): number =>
       of.filter(({ name }) => name.startsWith('admin')).reduce((sum, each) => sum + each.begun, 0);
     assert.equal(begun(stored.databases.figures()) - begun(figures), places.length);

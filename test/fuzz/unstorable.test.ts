@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { createVoucherCode } from '../../src/accounting/vouchers/voucher-code.ts';
-import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
-import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
-import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
+import { type AccountApiDependencies, accountTable } from '../../src/api/registers/account.ts';
+import { type AdminApiDependencies, adminTable } from '../../src/api/registers/admin.ts';
+import { type PeopleApiDependencies, peopleTable } from '../../src/api/registers/people.ts';
 import { Dice } from '../../src/lib/dice.ts';
 import { refOf } from './requests.ts';
 import { type Schema, valueFor } from './values.ts';
@@ -17,9 +17,9 @@ const UNSTORABLE_NUMBERS = [2 ** 63, 1e300, -(2 ** 63) - 2_048];
 const TRIES = 300;
 
 const rows = [
-  ...adminTable({} as AdminParts).map((row) => ({ ...row, api: 'admin' })),
-  ...accountTable({} as AccountParts).map((row) => ({ ...row, api: 'account' })),
-  ...peopleTable({} as PeopleParts).map((row) => ({ ...row, api: 'people' })),
+  ...adminTable({} as AdminApiDependencies).map((row) => ({ ...row, api: 'admin' })),
+  ...accountTable({} as AccountApiDependencies).map((row) => ({ ...row, api: 'account' })),
+  ...peopleTable({} as PeopleApiDependencies).map((row) => ({ ...row, api: 'people' })),
 ];
 
 type Path = readonly (string | number)[];

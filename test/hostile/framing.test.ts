@@ -46,8 +46,12 @@ describe('framing', () => {
 
   for (const family of families) {
     const whole = JSON.stringify(family.whole());
-    const response = (parts: RawResponseParts): Buffer =>
-      responseBytes({ ...parts, headers: [JSON_TYPE, ...(parts.headers ?? [])], body: parts.body ?? whole });
+    const response = (dependencies: RawResponseParts): Buffer =>
+      responseBytes({
+        ...dependencies,
+        headers: [JSON_TYPE, ...(dependencies.headers ?? [])],
+        body: dependencies.body ?? whole,
+      });
 
     describe(`${family.name}, non-streaming`, () => {
       const fails = (what: string, behaviour: Behaviour, expected: ExpectedFailure): void => {

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
-import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
+import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-capacity.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { type CallOptions, type ClientResponse, call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';

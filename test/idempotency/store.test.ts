@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { StoredHead } from '../../src/accounting/repeats/stored-response.ts';
-import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
+import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-capacity.ts';
 import {
   type ClaimRequest,
   type ClaimTerms,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
+import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-capacity.ts';
 import { createStoredResponseStore, type StoredClaim } from '../../src/accounting/repeats/stored-response-store.ts';
 import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/repeats/stored-responses.ts';
 import { LateError } from '../../src/lib/batcher-errors.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
-import { REFUSALS_PER_SECOND } from '../../src/http/refusal-brake.ts';
+import { REFUSALS_PER_SECOND } from '../../src/http/refusal-throttle.ts';
 import { type ClientResponse, call } from '../support/client.ts';
 import { families, requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';

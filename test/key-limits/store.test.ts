@@ -123,7 +123,7 @@ describe(`the limits of keys`, { timeout: 240_000 }, () => {
     }
     const running = new Map(keys.map(({ keyId }) => [keyId, 0]));
     const counted = new Map(keys.map(({ keyId }) => [keyId, 0]));
-    async function lane(number: number): Promise<void> {
+    async function pool(number: number): Promise<void> {
       const store = stores[number % stores.length]!;
       let last: ReservationRequest[] = [];
       for (let round = 0; round < 15; round++) {
@@ -157,7 +157,7 @@ describe(`the limits of keys`, { timeout: 240_000 }, () => {
         ),
       ]);
     }
-    await Promise.all([0, 1, 2, 3].map(lane));
+    await Promise.all([0, 1, 2, 3].map(pool));
     const uses = await readStoredUses(database, { name: 'test.key-uses', text: 'select * from key_limits' }, []);
     for (const { keyId } of keys) {
       const used = counted.get(keyId)!;

@@ -741,8 +741,8 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
       charged += BigInt(paid.length);
     }
     await Promise.all(
-      Array.from({ length: 6 }, async (_, lane) => {
-        for (let turn = 0; turn < 8; turn++) await batch(nodes[lane % 2]!, turn + lane);
+      Array.from({ length: 6 }, async (_, pool) => {
+        for (let turn = 0; turn < 8; turn++) await batch(nodes[pool % 2]!, turn + pool);
       }),
     );
     const balances = await Promise.all(ids.map((id) => readBalance(stored.database, id)));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Queryable } from '../../src/db/database.ts';
-import { LANES } from '../../src/db/lanes.ts';
+import { POOLS } from '../../src/db/pools.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
@@ -92,7 +92,7 @@ describe('locks that are held for long', { timeout: 60_000 }, () => {
   });
 
   it('delay lists of the admin API and make further ones fail with 503, without effect on calls, balances and /readyz', async () => {
-    const { connectionsMax, waitingMax } = LANES.admin;
+    const { connectionsMax, waitingMax } = POOLS.admin;
     const path = `/admin/v1/accounts/${account.id}/subscriptions`;
     let lists: Promise<Response>[] = [];
     await stored.database.transaction(async (transaction) => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Lane, Queryable } from '../../src/db/database.ts';
+import type { DatabasePool, Queryable } from '../../src/db/database.ts';
 import { openDatabases } from '../../src/db/databases.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 import { createPartitioned } from '../support/partitioned.ts';
-import { type ToldAccounts, toldAccounts } from './told-accounts.ts';
+import { type NotifiedAccounts, notifiedAccounts } from './told-accounts.ts';
 
 /** Balances are in a partition, thresholds and notices in the directory; one transaction writes both. */
 
@@ -14,12 +14,12 @@ const PARTITION = 1;
 class CutError extends Error {}
 
 /** A connection pool that runs a callback before each statement of a transaction and after its commit. */
-function watched(lane: Lane, beforeStatement: (n: number) => Promise<void>): Lane {
+function watched(pool: DatabasePool, beforeStatement: (n: number) => Promise<void>): DatabasePool {
   let n = 0;
   return {
-    ...lane,
+    ...pool,
     async transactionWithDirectory(work) {
-      const result = await lane.transactionWithDirectory((transaction) =>
+      const result = await pool.transactionWithDirectory((transaction) =>
         work({
           async query(...asked: Parameters<Queryable['query']>) {
             await beforeStatement(n++);
@@ -35,14 +35,14 @@ function watched(lane: Lane, beforeStatement: (n: number) => Promise<void>): Lan
 
 describe('notices of accounts', { timeout: 120_000 }, () => {
   let stored: PartitionedDatabase;
-  let lane: Lane;
-  let told: ToldAccounts['told'];
-  let accounts: ToldAccounts;
+  let pool: DatabasePool;
+  let told: NotifiedAccounts['told'];
+  let accounts: NotifiedAccounts;
 
   before(async () => {
     stored = await createPartitioned(2);
-    lane = stored.databases.partitions[PARTITION]!.lane('notices');
-    accounts = toldAccounts(stored.databases, PARTITION);
+    pool = stored.databases.partitions[PARTITION]!.pool('notices');
+    accounts = notifiedAccounts(stored.databases, PARTITION);
     told = accounts.told;
   });
   after(() => stored?.remove());
@@ -51,7 +51,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
   async function cutEverywhere(check: (find: () => Promise<void>, where: string) => Promise<void>): Promise<number> {
     for (let at = 0; ; at++) {
       let isCut = false;
-      const cut = watched(lane, async (n) => {
+      const cut = watched(pool, async (n) => {
         if (n !== at) return;
         isCut = true;
         throw new CutError();
@@ -105,7 +105,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
       const accountId = await accounts.account();
       isReached = false;
       const find = accounts.find(
-        watched(lane, async (n) => {
+        watched(pool, async (n) => {
           if (n !== at) return;
           isReached = true;
           assert.equal(await accounts.setLowBalance(accountId, 20n), true);
@@ -137,7 +137,7 @@ describe('notices of accounts', { timeout: 120_000 }, () => {
     try {
       const all = await Promise.all(Array.from({ length: 20 }, accounts.account));
       for (const each of all) await accounts.setLowBalance(each, 20n);
-      await Promise.all([accounts.find(lane), accounts.find(another.partitions[PARTITION]!.lane('notices'))]);
+      await Promise.all([accounts.find(pool), accounts.find(another.partitions[PARTITION]!.pool('notices'))]);
       await accounts.find();
       for (const each of all) assert.deepEqual(await told(each), ['0.00000001: 1']);
       assert.deepEqual(await accounts.queued(), []);

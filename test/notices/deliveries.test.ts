@@ -90,7 +90,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
     return dispatcher;
   }
 
-  const storeOf = (database: Database): DeliveryStore => createDeliveryStore(database.lane('notices'));
+  const storeOf = (database: Database): DeliveryStore => createDeliveryStore(database.pool('notices'));
 
   const newNotices = () => ({ atMs: clock.nowMs(), nextId: () => ids.next('ntc'), hasMail: false });
 
@@ -355,7 +355,7 @@ select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) f
     const observed = observeDatabase(stored.database);
     const another = stored.openAnother();
     try {
-      const endpoints = createEndpointStore(another.lane('admin'));
+      const endpoints = createEndpointStore(another.pool('admin'));
       for (const change of ['disable', 'delete'] as const) {
         const { id } = await endpointAt('http://127.0.0.1:9/hook');
         await notify();

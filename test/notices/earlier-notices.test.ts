@@ -5,7 +5,7 @@ import type { Databases } from '../../src/db/databases.ts';
 import { migrateAll } from '../../src/db/partitions.ts';
 import { createEarlierDatabase, type EarlierDatabase } from '../support/earlier-database.ts';
 import { sql } from '../support/sql.ts';
-import { type ToldAccounts, toldAccounts } from './told-accounts.ts';
+import { type NotifiedAccounts, notifiedAccounts } from './told-accounts.ts';
 
 /** A database of an earlier version whose gateway was killed between two of the transactions that created notices. */
 
@@ -20,7 +20,7 @@ describe('notices of a database of an earlier version', { timeout: 120_000 }, ()
   after(() => earlier?.[Symbol.asyncDispose]());
 
   interface Left {
-    readonly accounts: ToldAccounts;
+    readonly accounts: NotifiedAccounts;
     readonly decided: string;
     readonly stored: string;
     readonly marked: string;
@@ -28,7 +28,7 @@ describe('notices of a database of an earlier version', { timeout: 120_000 }, ()
   }
 
   async function leaveIn(number: number): Promise<Left> {
-    const accounts = toldAccounts(databases, number);
+    const accounts = notifiedAccounts(databases, number);
     const inPartition = (text: string, parameters?: Parameter[]) =>
       sql(databases.partitions[number]!, text, parameters);
     const inDirectory = (text: string, parameters?: Parameter[]) => sql(databases.directory, text, parameters);

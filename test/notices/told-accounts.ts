@@ -1,6 +1,6 @@
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { createRoutes } from '../../src/accounting/partitions/routes.ts';
-import type { PartitionedDatabases, PartitionLane } from '../../src/db/home-lanes.ts';
+import type { PartitionedDatabases, PartitionPool } from '../../src/db/home-pools.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { decideAccount } from '../../src/notices/account-decision.ts';
 import { createAccountNoticeStore } from '../../src/notices/account-notice-store.ts';
@@ -12,10 +12,10 @@ const ids = createIds({ nowMs: () => NOW_MS });
 const TERMS = { nowMs: NOW_MS, lowBalanceNano: null, planPercents: [], plans: new Map() };
 export const NEW_NOTICES = { atMs: NOW_MS, nextId: () => ids.next('ntc'), hasMail: true };
 
-export type ToldAccounts = ReturnType<typeof toldAccounts>;
+export type NotifiedAccounts = ReturnType<typeof notifiedAccounts>;
 
 /** Accounts of a partition, and their notices balance.low. */
-export function toldAccounts({ directory, partitions }: PartitionedDatabases, number: number) {
+export function notifiedAccounts({ directory, partitions }: PartitionedDatabases, number: number) {
   const partition = partitions[number]!;
   let made = 0;
 
@@ -42,8 +42,8 @@ values ($1, 'n', $1 || '@example.com', true, 'active', $2::smallint, now(), now(
     setLowBalance: createThresholdStore({ directory, partitions: createRoutes(partitions, { find: () => number }) })
       .setLowBalance,
     /** One round of the finder. */
-    async find(lane: PartitionLane = partition): Promise<void> {
-      const { noticeChanges } = createAccountNoticeStore(lane, number);
+    async find(pool: PartitionPool = partition): Promise<void> {
+      const { noticeChanges } = createAccountNoticeStore(pool, number);
       while ((await noticeChanges((facts, states) => decideAccount(facts, states, TERMS), NEW_NOTICES)) === 'more');
     },
     /** Balances in the account's notices, each with the number of its deliveries. */

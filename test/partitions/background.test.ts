@@ -194,7 +194,7 @@ describe(`background work in ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     assert.equal(metrics.sum('faregate_database_partitions_unopened'), 0);
     for (let number = 0; number < PARTITIONS; number++)
       assert.equal(metrics.sum('faregate_database_partition_silent', { partition: String(number) }), 0);
-    const lane = `housekeeping of partition ${DEAD}`;
-    assert.ok(metrics.sum('faregate_database_statements_total', { lane }) > 0);
+    const pool = `housekeeping of partition ${DEAD}`;
+    assert.ok(metrics.sum('faregate_database_statements_total', { lane: pool }) > 0);
   });
 });

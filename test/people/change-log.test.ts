@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { changeActor } from '../../src/changes/change-log.ts';
+import { changeActor } from '../../src/changes/audit-log.ts';
 import { type Change, type ChangeFilter, createChangesStore } from '../../src/changes/changes-store.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createIds, type Ids } from '../../src/lib/ids.ts';

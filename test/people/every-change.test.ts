@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
-import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
-import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
+import { type AccountApiDependencies, accountTable } from '../../src/api/registers/account.ts';
+import { type AdminApiDependencies, adminTable } from '../../src/api/registers/admin.ts';
+import { type PeopleApiDependencies, peopleTable } from '../../src/api/registers/people.ts';
 import { plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, signIn, type TestPerson, tokenOf } from '../support/people.ts';
 import { chatResponse } from '../support/provider.ts';
 import { sql } from '../support/sql.ts';
-import { assertReviewed, assertReviewedAll, type Bilingual, TOLD_ELSEWHERE } from './reviewed-sentences.ts';
+import { assertReviewed, assertReviewedAll, type Bilingual, NOTIFIED_ELSEWHERE } from './reviewed-sentences.ts';
 
 /** Each change of both APIs leaves a row with the subject before and after it. */
 
@@ -31,9 +31,9 @@ interface Case {
 }
 
 const tables = {
-  admin: adminTable({} as AdminParts),
-  account: accountTable({} as AccountParts),
-  people: peopleTable({} as PeopleParts),
+  admin: adminTable({} as AdminApiDependencies),
+  account: accountTable({} as AccountApiDependencies),
+  people: peopleTable({} as PeopleApiDependencies),
 };
 /** Each response format other than JSON, and each optional parameter, counts as a separate change. */
 const forms = Object.entries(tables).flatMap(([api, table]) =>
@@ -469,7 +469,7 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
   it('has the reviewed sentence in both languages', () => {
     assert.equal(told.size, Object.keys({ ...cases, ...variants }).length, 'for the tests before in this file');
     for (const [form, sentence] of told) assertReviewed(form, sentence);
-    assertReviewedAll([...told.keys(), ...TOLD_ELSEWHERE]);
+    assertReviewedAll([...told.keys(), ...NOTIFIED_ELSEWHERE]);
   });
 
   it('is not repeated: the result of a voucher, top-up or refund is recorded once', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
-import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
+import { type AccountApiDependencies, accountTable } from '../../src/api/registers/account.ts';
+import { type PeopleApiDependencies, peopleTable } from '../../src/api/registers/people.ts';
 import {
   type Address,
   type Asked,
@@ -34,8 +34,8 @@ const balances = addresses.filter(({ work }) => work === 'balance');
 const streams = calls.filter(({ work }) => 'respondStream' in works[work]);
 const chat = calls.find(({ work }) => work === 'chat')!;
 
-const accountRows = accountTable({} as AccountParts);
-const peopleRows = peopleTable({} as PeopleParts);
+const accountRows = accountTable({} as AccountApiDependencies);
+const peopleRows = peopleTable({} as PeopleApiDependencies);
 
 describe(`the balance for members`, { timeout: 300_000 }, () => {
   const clock = createTestClock('2026-11-20T04:00:00Z');

@@ -107,7 +107,7 @@ describe(`the members of an account`, () => {
 
   it('do not become owners again through their own invitation after losing the role', async () => {
     const { accountId, second } = await createTeam();
-    const links = createLinkStore(g.database.lane('admin'));
+    const links = createLinkStore(g.database.pool('admin'));
     const tokenHash = Buffer.alloc(32, 9);
     const at = new Date();
     const expiresAt = new Date(at.getTime() + 60_000);

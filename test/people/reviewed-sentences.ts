@@ -10,7 +10,7 @@ export type { Bilingual };
  */
 
 /** Changes made by tests in other files, because they need more than a gateway. */
-export const TOLD_ELSEWHERE = [
+export const NOTIFIED_ELSEWHERE = [
   'admin POST /calls/:id/resolution',
   'configuration reloaded',
   'database imported',

@@ -4,9 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import { ENDED_KEYS_KEPT_DAYS } from '../../src/accounting/accounts/ended-key-store.ts';
 import { ACTIVE_KEYS_MAX, KEYS_A_DAY_MAX } from '../../src/accounting/accounts/key-owner-store.ts';
 import { MEMBER_KEYS_MAX } from '../../src/api/keys/own.ts';
-import { HOLDER_LIMITS, VISITOR_LIMITS } from '../../src/api/management/request-body.ts';
+import { TENANT_LIMITS, VISITOR_LIMITS } from '../../src/api/management/request-body.ts';
 import { STREAMS_MAX } from '../../src/api/management/streamed-lines.ts';
-import { HOLDER_SHARE } from '../../src/app/worker-limits.ts';
+import { TENANT_SHARE } from '../../src/app/worker-limits.ts';
 import { CHANGE_RATES } from '../../src/changes/change-rates.ts';
 import { COSTS, OF_ACCOUNT, TO_ADDRESS } from '../../src/notices/send-rates.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX } from '../../src/notices/webhooks.ts';
@@ -79,9 +79,9 @@ describe('the table of what people see', () => {
 });
 
 describe('the table of what people cost', () => {
-  const kibibytes = ({ body }: typeof HOLDER_LIMITS): string =>
+  const kibibytes = ({ body }: typeof TENANT_LIMITS): string =>
     body.sizeBytesMax >= 2 ** 20 ? `${body.sizeBytesMax / 2 ** 20} MiB` : `${body.sizeBytesMax / 2 ** 10} KiB`;
-  const bodyOf = (limits: typeof HOLDER_LIMITS): string =>
+  const bodyOf = (limits: typeof TENANT_LIMITS): string =>
     `${kibibytes(limits)}, ${limits.json.valuesMax.toLocaleString('en')} values, ${limits.json.depthMax} levels`;
   const links = TO_ADDRESS.burst / COSTS.link;
   const count = (value: number): string => value.toLocaleString('en');
@@ -93,14 +93,14 @@ describe('the table of what people cost', () => {
   };
 
   const expected = [
-    ['a body', bodyOf(VISITOR_LIMITS), bodyOf(HOLDER_LIMITS), bodyOf(HOLDER_LIMITS)],
+    ['a body', bodyOf(VISITOR_LIMITS), bodyOf(TENANT_LIMITS), bodyOf(TENANT_LIMITS)],
     [
       'requests at a time',
       'as many as connections',
-      `${HOLDER_SHARE.atOnceMax}, and ${HOLDER_SHARE.waitingMax} that wait`,
+      `${TENANT_SHARE.atOnceMax}, and ${TENANT_SHARE.waitingMax} that wait`,
       'not limited',
     ],
-    ['a part of the time', 'two hashes of passwords at a time', `${HOLDER_SHARE.share * 100} %`, 'not limited'],
+    ['a part of the time', 'two hashes of passwords at a time', `${TENANT_SHARE.share * 100} %`, 'not limited'],
     ['responses line by line', 'none', `${STREAMS_MAX} at a time`, 'not limited'],
     ['sessions of a person', 'none', count(SESSIONS_MAX), count(SESSIONS_MAX)],
     [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
-import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
-import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
+import { type AccountApiDependencies, accountTable } from '../../src/api/registers/account.ts';
+import { type AdminApiDependencies, adminTable } from '../../src/api/registers/admin.ts';
+import { type PeopleApiDependencies, peopleTable } from '../../src/api/registers/people.ts';
 import { send, startGateway, type TestGateway } from '../support/gateway.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
@@ -44,9 +44,9 @@ const WITHOUT_BODY: ReadonlySet<string> = new Set(['/audit', '/export']);
 
 const bodyOf = (schema: unknown): object | undefined => (schema === null ? undefined : WRONG_BODY);
 
-const adminRows = adminTable({} as AdminParts);
-const accountRows = accountTable({} as AccountParts);
-const peopleRows = peopleTable({} as PeopleParts);
+const adminRows = adminTable({} as AdminApiDependencies);
+const accountRows = accountTable({} as AccountApiDependencies);
+const peopleRows = peopleTable({} as PeopleApiDependencies);
 const roles = Object.entries(ROLES) as [RoleName, ExpectedAccess][];
 
 describe(`every endpoint as every actor`, { timeout: 300_000 }, () => {

@@ -136,12 +136,12 @@ async function breaches(database: Database): Promise<unknown[]> {
 
 describe('batches of two nodes that meet at the same accounts', { timeout: 240_000 }, () => {
   const ACCOUNTS = 12;
-  const LANES = 8;
+  const POOLS = 8;
   const TURNS = 15;
   const NOW = new Date('2026-11-20T04:00:00Z');
   const TERMS = planOf({
     id: 'raced',
-    fiveHourCalls: LANES * TURNS * 2,
+    fiveHourCalls: POOLS * TURNS * 2,
     weeklyCalls: 60,
     concurrency: 3,
     models: new Set(['m']),
@@ -231,8 +231,8 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     }
     const nodes = stores();
     await Promise.all(
-      Array.from({ length: LANES }, async (_, lane) => {
-        for (let turn = 0; turn < TURNS; turn++) await batch(nodes[lane % 2]!, turn + lane);
+      Array.from({ length: POOLS }, async (_, pool) => {
+        for (let turn = 0; turn < TURNS; turn++) await batch(nodes[pool % 2]!, turn + pool);
       }),
     );
     assert.ok(inFlightMost <= TERMS.concurrency, String(inFlightMost));
@@ -267,14 +267,14 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     });
     const order = accounts.map(({ accountId }) => accountId).toSorted();
     let ended: Promise<unknown> | undefined;
-    await second.transaction(async (holder) => {
-      await holder.query(lock(order[0]!));
+    await second.transaction(async (tenant) => {
+      await tenant.query(lock(order[0]!));
       const ends = accounts.map(({ accountId }) => record(accountId, `call_${accountId}`, true));
       ended = settlement.end(ends.toReversed(), TIME);
       await locksAwaited(stored.database, 1);
       // It waits at the first of them, and none of the others is locked.
       for (const accountId of order) {
-        await holder.query({ ...lock(accountId), name: `test.lock-${accountId}` });
+        await tenant.query({ ...lock(accountId), name: `test.lock-${accountId}` });
       }
     });
     await ended;

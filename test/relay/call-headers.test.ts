@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { parseConfig } from '../../src/config/load.ts';
-import type { Database, Lane, Queryable } from '../../src/db/database.ts';
+import type { Database, DatabasePool, Queryable } from '../../src/db/database.ts';
 import { formatYuan, parseYuan } from '../../src/lib/yuan.ts';
 import { type Address, addresses, askAddress, responseAnything, streamed, works } from '../conformance/addresses.ts';
 import { CODING_CHAT, codingBody, createSubscriber, grant, plansText } from '../plans/coding.ts';
@@ -522,14 +522,14 @@ function counting(real: Database, note: (name: string) => void): Database {
       return query(statement, parameters);
     },
   });
-  const lane = (target: Lane): Lane => ({
+  const pool = (target: DatabasePool): DatabasePool => ({
     ...noted({ query: (statement, parameters) => target.query(statement, parameters) }),
     transaction: (work) => target.transaction((transaction) => work(noted(transaction))),
     transactionWithDirectory: (work) => target.transactionWithDirectory((transaction) => work(noted(transaction))),
   });
   return {
-    ...lane(real),
-    lane: (name) => lane(real.lane(name)),
+    ...pool(real),
+    pool: (name) => pool(real.pool(name)),
     readThenWrite(transaction) {
       note(transaction.name);
       return real.readThenWrite(transaction);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { REFUSALS_PER_SECOND } from '../../src/http/refusal-brake.ts';
+import { REFUSALS_PER_SECOND } from '../../src/http/refusal-throttle.ts';
 import { type ClientResponse, call } from '../support/client.ts';
 import { requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';

@@ -46,7 +46,7 @@ export function endOf(month: string, n: number): CallOutcome {
 
 /** Adds queued records to the sums of usage. */
 export async function sumUsage(database: Database): Promise<void> {
-  const store = createRollupStore(database.lane('housekeeping'));
+  const store = createRollupStore(database.pool('housekeeping'));
   while ((await store.sumSlice(TIMEZONE)) !== 'idle');
 }
 

@@ -38,7 +38,7 @@ describe('check-homes', () => {
   it('rejects connections of the other home, or of any home', () => {
     const { status, refused } = check(
       "import type { Database, Lane, Queryable } from '../../src/db/database.ts';",
-      "import type { DirectoryLane, HomeLanes, PartitionLane } from '../../src/db/home-lanes.ts';",
+      "import type { DirectoryLane, HomeLanes, PartitionLane } from '../../src/db/home-pools.ts';",
       'export const a = "select from accounts";',
       'export const b = (lane: Lane) => lane;',
       'export const c = (partition: PartitionLane, on: Pick<Queryable, "query">) => [partition, on];',

@@ -8,7 +8,7 @@ import type { Admin } from './callers.ts';
 
 /** Clients that call nodes which may die at any moment, with calls of every kind, and what they observed. */
 
-export interface Lane {
+export interface DatabasePool {
   readonly name: string;
   readonly path: string;
   readonly isStream: boolean;
@@ -20,7 +20,7 @@ const MESSAGES = '/v1/messages';
 const CODING = '/v1/coding/chat/completions';
 
 /** So many clients at once; each makes one call after another. */
-const LANES: readonly Lane[] = (
+const POOLS: readonly DatabasePool[] = (
   [
     [4, 'chat', CHAT, false, 'balance'],
     [4, 'chat stream', CHAT, true, 'balance'],
@@ -73,7 +73,7 @@ export type Belief = 'success' | 'free' | 'open';
 export interface Attempt {
   /** The number of the call, which is in the id of the provider's response. Repeats have the number of the first attempt. */
   readonly number: number;
-  readonly lane: Lane;
+  readonly pool: DatabasePool;
   readonly nodeIndex: number;
   readonly belief: Belief;
   /** Null if no response was received. */
@@ -177,10 +177,10 @@ export class CrashLoad {
   /** Calls the nodes at these addresses until `isOver`; resolves when every client has its response, or none. */
   async run(urls: readonly string[], isOver: () => boolean): Promise<void> {
     await Promise.all(
-      LANES.map(async (lane) => {
+      POOLS.map(async (pool) => {
         while (!isOver()) {
           const nodeIndex = Math.floor(this.#randomSource() * urls.length);
-          await this.#attempt(lane, this.#takeNumber(lane), nodeIndex, urls[nodeIndex]!, this.#randomSource() < 0.04);
+          await this.#attempt(pool, this.#takeNumber(pool), nodeIndex, urls[nodeIndex]!, this.#randomSource() < 0.04);
         }
       }),
     );
@@ -188,16 +188,18 @@ export class CrashLoad {
 
   /** Repeats every call with an Idempotency-Key until it has succeeded. */
   async finish(urls: readonly string[]): Promise<void> {
-    const lane = LANES.find(({ purse }) => purse === 'idempotency key')!;
+    const pool = POOLS.find(({ purse }) => purse === 'idempotency key')!;
     for (let i = 0; this.#unfinished.length > 0; i++) {
-      await this.#attempt(lane, this.#unfinished.shift()!, i % urls.length, urls[i % urls.length]!, false);
+      await this.#attempt(pool, this.#unfinished.shift()!, i % urls.length, urls[i % urls.length]!, false);
     }
   }
 
   /** Asserts that repeats of calls that succeeded get the same response again, from any node. */
   async assertRepeated(urls: readonly string[], provider: CrashProvider): Promise<void> {
-    const done = this.attempts.filter(({ lane, belief }) => lane.purse === 'idempotency key' && belief === 'success');
-    for (const [i, { lane, number, text }] of done.slice(-40).entries()) {
+    const done = this.attempts.filter(
+      ({ pool: lane, belief }) => lane.purse === 'idempotency key' && belief === 'success',
+    );
+    for (const [i, { pool: lane, number, text }] of done.slice(-40).entries()) {
       const executions = provider.executionsOf(number);
       await this.#attempt(lane, number, i % urls.length, urls[i % urls.length]!, false);
       const again = this.attempts.at(-1)!;
@@ -206,33 +208,33 @@ export class CrashLoad {
     }
   }
 
-  #takeNumber({ purse }: Lane): number {
+  #takeNumber({ purse }: DatabasePool): number {
     return (purse === 'idempotency key' ? this.#unfinished.shift() : undefined) ?? ++this.#next;
   }
 
-  async #attempt(lane: Lane, number: number, nodeIndex: number, url: string, leaves: boolean): Promise<void> {
-    const isKeyed = lane.purse === 'idempotency key';
-    const { key } = this.#purses.find(({ name }) => name === lane.purse)!;
+  async #attempt(pool: DatabasePool, number: number, nodeIndex: number, url: string, leaves: boolean): Promise<void> {
+    const isKeyed = pool.purse === 'idempotency key';
+    const { key } = this.#purses.find(({ name }) => name === pool.purse)!;
     const body = {
       model: 'test-both',
       max_tokens: 50,
       messages: [{ role: 'user', content: 'Say it.' }],
-      stream: lane.isStream,
+      stream: pool.isStream,
       number,
     };
-    const started = startCall(url + lane.path, key, body, {
+    const started = startCall(url + pool.path, key, body, {
       headers: isKeyed ? { 'idempotency-key': `call-${number}` } : {},
     });
     const response = await started.response.catch(() => null);
-    if (leaves && lane.isStream && response?.status === 200) {
+    if (leaves && pool.isStream && response?.status === 200) {
       await response.until('words').catch(() => undefined);
       started.drop();
     }
     const isWhole = response !== null && (await response.ended());
-    const belief = response === null ? 'open' : beliefIn(response, lane, number, isWhole);
+    const belief = response === null ? 'open' : beliefIn(response, pool, number, isWhole);
     this.attempts.push({
       number,
-      lane,
+      pool,
       nodeIndex,
       belief,
       status: response?.status ?? null,
@@ -259,10 +261,10 @@ const TERMINAL: Readonly<Record<string, string>> = {
   [MESSAGES]: 'event: message_stop\n',
 };
 
-function beliefIn({ status, text }: ClientResponse, lane: Lane, number: number, isWhole: boolean): Belief {
+function beliefIn({ status, text }: ClientResponse, pool: DatabasePool, number: number, isWhole: boolean): Belief {
   assert.ok([200, 500, 503].includes(status), `call ${number} got ${status}: ${text}`);
   if (status !== 200) return 'free';
-  const hasEnd = lane.isStream ? text.includes(TERMINAL[lane.path]!) : isWhole;
+  const hasEnd = pool.isStream ? text.includes(TERMINAL[pool.path]!) : isWhole;
   if (hasEnd) {
     assert.ok(text.includes(wordsOf(number)), `the response of call ${number} is another one's: ${text}`);
     return 'success';

@@ -158,7 +158,7 @@ describe(`a full disk`, { timeout: 300_000 }, () => {
     }
   }
 
-  for (const [room, roomBytes] of [
+  for (const [room, capacityBytes] of [
     ['no room', 0],
     ['room for a part of an entry', 100],
   ] as const) {
@@ -169,7 +169,7 @@ describe(`a full disk`, { timeout: 300_000 }, () => {
       gates.open('promised');
       for (const each of promised) await assertDelivered(each);
 
-      disk.fill(roomBytes);
+      disk.fill(capacityBytes);
       gates.open('withheld');
       for (const each of withheld) await assertWithheld(each);
       // The failed write is enough to know, whatever free space the disk reports.

@@ -4,7 +4,7 @@ import { type Disk, type DiskFile, nodeDisk } from '../../src/journal/disk.ts';
 /** The disk as a journal sees it: a test can fill it up and delay its syncs. */
 export interface TestDisk extends Disk {
   /** From now on only so many more bytes fit, until `free`; writes beyond that fail as on a full disk. */
-  fill(roomBytes?: number): void;
+  fill(capacityBytes?: number): void;
   free(): void;
   /** From now on syncs do not complete, until `release`. */
   hold(): void;
@@ -14,7 +14,7 @@ export interface TestDisk extends Disk {
 }
 
 export function createTestDisk(): TestDisk {
-  let roomBytes = Number.POSITIVE_INFINITY;
+  let capacityBytes = Number.POSITIVE_INFINITY;
   let gate: PromiseWithResolvers<void> | null = null;
   let held = Promise.withResolvers<void>();
 
@@ -25,9 +25,9 @@ export function createTestDisk(): TestDisk {
       identity: () => file.identity(),
       close: () => file.close(),
       async write(bytes, offset) {
-        if (roomBytes === 0) await failToWrite();
-        const written = await file.write(bytes.subarray(0, Math.min(bytes.length, roomBytes)), offset);
-        roomBytes -= written;
+        if (capacityBytes === 0) await failToWrite();
+        const written = await file.write(bytes.subarray(0, Math.min(bytes.length, capacityBytes)), offset);
+        capacityBytes -= written;
         return written;
       },
       async sync() {
@@ -44,17 +44,17 @@ export function createTestDisk(): TestDisk {
   return {
     ...nodeDisk,
     async create(path) {
-      if (roomBytes === 0) await failToWrite();
+      if (capacityBytes === 0) await failToWrite();
       return watched(await nodeDisk.create(path));
     },
     open: async (path) => watched(await nodeDisk.open(path)),
     freeBytes: async (directory) =>
-      roomBytes === Number.POSITIVE_INFINITY ? nodeDisk.freeBytes(directory) : roomBytes,
+      capacityBytes === Number.POSITIVE_INFINITY ? nodeDisk.freeBytes(directory) : capacityBytes,
     fill(bytes = 0) {
-      roomBytes = bytes;
+      capacityBytes = bytes;
     },
     free() {
-      roomBytes = Number.POSITIVE_INFINITY;
+      capacityBytes = Number.POSITIVE_INFINITY;
     },
     hold() {
       gate ??= Promise.withResolvers();

@@ -64,13 +64,13 @@ interface Received {
   limited: number;
 }
 
-interface Holder extends TestAccount {
+interface Tenant extends TestAccount {
   readonly limitedKey: string;
   readonly limitedKeyId: string;
   readonly received: Received;
 }
 
-async function createHolder(gateway: TestGateway): Promise<Holder> {
+async function createTenant(gateway: TestGateway): Promise<Tenant> {
   const account = await gateway.createAccount();
   await grant(gateway, account.id, 'plan');
   const { body } = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'limited', dailyCalls: 10_000 });
@@ -93,7 +93,7 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
       timing: { retryDelayMs: 1, ...(seed === 3 ? { patienceMs: 1 } : {}) },
     });
     try {
-      const holders = await Promise.all(Array.from({ length: ACCOUNTS }, () => createHolder(gateway)));
+      const tenants = await Promise.all(Array.from({ length: ACCOUNTS }, () => createTenant(gateway)));
       gateway.provider.respond = async (request, response) => {
         const family = families[request.path.endsWith('messages') ? 1 : 0]!;
         const isRefused = randomSource(10) === 0;
@@ -105,7 +105,7 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
 
       let succeeded = 0;
       async function makeCall(i: number): Promise<void> {
-        const { received, ...holder } = holders[randomSource(ACCOUNTS)]!;
+        const { received, ...tenant } = tenants[randomSource(ACCOUNTS)]!;
         const family = families[randomSource(2)]!;
         const isStream = randomSource(2) === 0;
         const isCoding = randomSource(3) === 0;
@@ -115,7 +115,7 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
         const path = !isCoding
           ? general
           : general.replace('/v1/', family.name === 'chat' ? '/v1/coding/' : '/v1/coding/altproto/');
-        const key = isLimited ? holder.limitedKey : holder.key;
+        const key = isLimited ? tenant.limitedKey : tenant.key;
         const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
         const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
         let response = await send();
@@ -146,7 +146,7 @@ for (const seed of byScope({ full: [1, 3], quick: [3] })) {
 
       await journalEmptied(dataDir);
       await until(async () => (await countReserved(stored.database)) === 0);
-      for (const { received, ...account } of holders) {
+      for (const { received, ...account } of tenants) {
         assert.equal(await countCharges(stored, account.id), received.paid);
         await assertSpent(account, BigInt(received.paid) * families[0]!.cost);
         const use = await useOf(stored.database, account.id, account.limitedKeyId);

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeRecord, type SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
-import type { Database, Lane } from '../../src/db/database.ts';
+import type { Database, DatabasePool } from '../../src/db/database.ts';
 import { isMissing } from '../../src/journal/disk.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import type { Family } from '../support/families.ts';
@@ -36,15 +36,15 @@ export function createOutage(real: Database): Outage {
     if (failing === 'after') throw connectionLost();
     return result;
   }
-  const lane = (target: Lane): Lane => ({
+  const pool = (target: DatabasePool): DatabasePool => ({
     query: (statement, parameters, signal) => run(() => target.query(statement, parameters, signal)),
     transaction: (work) => run(() => target.transaction(work)),
     transactionWithDirectory: (work) => run(() => target.transactionWithDirectory(work)),
   });
   return {
     database: behind(real, (handle) => ({
-      ...lane(handle),
-      lane: (name) => lane(handle.lane(name)),
+      ...pool(handle),
+      pool: (name) => pool(handle.pool(name)),
       readThenWrite: (transaction, signal) => run(() => handle.readThenWrite(transaction, signal)),
       openTables: () => run(() => handle.openTables()),
       audit: (work) => run(() => handle.audit(work)),

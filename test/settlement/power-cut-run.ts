@@ -98,7 +98,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
     load.attempts.flatMap(({ number, callId }) => (callId === undefined ? [] : [[number, callId]])),
   );
   const isKeyed = new Set(
-    load.attempts.filter(({ lane }) => lane.purse === 'idempotency key').map(({ number }) => number),
+    load.attempts.filter(({ pool: lane }) => lane.purse === 'idempotency key').map(({ number }) => number),
   );
 
   async function assertSurvived(found: Database, changes: number): Promise<Survivors> {
@@ -107,7 +107,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
     );
     const known = load.attempts.filter(({ endedAt }) => endedAt <= changes);
     const successes = known.filter(({ belief }) => belief === 'success');
-    for (const { callId, number, lane } of successes) {
+    for (const { callId, number, pool: lane } of successes) {
       const record = records.get(callId!);
       const said = `call ${number} (${lane.name}) was acknowledged`;
       assert.ok(record !== undefined, `${said}, and there is no record of it`);

@@ -175,10 +175,10 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
 
     const strangers = await stage.anotherDatabase();
     const stranger = await stage.start(strangers, { dataDir });
-    const holder = await stranger.createAccount();
+    const tenant = await stranger.createAccount();
     stranger.provider.respond = success(chat, false);
-    assert.equal((await send(stranger, holder)).status, 200);
-    await assertSpent(holder, chat.cost);
+    assert.equal((await send(stranger, tenant)).status, 200);
+    await assertSpent(tenant, chat.cost);
     assert.equal((await stranger.admin('GET', '/calls')).body.data.length, 1);
     await stranger.stop();
     assert.equal(journalText(dataDir).trim(), left);

@@ -1,5 +1,5 @@
 import { createAccountCreations, type NewAccount } from '../../src/accounting/accounts/account-creation-store.ts';
-import type { PlacedLanes } from '../../src/accounting/partitions/placed-lanes.ts';
+import type { PlacedPools } from '../../src/accounting/partitions/placed-pools.ts';
 import type { Place } from '../../src/accounting/partitions/placement.ts';
 import { createRedemptionStore, type OfferedPlan } from '../../src/accounting/vouchers/redemption-store.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -12,10 +12,10 @@ export async function createAccountIn(database: Database, account: NewAccount): 
 
 /** What makes accounts and redeems vouchers, as the admin API and a gateway have it. */
 export const createMakers = (
-  lanes: PlacedLanes,
+  pools: PlacedPools,
   plans: () => readonly OfferedPlan[] = () => [],
   place: Place = async () => 0,
 ) => ({
-  accountCreations: createAccountCreations(lanes.partitions, place),
-  redemptions: createRedemptionStore(lanes, plans),
+  accountCreations: createAccountCreations(pools.partitions, place),
+  redemptions: createRedemptionStore(pools, plans),
 });

@@ -22,7 +22,7 @@ import type { RequestObserver } from '../../src/requests/request-report.ts';
 import { CANARIES, searchLogs } from './canaries.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { makeFastDirectory } from './fast-directory.ts';
-import { handleOf } from './home-lanes.ts';
+import { handleOf } from './home-pools.ts';
 import { type ObservedDatabase, type ObservedPartition, observeDatabase } from './observed-database.ts';
 import { partition } from './partitioned.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';

@@ -1,15 +1,15 @@
-import type { PlacedLanes } from '../../src/accounting/partitions/placed-lanes.ts';
+import type { PlacedPools } from '../../src/accounting/partitions/placed-pools.ts';
 import { createRoutes } from '../../src/accounting/partitions/routes.ts';
-import type { Database, Lane } from '../../src/db/database.ts';
-import type { DirectoryLane, PartitionLane } from '../../src/db/home-lanes.ts';
+import type { Database, DatabasePool } from '../../src/db/database.ts';
+import type { DirectoryPool, PartitionPool } from '../../src/db/home-pools.ts';
 
-export interface HomeLanes {
-  readonly directory: DirectoryLane;
-  readonly partition: PartitionLane;
+export interface HomePools {
+  readonly directory: DirectoryPool;
+  readonly partition: PartitionPool;
 }
 
 /** Both homes in one database, whose only partition is the first one. */
-export const inOneDatabase = <Both extends Lane | Pick<Database, 'openTables'>>(
+export const inOneDatabase = <Both extends DatabasePool | Pick<Database, 'openTables'>>(
   both: Both,
 ): { readonly directory: Both; readonly partition: Both; readonly partitions: readonly [Both] } => ({
   directory: both,
@@ -18,7 +18,7 @@ export const inOneDatabase = <Both extends Lane | Pick<Database, 'openTables'>>(
 });
 
 /** What there is if all accounts are in one partition. */
-export const placedInOne = ({ directory, partition }: HomeLanes): PlacedLanes => ({
+export const placedInOne = ({ directory, partition }: HomePools): PlacedPools => ({
   directory,
   partitions: createRoutes([partition], { find: () => 0 }),
 });

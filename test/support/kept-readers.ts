@@ -1,5 +1,5 @@
 import type { Database, Statement, TableReader } from '../../src/db/database.ts';
-import { AUDITS_WAITING_MAX, Turns } from '../../src/db/lanes.ts';
+import { AUDITS_WAITING_MAX, Turns } from '../../src/db/pools.ts';
 
 /**
  * Connections on which audits of a lent database read, and which stay open for the next audit, also for that of the next

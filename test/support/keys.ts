@@ -5,18 +5,18 @@ import { createKeyReplacementStore } from '../../src/accounting/accounts/key-rep
 import { createKeyWithLimitsStore } from '../../src/accounting/accounts/key-with-limits-store.ts';
 import { createKeys, type Keys } from '../../src/accounting/accounts/keys.ts';
 import type { RateLimitChange } from '../../src/accounting/accounts/rate-limit-store.ts';
-import type { Lane } from '../../src/db/database.ts';
+import type { DatabasePool } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
-import { type HomeLanes, inOneDatabase, placedInOne } from './in-one-database.ts';
+import { type HomePools, inOneDatabase, placedInOne } from './in-one-database.ts';
 
 /** The keys of a process: nothing of what it does is cached by it. */
-export function keysOn(homes: HomeLanes, clock: Clock): Keys {
-  const lanes = placedInOne(homes);
+export function keysOn(homes: HomePools, clock: Clock): Keys {
+  const pools = placedInOne(homes);
   return createKeys({
     accounts: createApiKeyStore(homes.directory),
-    keysWithLimits: createKeyWithLimitsStore(lanes),
-    keyReplacements: createKeyReplacementStore(lanes),
+    keysWithLimits: createKeyWithLimitsStore(pools),
+    keyReplacements: createKeyReplacementStore(pools),
     principals: { forget: () => undefined },
     clock,
     ids: createIds(clock),
@@ -26,10 +26,10 @@ export function keysOn(homes: HomeLanes, clock: Clock): Keys {
 
 /** Makes a key with limits, of an id that the test knows. */
 export async function insertLimitedKey(
-  lane: Lane,
+  pool: DatabasePool,
   { accountId, id, at }: { readonly accountId: string; readonly id: string; readonly at: Date },
   given: { readonly limits?: KeyLimitChange; readonly rates?: RateLimitChange },
 ): Promise<void> {
   const key = { accountId, id, name: id, keyHash: Buffer.from(id), prefix: 'p', expiresAt: null, at };
-  await createKeyWithLimitsStore(placedInOne(inOneDatabase(lane))).insert(key, given);
+  await createKeyWithLimitsStore(placedInOne(inOneDatabase(pool))).insert(key, given);
 }

@@ -1,7 +1,7 @@
 import { tablesIn } from '../../scripts/sql-tables.ts';
 import type {
   Database,
-  Lane,
+  DatabasePool,
   Parameter,
   Queryable,
   SnapshotQueryable,
@@ -116,11 +116,11 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     return at === 0 ? statement : { name: `${name} (${at})`, text };
   }
 
-  const lendLane = (lane: Lane): Lane => ({
+  const lendPool = (pool: DatabasePool): DatabasePool => ({
     query: <Row>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal) =>
-      run(() => lane.query<Row>(known(statement), parameters, signal), signal),
-    transaction: (work) => run(() => lane.transaction(inside(work))),
-    transactionWithDirectory: (work) => run(() => lane.transactionWithDirectory(inside(work))),
+      run(() => pool.query<Row>(known(statement), parameters, signal), signal),
+    transaction: (work) => run(() => pool.transaction(inside(work))),
+    transactionWithDirectory: (work) => run(() => pool.transactionWithDirectory(inside(work))),
   });
 
   async function lendReader<Reader extends TableReader>(open: () => Promise<Reader>): Promise<Reader> {
@@ -146,8 +146,8 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
   });
 
   const database: Database = {
-    ...lendLane(real),
-    lane: (name) => lendLane(real.lane(name)),
+    ...lendPool(real),
+    pool: (name) => lendPool(real.pool(name)),
     readThenWrite: (transaction, signal) => {
       for (const { statement } of transaction.reads) known(statement);
       return run(() => real.readThenWrite(transaction, signal), signal);

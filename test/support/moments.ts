@@ -1,4 +1,4 @@
-import type { Database, Lane, LongTransaction, Queryable } from '../../src/db/database.ts';
+import type { Database, DatabasePool, LongTransaction, Queryable } from '../../src/db/database.ts';
 import { sql } from './sql.ts';
 
 /** The connection of a transaction, as its server knows it. */
@@ -40,17 +40,17 @@ export class Moments {
 
   /** The same database, whose transactions over both homes are watched. */
   watch(database: Database): Database {
-    const watchLane = (lane: Lane): Lane => ({
-      query: (...given) => lane.query(...given),
-      transaction: (work) => lane.transaction(work),
+    const watchPool = (pool: DatabasePool): DatabasePool => ({
+      query: (...given) => pool.query(...given),
+      transaction: (work) => pool.transaction(work),
       transactionWithDirectory: <Result>(work: (transaction: Queryable) => Promise<Result>) =>
         this.#run<Queryable, Result>(
-          (begun) => lane.transactionWithDirectory(begun),
+          (begun) => pool.transactionWithDirectory(begun),
           (transaction, before) => work(this.#watchStatements(transaction, before)),
           (transaction) => transaction,
         ),
     });
-    return { ...database, ...watchLane(database), lane: (name) => watchLane(database.lane(name)) };
+    return { ...database, ...watchPool(database), pool: (name) => watchPool(database.pool(name)) };
   }
 
   /** The same for the transaction of an import, which is one of the directory and all partitions. */

@@ -1,6 +1,6 @@
 import type {
   Database,
-  Lane,
+  DatabasePool,
   Parameter,
   Query,
   Queryable,
@@ -80,7 +80,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
     const observeQueries = (transaction: Queryable): Queryable => ({
       query: (asked, parameters) => run(asked.name, () => transaction.query(asked, parameters)),
     });
-    const observe = (target: Lane): Lane => ({
+    const observe = (target: DatabasePool): DatabasePool => ({
       query: <Row>(asked: Statement, parameters: readonly Parameter[] = [], signal?: AbortSignal) =>
         run(asked.name, () => target.query<Row>(asked, parameters, signal), signal),
       transaction: (work) => target.transaction((transaction) => work(observeQueries(transaction))),
@@ -95,7 +95,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
     return {
       ...real,
       ...observe(real),
-      lane: (name) => observe(real.lane(name)),
+      pool: (name) => observe(real.pool(name)),
       async readThenWrite(transaction, signal) {
         // A batch of calls that ends some and admits others is both.
         const runAll = transaction.name.split('+').reduce(

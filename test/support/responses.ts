@@ -85,7 +85,7 @@ export function compactionResult(overrides: Overrides = {}) {
   };
 }
 
-export interface ResponsesStreamParts {
+export interface ResponsesStreamDependencies {
   readonly words?: readonly string[];
   /** Items that are done before the message. */
   readonly items?: readonly object[];
@@ -99,7 +99,7 @@ export function responsesStream({
   items = [],
   response = {},
   terminal = 'response.completed',
-}: ResponsesStreamParts = {}): string[] {
+}: ResponsesStreamDependencies = {}): string[] {
   const begun = responseObject({ status: 'in_progress', output: [], usage: null, ...response });
   const rest = { item_id: 'msg_2', output_index: items.length, content_index: 0 };
   const message = messageOf(words.join(''));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
-import type { PartitionedDatabases } from '../../src/db/home-lanes.ts';
+import type { PartitionedDatabases } from '../../src/db/home-pools.ts';
 
 /** No invariant of the ledger is broken. */
 export async function assertSound(databases: PartitionedDatabases): Promise<void> {

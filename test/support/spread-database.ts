@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { GatewayOptions } from '../../src/app/gateway-options.ts';
-import type { Database, Lane, Parameter, Queryable, Statement, StoredRow } from '../../src/db/database.ts';
+import type { Database, DatabasePool, Parameter, Queryable, Statement, StoredRow } from '../../src/db/database.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
 
 /** The handles of a database of several partitions. */
@@ -73,8 +73,8 @@ export function spreadDatabase(all: SpreadHandles): Database {
     return rows.length === 1 ? rows[0]! : together(rows);
   }
 
-  const lane = (of: readonly Lane[]): Lane => {
-    const transaction: Lane['transaction'] = (work) =>
+  const pool = (of: readonly DatabasePool[]): DatabasePool => {
+    const transaction: DatabasePool['transaction'] = (work) =>
       inAll(of, [], (transactions) => work({ query: (...given) => asked(transactions, ...given) }));
     return {
       query: (statement, parameters, signal) => asked(of, statement, parameters, signal),
@@ -85,8 +85,8 @@ export function spreadDatabase(all: SpreadHandles): Database {
 
   const database: Database = {
     ...directory,
-    ...lane(partitions),
-    lane: (name) => lane(partitions.map((partition) => partition.lane(name))),
+    ...pool(partitions),
+    pool: (name) => pool(partitions.map((partition) => partition.pool(name))),
     async readThenWrite(transaction, signal) {
       const text = transaction.reads.map(({ parameters }) => parameters.join(' ')).join(' ');
       const [place = 0] = await places(text.match(ACCOUNT_ID) ?? []);
@@ -111,7 +111,7 @@ const SELECT_PLACE: Statement = {
 
 /** Transactions of all lanes, one within the other. */
 function inAll<Result>(
-  [first, ...rest]: readonly Lane[],
+  [first, ...rest]: readonly DatabasePool[],
   open: readonly Queryable[],
   work: (transactions: readonly Queryable[]) => Promise<Result>,
 ): Promise<Result> {

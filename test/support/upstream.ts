@@ -7,7 +7,7 @@ import {
 } from 'node:http2';
 import { createServer, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config/load.ts';
-import type { ShareHolder } from '../../src/lib/fair/shares.ts';
+import type { Tenant } from '../../src/lib/fair/shares.ts';
 import type { RequestBody } from '../../src/protocols/operations/operation.ts';
 import { Exchange, type UpstreamHead } from '../../src/providers/upstream/exchange.ts';
 import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
@@ -40,7 +40,7 @@ export function send(
   provider: Provider,
   body: RequestBody = Buffer.from('{}'),
   headers: Record<string, string> = { 'content-type': 'application/json' },
-  account: ShareHolder = { accountId: 'a', isOnlyAccount: true },
+  account: Tenant = { accountId: 'a', isOnlyAccount: true },
 ): Sent {
   const head = Promise.withResolvers<UpstreamHead>();
   const firstChunk = Promise.withResolvers<void>();
@@ -78,7 +78,7 @@ export async function failureOf(sent: Sent): Promise<[certainty: string, kind: s
 
 /** Resolves when nothing is left of the calls that went through a provider; their connections close a little later. */
 export async function becomesIdle({ gate, pool }: Provider): Promise<void> {
-  assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+  assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [0, 0]);
   await until(() => pool.stats.size === 0);
 }
 

@@ -1,5 +1,5 @@
 import type { Database, SnapshotQueryable } from '../../src/db/database.ts';
-import type { PartitionedDatabases } from '../../src/db/home-lanes.ts';
+import type { PartitionedDatabases } from '../../src/db/home-pools.ts';
 import { HOMES } from '../../src/db/homes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';

@@ -87,7 +87,7 @@ describe('an export', { timeout: 300_000 }, () => {
     await g.admin('PUT', `/accounts/${unused.id}/low-balance`, { thresholdYuan: '10' });
     await g.admin('POST', `/accounts/${unused.id}/top-ups`, { amountYuan: '1' });
     await g.gateway.notices.settle();
-    const identities = createIdentityStore(source.database.lane('admin'));
+    const identities = createIdentityStore(source.database.pool('admin'));
     const identity = { id: 'idn_1', issuer: 'https://login.example', subject: 'lin' };
     assert.equal(await identities.add(person.id, identity, new Date()), null);
 

@@ -130,7 +130,7 @@ describe(`attempts by the hour`, { timeout: 300_000 }, () => {
   });
 
   async function sumAll(): Promise<void> {
-    const rollups = createRollupStore(database.lane('housekeeping'));
+    const rollups = createRollupStore(database.pool('housekeeping'));
     while ((await rollups.sumSlice(TIMEZONE)) === 'more');
   }
   const query = {

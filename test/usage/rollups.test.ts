@@ -105,7 +105,7 @@ describe(`sums of usage`, { timeout: 300_000 }, () => {
     stored = await createTestDatabase();
     database = stored.database;
     node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
-    rollups = createRollupStore(database.lane('housekeeping'));
+    rollups = createRollupStore(database.pool('housekeeping'));
     for (const n of [0, 1, 2]) await openAccount(database, `acct_${n}`, 1_000_000_000n);
   });
   after(async () => {
@@ -219,7 +219,7 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
   it('are computed anew after an import', async () => {
     await using copy = await createTestDatabase();
     await imported(copy.database, await exported(database));
-    const summing = createRollupStore(copy.database.lane('housekeeping'));
+    const summing = createRollupStore(copy.database.pool('housekeeping'));
     await sumAll(summing);
     await compare(copy.database);
     const [sum] = await sql<{ n: bigint | null }>(copy.database, 'select sum(calls)::bigint as n from usage_rollups');
@@ -264,7 +264,7 @@ describe('sums of usage on a shared database', { timeout: 60_000 }, () => {
     try {
       const node = createTestNode(stored.database, { clock: { nowMs: () => NOW_MS } });
       for (const n of [0, 1, 2]) await openAccount(stored.database, `acct_${n}`, 1_000_000_000n);
-      const stores = [stored.database, ...others].map((each) => createRollupStore(each.lane('housekeeping')));
+      const stores = [stored.database, ...others].map((each) => createRollupStore(each.pool('housekeeping')));
       let isGoingOn = true;
       const results = new Set<string>();
       const summing = stores.map(async (store) => {

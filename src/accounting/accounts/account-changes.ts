@@ -9,7 +9,7 @@ interface AccountChange extends LedgerTerms {
   readonly rates?: RateLimitChange | undefined;
 }
 
-interface AccountChangesParts {
+interface AccountChangesDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'updateAccount'>;
   readonly ledger: Pick<LedgerStore, 'setTerms'>;
   readonly rateLimits: Pick<RateLimitStore, 'change'>;
@@ -19,7 +19,7 @@ interface AccountChangesParts {
 
 export type AccountChanges = ReturnType<typeof createAccountChanges>;
 
-export function createAccountChanges({ accounts, ledger, rateLimits, principals, clock }: AccountChangesParts) {
+export function createAccountChanges({ accounts, ledger, rateLimits, principals, clock }: AccountChangesDependencies) {
   return {
     /** Changes an account; every node drops its cached keys. `too_many_models`: the limits would name too many models; nothing is changed. */
     async change(

@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { PartitionLane, TransactionOverBoth } from '../../db/home-lanes.ts';
+import type { PartitionPool, TransactionOverBoth } from '../../db/home-pools.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import type { Place } from '../partitions/placement.ts';
 import { partAt, type Routes } from '../partitions/routes.ts';
@@ -49,7 +49,7 @@ values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint)`,
 
 export type AccountCreations = ReturnType<typeof createAccountCreations>;
 
-export const createAccountCreations = ({ all }: Pick<Routes<PartitionLane>, 'all'>, place: Place) => ({
+export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all'>, place: Place) => ({
   /** Returns the account's id, or the first account's for a repeat; `null` if the idempotency key belongs to a different request. */
   async create({ id, dailyCapNano, openingNano = 0n, keyed = null, at, ...named }: NewAccount): Promise<string | null> {
     const partition = await place();

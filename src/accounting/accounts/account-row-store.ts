@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { DirectoryQueryable } from '../../db/home-lanes.ts';
+import type { DirectoryQueryable } from '../../db/home-pools.ts';
 
 /** Rows that refer to the account can still be inserted. */
 const lockRow: Statement = {

@@ -1,8 +1,8 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../../db/home-pools.ts';
 import { dateColumn, listColumn, orNull, type RowOf, type Selection, selection, textColumn } from '../../db/table.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
-import { findOwnKeyIds, type OwnKeysLimit, requireMembership, requireRoomForKey } from './key-owner-store.ts';
+import { findOwnKeyIds, type OwnKeysLimit, requireCapacityForKey, requireMembership } from './key-owner-store.ts';
 import { DEFAULT_SCOPES, type KeyScope } from './key-scopes.ts';
 import { announceChange } from './principal-change-store.ts';
 
@@ -132,7 +132,7 @@ export async function makeKey(
     at,
   }: NewKey,
 ): Promise<ApiKey> {
-  await requireRoomForKey(transaction, accountId, ownKeys, at, false);
+  await requireCapacityForKey(transaction, accountId, ownKeys, at, false);
   if (userId !== null) await requireMembership(transaction, accountId, userId);
   const rows = await transaction.query(insertKey, [
     accountId,
@@ -152,7 +152,7 @@ export async function makeKey(
   return KEYS.read(rows[0]!);
 }
 
-export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
+export function createApiKeyStore(database: DirectoryPool): ApiKeyStore {
   return {
     insertKey: (key) => database.transaction((transaction) => makeKey(transaction, key)),
     async listKeys(accountId, beforeId, limit, { userId = null, status = null, at = null } = {}) {
@@ -175,7 +175,7 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
 }
 
 export async function namesOf(
-  database: DirectoryLane,
+  database: DirectoryPool,
   statement: Statement,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {

@@ -1,10 +1,10 @@
 import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import { isLockTimeout } from '../../db/errors.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import { PartitionWalk } from '../partitions/partition-walk.ts';
-import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import { PartitionScan } from '../partitions/partition-scan.ts';
+import type { PlacedPools } from '../partitions/placed-pools.ts';
 
 /**
  * Deletes keys some days after they were revoked or expired, unless a call refers to them, so that an account that keeps creating and
@@ -118,8 +118,8 @@ type Place = Pick<EndedKey, 'ended_at' | 'id'>;
 
 export type EndedKeyStore = ReturnType<typeof createEndedKeyStore>;
 
-export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
-  async function canTell(partition: PartitionLane): Promise<boolean> {
+export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
+  async function canTell(partition: PartitionPool): Promise<boolean> {
     for (const statement of [selectReadiness, selectIndexReadiness, selectFewUnresolved]) {
       const [row] = await partition.query<{ is_ready: boolean }>(statement);
       if (row?.is_ready !== true) return false;
@@ -128,14 +128,14 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
   }
 
   /** Limits are set under the same lock, so none can be set for a deleted key. */
-  const forget = (partition: PartitionLane, accountId: string, ids: readonly string[]): Promise<void> =>
+  const forget = (partition: PartitionPool, accountId: string, ids: readonly string[]): Promise<void> =>
     partition.transactionWithDirectory(async (transaction) => {
       await lockAccount(transaction, accountId);
       await transaction.query(deleteKeys, [accountId, toArray(ids)]);
       await transaction.query(deleteLimits, [accountId, toArray(ids)]);
     });
 
-  async function namedIn(partition: PartitionLane, keys: readonly EndedKey[]): Promise<ReadonlySet<string>> {
+  async function namedIn(partition: PartitionPool, keys: readonly EndedKey[]): Promise<ReadonlySet<string>> {
     const names = fieldsOf(keys, 'account_id', 'id');
     const rows = await partition.query<{ id: string }>(selectNamed, names);
     return new Set(rows.map(({ id }) => id));
@@ -149,14 +149,14 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
      * @throws PartitionError of the first failed partition, after the others are done.
      */
     async forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean> {
-      const walk = new PartitionWalk(partitions);
-      const telling = new Map<PartitionLane, boolean>();
+      const walk = new PartitionScan(partitions);
+      const telling = new Map<PartitionPool, boolean>();
       /** Whether a key was skipped; the next run begins with it. */
       let isLeft = false;
       let isAll = true;
 
       /** One transaction per account, so that no account stays locked while others are processed. */
-      async function forgetUnnamed(partition: PartitionLane, keys: readonly EndedKey[]): Promise<void> {
+      async function forgetUnnamed(partition: PartitionPool, keys: readonly EndedKey[]): Promise<void> {
         const tells = telling.get(partition) ?? (await canTell(partition));
         telling.set(partition, tells);
         if (!tells) {
@@ -181,7 +181,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedLanes) {
       }
 
       async function forgetPage(page: readonly EndedKey[]): Promise<void> {
-        const byPartition = new Map<PartitionLane, EndedKey[]>();
+        const byPartition = new Map<PartitionPool, EndedKey[]>();
         for (const key of page) {
           const isPlaced = await walk.visit(key.account_id, async (partition) => {
             byPartition.set(partition, [...(byPartition.get(partition) ?? []), key]);

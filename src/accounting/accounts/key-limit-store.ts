@@ -1,5 +1,5 @@
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
 import type { TableColumns } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
@@ -74,7 +74,7 @@ ${names
 
   return {
     set,
-    store: (database: PartitionLane): LimitStore<Limits> => ({
+    store: (database: PartitionPool): LimitStore<Limits> => ({
       change: (accountId, ownerId, change) =>
         database.transaction(async (transaction) => {
           if (!(await lockAccount(transaction, accountId))) return null;

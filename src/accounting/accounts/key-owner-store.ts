@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { DirectoryQueryable } from '../../db/home-lanes.ts';
+import type { DirectoryQueryable } from '../../db/home-pools.ts';
 import { lockAccountRow } from './account-row-store.ts';
 
 /** Maximum keys of a member whose calls, refusals and usage the member sees: the newest ones. */
@@ -83,7 +83,7 @@ export async function requireMembership(
  * @param replaces whether it replaces a key: an account that exceeds its limit can still replace keys
  * @throws TooManyKeysError
  */
-export async function requireRoomForKey(
+export async function requireCapacityForKey(
   transaction: DirectoryQueryable,
   accountId: string,
   own: OwnKeysLimit | undefined,

@@ -1,11 +1,11 @@
 import type { Statement } from '../../db/database.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import type { PlacedPools } from '../partitions/placed-pools.ts';
 import { lockAccountRow } from './account-row-store.ts';
 import { type ApiKey, KEYS } from './api-key-store.ts';
 import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
-import { type OwnKeysLimit, requireMembership, requireRoomForKey } from './key-owner-store.ts';
+import { type OwnKeysLimit, requireCapacityForKey, requireMembership } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
 /** Never ends later than before. Without time left the key is revoked, because clocks of nodes differ. */
@@ -71,7 +71,7 @@ export interface KeyReplacement {
 
 export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 
-export function createKeyReplacementStore({ partitions }: Pick<PlacedLanes, 'partitions'>) {
+export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'partitions'>) {
   return {
     /**
      * Creates a key with the name, allow-lists, scopes, user or former user, limits and counted use of another key, and ends that key.
@@ -82,13 +82,13 @@ export function createKeyReplacementStore({ partitions }: Pick<PlacedLanes, 'par
     async replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null> {
       const { accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at } = replacement;
       const until = new Date(at.getTime() + keepOldMs);
-      const lane = await partitions.of(accountId);
-      return lane.transactionWithDirectory(async (transaction) => {
+      const pool = await partitions.of(accountId);
+      return pool.transactionWithDirectory(async (transaction) => {
         await lockAccount(transaction, accountId);
         await lockAccountRow(transaction, accountId);
         const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));
         if (replaced === null) return null;
-        await requireRoomForKey(transaction, accountId, ownKeys, at, true);
+        await requireCapacityForKey(transaction, accountId, ownKeys, at, true);
         // Owners and operators also replace keys whose user has left the account.
         if (ownKeys !== undefined) await requireMembership(transaction, accountId, ownKeys.userId);
         const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));

@@ -1,8 +1,8 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
-import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import type { PlacedPools } from '../partitions/placed-pools.ts';
 import { mapByPartition } from '../partitions/routes.ts';
 import { KEYS } from './api-key-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
@@ -69,7 +69,7 @@ order by k.id desc`,
 };
 
 async function readUses(
-  partition: PartitionLane,
+  partition: PartitionPool,
   keys: readonly RowOf<typeof FOUND_KEYS>[],
 ): Promise<Map<string, RowOf<typeof USES>>> {
   const names = fieldsOf(
@@ -83,7 +83,7 @@ async function readUses(
 
 export type KeySearchStore = ReturnType<typeof createKeySearchStore>;
 
-export function createKeySearchStore({ directory, partitions }: PlacedLanes) {
+export function createKeySearchStore({ directory, partitions }: PlacedPools) {
   async function withUses(rows: readonly StoredRow[]): Promise<FoundKey[]> {
     const keys = FOUND_KEYS.all(rows);
     const usesOf = await mapByPartition(partitions, keys, ({ key }) => key.accountId, readUses);

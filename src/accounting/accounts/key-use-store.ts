@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { instantColumn, type RowOf, tableColumns, textColumn } from '../../db/table.ts';
 import { accountIdOf, askedByPartition, mapByPartition, type Routes } from '../partitions/routes.ts';
 
@@ -28,7 +28,7 @@ join key_uses k on k.account_id = v.account_id and k.key_id = v.key_id`,
 
 export type KeyUseStore = ReturnType<typeof createKeyUseStore>;
 
-export function createKeyUseStore(database: PartitionLane) {
+export function createKeyUseStore(database: PartitionPool) {
   return {
     async record(uses: readonly KeyUse[]): Promise<void> {
       await database.query(recordUses, [USES.rows.parameter(uses)]);

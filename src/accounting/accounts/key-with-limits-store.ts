@@ -1,6 +1,6 @@
 import type { Statement } from '../../db/database.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import type { PlacedPools } from '../partitions/placed-pools.ts';
 import type { AllowListChange } from './allow-lists.ts';
 import { type ApiKey, arrayOrNull, KEYS, makeKey, type NewKey } from './api-key-store.ts';
 import { type KeyLimitChange, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
@@ -38,13 +38,13 @@ export interface KeyWithLimits {
 
 export type KeyWithLimitsStore = ReturnType<typeof createKeyWithLimitsStore>;
 
-export function createKeyWithLimitsStore({ partitions }: Pick<PlacedLanes, 'partitions'>) {
+export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'partitions'>) {
   return {
     /** @throws TooManyKeysError, NoMemberError */
     async insert(key: NewKey, { limits, rates }: LimitChange): Promise<KeyWithLimits> {
       const { accountId, id: keyId } = key;
-      const lane = await partitions.of(accountId);
-      return lane.transactionWithDirectory(async (transaction) => {
+      const pool = await partitions.of(accountId);
+      return pool.transactionWithDirectory(async (transaction) => {
         // Before `makeKey`, which locks the account's row in the directory.
         await lockAccount(transaction, accountId);
         return {
@@ -59,8 +59,8 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedLanes, 'part
       { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
       { limits, rates, allowed = {}, name }: KeyChange,
     ): Promise<ApiKey | 'too_many' | null> {
-      const lane = await partitions.of(accountId);
-      const changed = lane.transactionWithDirectory(async (transaction) => {
+      const pool = await partitions.of(accountId);
+      const changed = pool.transactionWithDirectory(async (transaction) => {
         // Deleting a key takes the same lock, so the key exists while its limits are set.
         if (limits !== undefined || rates !== undefined) await lockAccount(transaction, accountId);
         const { models, networks } = allowed;

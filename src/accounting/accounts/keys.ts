@@ -27,7 +27,7 @@ interface MadeKey {
   readonly text: string;
 }
 
-interface KeysParts {
+interface KeysDependencies {
   readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'revokeKey'>;
   readonly keysWithLimits: KeyWithLimitsStore;
   readonly keyReplacements: KeyReplacementStore;
@@ -40,8 +40,8 @@ interface KeysParts {
 export type Keys = ReturnType<typeof createKeys>;
 
 /** Every node is notified of a change and drops the account's cached keys; this node does so before the change returns. */
-export function createKeys(parts: KeysParts) {
-  const { accounts, keysWithLimits, keyReplacements, principals, clock, ids, fillRandom } = parts;
+export function createKeys(dependencies: KeysDependencies) {
+  const { accounts, keysWithLimits, keyReplacements, principals, clock, ids, fillRandom } = dependencies;
 
   const now = (): Date => new Date(clock.nowMs());
 

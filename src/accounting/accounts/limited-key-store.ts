@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { booleanColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { IS_LIMITED } from './key-limit-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
@@ -38,7 +38,7 @@ export interface LookedUpKey {
 
 export type LimitedKeyStore = ReturnType<typeof createLimitedKeyStore>;
 
-export const createLimitedKeyStore = (partition: PartitionLane) => ({
+export const createLimitedKeyStore = (partition: PartitionPool) => ({
   /** One result per key, in their order. Nodes are notified of every change, so results can be cached. */
   async find(keys: readonly LookedUpKey[], signal?: AbortSignal): Promise<readonly KeyLimitation[]> {
     const names = fieldsOf(keys, 'accountId', 'keyId', 'userId');

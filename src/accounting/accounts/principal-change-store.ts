@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { QueryableOf } from '../../db/home-lanes.ts';
+import type { QueryableOf } from '../../db/home-pools.ts';
 import type { Home } from '../../db/homes.ts';
 
 /** Notifies nodes to drop the cached keys of an account; the payload is the account id. */

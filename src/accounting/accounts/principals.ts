@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Subscription } from '../../db/database.ts';
 import { isDataError } from '../../db/errors.ts';
-import type { DirectoryDatabase } from '../../db/home-lanes.ts';
+import type { DirectoryDatabase } from '../../db/home-pools.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { ItemBatcher } from '../../lib/batcher.ts';
@@ -189,7 +189,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
       });
     },
     /** The cached principal of a hash, even if its key is refused; `null` if it is not cached. */
-    holderOf: (keyHash: string): Principal | null => cache.get(keyHash)?.principal ?? null,
+    tenantOf: (keyHash: string): Principal | null => cache.get(keyHash)?.principal ?? null,
     isCached: (keyHash: string): boolean => cache.get(keyHash) !== undefined,
     /** Drops the cached keys of an account on this node. The database notifies the other nodes. */
     forget,

@@ -1,6 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
-import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
 import { countColumn, orNull, type RowOf, selection, tableColumns, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
@@ -82,7 +82,7 @@ order by model`,
 
 export type RateLimitStore = ReturnType<typeof createRateLimitStore>;
 
-export function createRateLimitStore(database: PartitionLane) {
+export function createRateLimitStore(database: PartitionPool) {
   return {
     /** Returns all limits. `too_many`: they would name too many models; nothing is set. Every node drops the account's cached keys. */
     change: (owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> =>

@@ -1,5 +1,5 @@
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { DirectoryLane } from '../../db/home-lanes.ts';
+import type { DirectoryPool } from '../../db/home-pools.ts';
 import {
   booleanColumn,
   instantColumn,
@@ -55,7 +55,7 @@ export const selectImported: Statement = {
 
 export type KeyStatusStore = ReturnType<typeof createKeyStatusStore>;
 
-export const createKeyStatusStore = (directory: DirectoryLane) => ({
+export const createKeyStatusStore = (directory: DirectoryPool) => ({
   /** One status per hash, in their order; `null`: no key has the hash. Nodes are notified of every change, so statuses can be cached. */
   async findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]> {
     const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));

@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { DirectoryLane } from '../../db/home-lanes.ts';
+import type { DirectoryPool } from '../../db/home-pools.ts';
 import { createNameSearch } from '../../db/name-search.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
@@ -78,7 +78,7 @@ export interface AccountFields {
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
 
-export function createAccountStore(database: DirectoryLane) {
+export function createAccountStore(database: DirectoryPool) {
   const search = createNameSearch(database, 'accounts');
   return {
     ...createApiKeyStore(database),

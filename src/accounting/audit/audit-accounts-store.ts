@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { DirectoryQueryable, PartitionQueryable } from '../../db/home-lanes.ts';
+import type { DirectoryQueryable, PartitionQueryable } from '../../db/home-pools.ts';
 import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import { type AccountRange, inRange } from './audit-ranges-store.ts';
 

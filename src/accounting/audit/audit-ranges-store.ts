@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { HomeQueryables } from '../../db/home-lanes.ts';
+import type { HomeQueryables } from '../../db/home-pools.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 
 /** The ranges of accounts that an audit reads, each in one snapshot. */

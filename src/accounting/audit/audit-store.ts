@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { HomeQueryables, PartitionedDatabases, PartitionQueryable, QueryableOf } from '../../db/home-lanes.ts';
+import type { HomeQueryables, PartitionedDatabases, PartitionQueryable, QueryableOf } from '../../db/home-pools.ts';
 import type { Home } from '../../db/homes.ts';
 import type { Pace } from '../../lib/pace.ts';
 import { inPartition } from '../partitions/partition-failures.ts';

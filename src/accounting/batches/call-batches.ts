@@ -14,7 +14,7 @@ export interface BatchObserver {
   admissions(count: number, tookMs: number): void;
 }
 
-interface CallBatchParts {
+interface CallBatchDependencies {
   readonly store: BatchStore;
   readonly questions: Pick<Questions, 'guard' | 'unlessDown' | 'limit'>;
   readonly terms: () => AdmissionTerms;
@@ -47,8 +47,8 @@ export type CallBatches = ReturnType<typeof createCallBatches>;
  * So they do not wait for each other's locks, and admissions can use what ends of the same batch give back. Both have two seconds: then an
  * admission fails, and an end goes to the journal (`settlement/settlement.ts`). Slow batches of ends do not stop admissions.
  */
-export function createCallBatches(parts: CallBatchParts) {
-  const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
+export function createCallBatches(dependencies: CallBatchDependencies) {
+  const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = dependencies;
   const { timers } = questions.limit;
 
   async function run(

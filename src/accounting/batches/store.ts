@@ -1,12 +1,12 @@
 import type { Query, ReadRows } from '../../db/database.ts';
-import type { PartitionDatabase } from '../../db/home-lanes.ts';
+import type { PartitionDatabase } from '../../db/home-pools.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type PriceList, StoredPriceLists } from '../pricing/price-list-store.ts';
 import type { AdmissionTerms } from '../reservations/account-state.ts';
 import { AskedAccounts, accountReads, lockingStatement, readAccounts } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { decideAdmissions } from '../reservations/admit.ts';
-import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from '../reservations/counts-ahead.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
 import { reservationWrites } from '../reservations/store.ts';
@@ -62,7 +62,7 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
         const toAdmit = locks === 'free' ? admissions.filter(({ accountId }) => accounts.has(accountId)) : admissions;
         const ended = callEnds?.decide(rows.slice(firstOfEnds), toEnd, accounts, context, storedPriceLists);
         const admitted = toAdmit.length === 0 ? NOTHING_ADMITTED : decideAdmissions(toAdmit, accounts, context);
-        warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
+        warnOfFutureCounts(logger, futureCounts(accounts, before, nowMs));
         priceLists = ended?.priceLists ?? priceLists;
         const endResults: EndResult[] = [];
         for (const [i, { outcome }] of toEnd.entries()) {

@@ -1,5 +1,5 @@
 import { type Parameter, type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-pools.ts';
 import { type RowOf, selection, textColumn } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';

@@ -1,6 +1,6 @@
 import { type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import {
   bigintColumn,
   booleanColumn,
@@ -185,7 +185,7 @@ for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
 
 export type CallsStore = ReturnType<typeof createCallsStore>;
 
-export function createCallsStore(database: PartitionLane) {
+export function createCallsStore(database: PartitionPool) {
   const listKeys = createCallList(database);
   return {
     /**

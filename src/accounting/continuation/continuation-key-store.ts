@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Query, Statement } from '../../db/database.ts';
-import type { PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-pools.ts';
 import {
   countColumn,
   instantColumn,

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
-import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
 import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
@@ -101,7 +101,7 @@ interface ListedCall {
 
 export type RefundStore = ReturnType<typeof createRefundStore>;
 
-export function createRefundStore(database: PartitionLane) {
+export function createRefundStore(database: PartitionPool) {
   return {
     /** Whether the call has a record. */
     hasCall: async (callId: string): Promise<boolean> => (await findCall(database, callId)) !== null,

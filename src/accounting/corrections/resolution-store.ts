@@ -1,5 +1,5 @@
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
 import {
   bigintColumn,
   countColumn,
@@ -115,7 +115,7 @@ type ResolutionResult =
 
 export type ResolutionStore = ReturnType<typeof createResolutionStore>;
 
-export function createResolutionStore(database: PartitionLane) {
+export function createResolutionStore(database: PartitionPool) {
   async function find(callId: string): Promise<FoundCall | 'in_flight' | null> {
     const found = await findCall(database, callId);
     if (found !== null) return found;

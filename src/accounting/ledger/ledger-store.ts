@@ -1,6 +1,6 @@
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
-import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
 import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, lookThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { countedSql } from '../counts/counted-since.ts';
@@ -169,7 +169,7 @@ export interface LedgerStore {
   setTerms(accountId: string, terms: LedgerTerms): Promise<void>;
 }
 
-export function createLedgerStore(database: PartitionLane): LedgerStore {
+export function createLedgerStore(database: PartitionPool): LedgerStore {
   return {
     async post(entry) {
       try {

@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { DirectoryLane } from '../../db/home-lanes.ts';
+import type { DirectoryPool } from '../../db/home-pools.ts';
 import { NODE_SILENCE_S } from '../../db/migration-waits.ts';
 import { countColumn, intColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
 
@@ -40,7 +40,7 @@ const listTaking: Statement = {
 
 export type AccountPartitionStore = ReturnType<typeof createAccountPartitionStore>;
 
-export const createAccountPartitionStore = (directory: DirectoryLane) => ({
+export const createAccountPartitionStore = (directory: DirectoryPool) => ({
   /** The number of accounts of each partition; an empty partition may be left out. */
   count: async (): Promise<readonly RowOf<typeof COUNTS>[]> => COUNTS.all(await directory.query(countAccounts)),
   /** The numbers of the partitions that take new accounts. */

@@ -1,7 +1,7 @@
 import type { Statement } from '../../db/database.ts';
 import { nowSql } from '../../db/database-time.ts';
 import { isLockTimeout } from '../../db/errors.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 
 /** An ended subscription keeps its slots for a day, far longer than the five-hour window. */
 const PAST = `${nowSql('$1')} - interval '1 day'`;
@@ -38,7 +38,7 @@ returning slots`,
 };
 
 export async function forgetPastSlots(
-  database: PartitionLane,
+  database: PartitionPool,
   nowMs: number | null,
   signal?: AbortSignal,
 ): Promise<boolean> {
@@ -59,7 +59,7 @@ export async function forgetPastSlots(
 
 /** Returns false if the account was locked. */
 async function forgetSlotsOf(
-  database: PartitionLane,
+  database: PartitionPool,
   accountId: string,
   id: string,
   signal?: AbortSignal,

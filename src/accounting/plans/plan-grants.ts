@@ -42,7 +42,7 @@ export interface PlanGrants {
   cancel(subscription: Subscription): Promise<void>;
 }
 
-interface PlanGrantsParts {
+interface PlanGrantsDependencies {
   readonly subscriptions: Pick<SubscriptionStore, 'findRepeated' | 'grant' | 'renew' | 'cancel'>;
   readonly plans: () => readonly PlanTerms[];
   /** The database's clock, so that a subscription that begins now has begun for the next call. */
@@ -58,7 +58,7 @@ interface GrantedPeriod {
 /** The last instant whose year has four digits: PostgreSQL does not parse ISO 8601 text of later ones. */
 const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: PlanGrantsParts): PlanGrants {
+export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: PlanGrantsDependencies): PlanGrants {
   async function once(
     accountId: string,
     keyed: KeyedRequest | null,

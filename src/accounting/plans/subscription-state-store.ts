@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-pools.ts';
 import { countColumn, instantColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import type { PlanTerms } from './plan.ts';

@@ -1,5 +1,5 @@
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { sqlTimezone } from '../usage/sql-timezone.ts';
@@ -136,7 +136,7 @@ export class OtherRequestError extends Error {
 
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
-export function createSubscriptionStore(database: PartitionLane) {
+export function createSubscriptionStore(database: PartitionPool) {
   /** Locks the account's row first, so that a concurrent repeat finds the first request. */
   const changed = (
     accountId: string,

@@ -1,10 +1,10 @@
-import type { ShareHolder } from '../../lib/fair/shares.ts';
+import type { Tenant } from '../../lib/fair/shares.ts';
 
 /** Memory and disk that stored responses share with request bodies. Each account has a share. */
 export interface StoredResponseBudget {
   /** `null` if the account can have no more now. */
-  takeMemory(holder: ShareHolder, sizeBytes: number): Taken | null;
-  takeDisk(holder: ShareHolder, sizeBytes: number): Taken | null;
+  takeMemory(tenant: Tenant, sizeBytes: number): Taken | null;
+  takeDisk(tenant: Tenant, sizeBytes: number): Taken | null;
 }
 
 export interface Taken {
@@ -18,22 +18,22 @@ export const STORING_FACTOR = 4;
 /** The memory of one claim's response, taken once the size of the body is known. */
 export class ResponseMemory {
   readonly #budget: StoredResponseBudget;
-  readonly #holder: ShareHolder;
+  readonly #tenant: Tenant;
   readonly #taken: Taken[] = [];
   #bodyBytes = 0;
   /** Users of the body: the claim itself, and whatever stores the response. */
   #users = 1;
 
-  constructor(budget: StoredResponseBudget, holder: ShareHolder) {
+  constructor(budget: StoredResponseBudget, tenant: Tenant) {
     this.#budget = budget;
-    this.#holder = holder;
+    this.#tenant = tenant;
   }
 
   /** Takes memory for a body of this size; returns false if there is none. Memory that was taken before stays taken. */
   take(bodyBytes: number): boolean {
     const more = bodyBytes - this.#bodyBytes;
     if (more <= 0) return true;
-    const taken = this.#budget.takeMemory(this.#holder, more * STORING_FACTOR);
+    const taken = this.#budget.takeMemory(this.#tenant, more * STORING_FACTOR);
     if (taken === null) return false;
     this.#taken.push(taken);
     this.#bodyBytes = bodyBytes;

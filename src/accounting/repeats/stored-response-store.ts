@@ -1,11 +1,11 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import { nowSql } from '../../db/database-time.ts';
-import type { PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-pools.ts';
 import { booleanColumn, bytesColumn, intColumn, jsonbColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 import type { CallKey, KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
-import { ROW_BYTES } from './stored-response-room.ts';
+import { ROW_BYTES } from './stored-response-capacity.ts';
 
 /** A response becomes valid only with its call's settlement (`is_valid`): no repeat gets an unpaid one, and no call is paid twice. */
 

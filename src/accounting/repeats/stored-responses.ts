@@ -4,14 +4,14 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { ItemBatcher, withoutResults } from '../../lib/batcher.ts';
 import { LateError } from '../../lib/batcher-errors.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import type { ShareHolder } from '../../lib/fair/shares.ts';
+import type { Tenant } from '../../lib/fair/shares.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createTwoPhase, type HeldCall } from '../../lib/two-phase.ts';
 import { createLateClaims } from './late-claims.ts';
 import type { CallKey, KeyedCall, StoredResponse } from './stored-response.ts';
 import { ResponseMemory, STORING_FACTOR, type StoredResponseBudget } from './stored-response-budget.ts';
-import { createStoredResponseRoom } from './stored-response-room.ts';
+import { createStoredResponseCapacity } from './stored-response-capacity.ts';
 import type {
   ClaimRequest,
   ClaimTerms,
@@ -118,7 +118,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   const pauses = new Set<() => void>();
   /** Memory of claims whose call runs here, or whose response is being stored. */
   const memories = new Map<string, ResponseMemory>();
-  const room = createStoredResponseRoom({
+  const room = createStoredResponseCapacity({
     readBytes: (accountId) => store.storedBytes(accountId),
     bytesMax: () => options.terms().accountBytesMax,
     clock: testClock ?? systemClock,
@@ -184,7 +184,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   async function ask(
     request: ClaimRequest,
     waiter: Waiter,
-    holder: ShareHolder,
+    tenant: Tenant,
     onCertain: () => void,
   ): Promise<'claimed' | 'other_request' | 'given_up' | StoredResponse> {
     for (;;) {
@@ -196,7 +196,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       if (verdict === 'contended') continue;
       onCertain();
       const response = verdict === 'answered' ? await questions.ask((signal) => store.find(request, signal)) : null;
-      if (response !== null) return readWhole(request, response, holder);
+      if (response !== null) return readWhole(request, response, tenant);
       await pause();
       if (waiter.isGone || isStopped) return 'given_up';
     }
@@ -206,10 +206,10 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   async function readWhole(
     call: KeyedCall,
     { head, body, unreadBytes }: FoundResponse,
-    holder: ShareHolder,
+    tenant: Tenant,
   ): Promise<StoredResponse> {
     if (unreadBytes === undefined) return { head, body };
-    const memory = budget.takeMemory(holder, unreadBytes * STORING_FACTOR);
+    const memory = budget.takeMemory(tenant, unreadBytes * STORING_FACTOR);
     if (memory === null) throw new GatewayError('overloaded', { headers: { 'retry-after': '2' } });
     try {
       return { head, body: await questions.ask((signal) => store.readBody(call, signal)) };
@@ -220,12 +220,12 @@ export function createStoredResponses(options: StoredResponsesOptions) {
 
   function createClaim(
     held: HeldCall,
-    holder: ShareHolder,
+    tenant: Tenant,
     mine: Local,
     end: (response: StoredResponse | null) => void,
   ): Claim {
     const { bodyBytesMax, keptForMs } = options.terms();
-    const memory = new ResponseMemory(budget, holder);
+    const memory = new ResponseMemory(budget, tenant);
     let kept: StoredResponse | null = null;
     claimed.add(held);
     memories.set(held.callId, memory);
@@ -264,7 +264,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
      *
      * @throws GatewayError `overloaded` if there is no memory for a large stored response; `databaseDown`.
      */
-    async claim(call: KeyedCall, waiter: Waiter, holder: ShareHolder): Promise<ClaimResult> {
+    async claim(call: KeyedCall, waiter: Waiter, tenant: Tenant): Promise<ClaimResult> {
       const place = placeOf(call);
       for (let other = local.get(place); other !== undefined; other = local.get(place)) {
         const isSame = other.fingerprint === call.fingerprint;
@@ -294,11 +294,11 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       };
       const request: ClaimRequest = { ...call, callId: ids.next('claim') };
       try {
-        const found = await ask(request, waiter, holder, onCertain);
+        const found = await ask(request, waiter, tenant, onCertain);
         if (found === 'claimed') {
           onCertain();
           const { accountId, callId } = request;
-          return { state: 'claimed', claim: createClaim({ accountId, callId }, holder, mine, end) };
+          return { state: 'claimed', claim: createClaim({ accountId, callId }, tenant, mine, end) };
         }
         end(typeof found === 'string' ? null : found);
         return typeof found === 'string' ? { state: found } : { state: 'answered', response: found };
@@ -333,8 +333,8 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       const memory = memories.get(callId);
       memory?.use();
       try {
-        const hasRoom = await room.take(accountId, body?.length ?? 0);
-        const stored = hasRoom || body === null ? responded : withoutBody(responded);
+        const hasCapacity = await room.take(accountId, body?.length ?? 0);
+        const stored = hasCapacity || body === null ? responded : withoutBody(responded);
         if (!(await calls.end(stored))) throw new ClaimLostError();
       } catch (error) {
         // It is retried until the database has it, and then counts once.

@@ -13,14 +13,14 @@ export interface ReservationTerms {
   readonly rateDefaults: RateDefaults | null;
 }
 
-interface AdmissionTermsParts {
+interface AdmissionTermsDependencies {
   readonly terms: () => ReservationTerms;
   /** Identifies this process in its reservations, so that other nodes know their owner. */
   readonly nodeId: string;
   readonly testClock?: Clock | undefined;
 }
 
-export function admissionTerms({ terms, nodeId, testClock }: AdmissionTermsParts): AdmissionTerms {
+export function admissionTerms({ terms, nodeId, testClock }: AdmissionTermsDependencies): AdmissionTerms {
   const { localTime, defaultDailyCapNano, plans, rateDefaults } = terms();
   const byId = plansById(plans);
   return {

@@ -4,7 +4,7 @@ import { type AccountState, rateName } from './account-state.ts';
 import type { AccountsBefore } from './account-writes-store.ts';
 
 /** A count that was reset because it had begun in the future: the database's clock was wrong then, or is wrong now. */
-interface CountAhead {
+interface FutureCount {
   readonly accountId: string;
   /** Such as `tokens of the period of sub_…`. */
   readonly count: string;
@@ -12,12 +12,12 @@ interface CountAhead {
 }
 
 /** The counts that a decision has reset because they lay in the future. */
-export function countsAhead(
+export function futureCounts(
   accounts: ReadonlyMap<string, AccountState>,
   before: AccountsBefore,
   nowMs: number,
-): CountAhead[] {
-  const found: CountAhead[] = [];
+): FutureCount[] {
+  const found: FutureCount[] = [];
   const aheadMs = nowMs + CLOCK_TOLERANCE_MS;
   for (const { accountId, money, keys, subscriptions, rates } of accounts.values()) {
     const was = before.get(accountId)!;
@@ -53,7 +53,7 @@ export function countsAhead(
 
 const NAMED_MAX = 20;
 
-export function warnOfCountsAhead(logger: Pick<Logger, 'warn'> | null, counts: readonly CountAhead[]): void {
+export function warnOfFutureCounts(logger: Pick<Logger, 'warn'> | null, counts: readonly FutureCount[]): void {
   if (logger === null || counts.length === 0) return;
   const named = counts.slice(0, NAMED_MAX).map(({ accountId, count, beganAtMs }) => {
     return { accountId, count, beganAt: new Date(beganAtMs).toISOString() };

@@ -1,8 +1,8 @@
 import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
-import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import type { PlacedPools } from '../partitions/placed-pools.ts';
 import { newestFirst, ofEachPartition } from '../partitions/routes.ts';
 import { readFacts } from './reservation.ts';
 
@@ -59,13 +59,13 @@ left join api_keys k on k.account_id = v.account_id and k.id = v.key_id`,
 
 export type InFlightStore = ReturnType<typeof createInFlightStore>;
 
-export function createInFlightStore({ directory, partitions }: PlacedLanes) {
+export function createInFlightStore({ directory, partitions }: PlacedPools) {
   return {
     async list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]> {
       const { accountId, keyId, ownKeyIds = null, model, from, to } = filter;
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
       const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
-      const read = async (partition: PartitionLane) => IN_FLIGHT.all(await partition.query(listInFlight, parameters));
+      const read = async (partition: PartitionPool) => IN_FLIGHT.all(await partition.query(listInFlight, parameters));
       const calls =
         accountId === null
           ? newestFirst(await ofEachPartition(partitions, read), limit)

@@ -1,5 +1,5 @@
 import { type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
@@ -9,7 +9,7 @@ import { type OwnerUse, usedNow } from './limits/key-day.ts';
 
 export type KeyBudgetStore = ReturnType<typeof createKeyBudgetStore>;
 
-export function createKeyBudgetStore(database: PartitionLane) {
+export function createKeyBudgetStore(database: PartitionPool) {
   async function read(accountId: string, ownerIds: readonly string[]) {
     const names = [toArray(ownerIds.map(() => accountId)), toArray(ownerIds)];
     return KEY_LIMITS.columns.all(await database.query<StoredRow>(readKeys, names));

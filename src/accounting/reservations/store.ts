@@ -1,7 +1,7 @@
 import { insertOfRows } from '../../db/citus.ts';
 import { fieldsOf, writeRows } from '../../db/columns.ts';
 import { type Query, type ReadRows, type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { HomeDatabases } from '../../db/home-lanes.ts';
+import type { HomeDatabases } from '../../db/home-pools.ts';
 import { deadOf } from '../../db/nodes/nodes-store.ts';
 import { selection, textColumn } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -21,7 +21,7 @@ import {
   readBalances,
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
-import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from './counts-ahead.ts';
 import type { LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import { CALL_NAME, type CallName, callKey, type OpenReservation } from './reservation.ts';
@@ -132,7 +132,7 @@ export function createReservationStore(
           for (const reservation of freed) {
             freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, periods);
           }
-          warnOfCountsAhead(logger, countsAhead(accounts, before, periods.nowMs));
+          warnOfFutureCounts(logger, futureCounts(accounts, before, periods.nowMs));
           const writes = [...deleteWrites(freed), ...accountWrites(accounts, before)];
           const result = locks === 'free' ? calls.filter(({ accountId }) => accounts.has(accountId)) : calls;
           return { result, writes };

@@ -6,7 +6,7 @@ import { DisagreementError } from './disagreement.ts';
 import { boundsOf, firstMonthKept, type Month, monthsToDrop } from './months.ts';
 import type { RetentionStore, Wait } from './retention-store.ts';
 
-interface DroppingParts {
+interface DroppingDependencies {
   readonly store: RetentionStore;
   /** How long call records are kept; `undefined`: for ever. Read for each run. */
   readonly keptMs: () => number | undefined;
@@ -38,7 +38,7 @@ const FIRST_ID = '';
  * Creates what drops the call records of months that ended longer ago than records are kept, the oldest month first. What cannot be
  * dropped stays until the next run.
  */
-export function createDropping({ store, keptMs, timezone, clock, pace, logger }: DroppingParts) {
+export function createDropping({ store, keptMs, timezone, clock, pace, logger }: DroppingDependencies) {
   async function dropMonth(month: Month, signal: AbortSignal): Promise<'dropped' | 'stopped' | keyof typeof WAITS> {
     const ready = await store.readiness(boundsOf(month).toMs);
     if (ready !== 'ready') return ready;

@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-pools.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { monthTableName } from '../calls/calls-store.ts';
 import type { Month } from './months.ts';

@@ -1,6 +1,6 @@
 import { type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
-import type { PartitionDatabase, PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionDatabase, PartitionQueryable } from '../../db/home-pools.ts';
 import { lockOfPartition } from '../../db/partition-locks.ts';
 import { booleanColumn, listColumn, selection } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
@@ -8,8 +8,8 @@ import { monthTableName } from '../calls/calls-store.ts';
 import { sqlTimezone } from '../usage/sql-timezone.ts';
 import { DisagreementError } from './disagreement.ts';
 import { RECORD_SUMS } from './dropped-sums-store.ts';
-import { createRecordDeletion } from './loose-records-store.ts';
 import { boundsOf, type Month } from './months.ts';
+import { createRecordDeletion } from './orphaned-records-store.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
 /**
@@ -159,11 +159,11 @@ const DAY_MS = 86_400_000;
 
 /** @param number of the partition */
 export function createRetentionStore(
-  database: Pick<PartitionDatabase, 'lane' | 'longTransaction'>,
+  database: Pick<PartitionDatabase, 'pool' | 'longTransaction'>,
   number = 0,
   rowsMax = ROWS_MAX,
 ) {
-  const housekeeping = database.lane('housekeeping');
+  const housekeeping = database.pool('housekeeping');
 
   async function readiness(on: PartitionQueryable, beforeMs: number): Promise<'ready' | 'not_summed' | 'in_flight'> {
     const { isSummed, isOver } = READINESS.first(await on.query(selectReadiness, [firstIdAfter(beforeMs)]))!;

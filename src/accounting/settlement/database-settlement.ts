@@ -7,7 +7,7 @@ import type { EndResult } from './store.ts';
 
 type Ends = Batcher<SettlementRecord, EndResult>;
 
-interface DatabaseSettlementParts {
+interface DatabaseSettlementDependencies {
   /** Ends whose callers wait, and ends without a caller. */
   readonly batches: { readonly ends: Ends; readonly lateEnds: Ends };
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
@@ -15,9 +15,9 @@ interface DatabaseSettlementParts {
 
 export type DatabaseSettlement = ReturnType<typeof createDatabaseSettlement>;
 
-export function createDatabaseSettlement(parts: DatabaseSettlementParts) {
-  const { storedResponses } = parts;
-  const { ends, lateEnds } = parts.batches;
+export function createDatabaseSettlement(dependencies: DatabaseSettlementDependencies) {
+  const { storedResponses } = dependencies;
+  const { ends, lateEnds } = dependencies.batches;
 
   async function endWithResponse(batcher: Ends, record: SettlementRecord, kept: StoredClaim): Promise<BalanceAfterEnd> {
     // A statement for each body, because bodies may be large. It is valid once the call has ended.

@@ -56,12 +56,12 @@ export class JournaledResponses {
   /** `null` if there is no disk for the body of the stored response. */
   #takeDisk({ kept }: SettlementRecord): (() => void) | null {
     if (kept === null || kept.body === null) return () => undefined;
-    const holder = { accountId: kept.accountId, isOnlyAccount: false };
+    const tenant = { accountId: kept.accountId, isOnlyAccount: false };
     // Size as base64.
     const sizeBytes = Math.ceil((kept.body.length * 4) / 3);
-    const share = this.#bodies.take(holder, sizeBytes);
+    const share = this.#bodies.take(tenant, sizeBytes);
     if (share === null) return null;
-    const disk = this.#budget.takeDisk(holder, sizeBytes);
+    const disk = this.#budget.takeDisk(tenant, sizeBytes);
     if (disk === null) {
       share.release();
       return null;

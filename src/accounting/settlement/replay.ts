@@ -1,4 +1,4 @@
-interface ReplayParts<End> {
+interface ReplayDependencies<End> {
   /** First pause before a round; it doubles while no end is accepted. */
   readonly retryDelayMs: number;
   /** How many of the next ends are tried at once. */
@@ -13,8 +13,8 @@ const RETRY_DELAY_MAX_MS = 5_000;
 const AT_ONCE_MAX = 64;
 
 /** Retries ends, oldest first, until the database accepts them. A replay per partition, so that a failing one does not block others. */
-export function createReplay<End>(parts: ReplayParts<End>) {
-  const { retryDelayMs, countAtOnce, attempt, onAllTaken } = parts;
+export function createReplay<End>(dependencies: ReplayDependencies<End>) {
+  const { retryDelayMs, countAtOnce, attempt, onAllTaken } = dependencies;
   const waiting: End[] = [];
   let rounds: Promise<void> | null = null;
   let wake: () => void = () => undefined;

@@ -1,7 +1,7 @@
 import { insertOfRows } from '../../db/citus.ts';
 import { fieldsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Query, ReadRows, Statement, StoredRow } from '../../db/database.ts';
-import type { PartitionDatabase } from '../../db/home-lanes.ts';
+import type { PartitionDatabase } from '../../db/home-pools.ts';
 import {
   bigintColumn,
   countColumn,
@@ -23,7 +23,7 @@ import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import type { AccountRead } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
-import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from '../reservations/counts-ahead.ts';
 import type { LockMode } from '../reservations/locked-accounts.ts';
 import {
   CALL_NAME,
@@ -143,7 +143,7 @@ export function createSettlementStore(database: PartitionDatabase, logger: Pick<
             RECORDED.all(rows[records] as readonly StoredRow[]).map((call) => [callKey(call), call.status]),
           );
           const unresolved = decideUnresolved({ accounts, reservations, recorded: recordedBefore }, periods);
-          warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
+          warnOfFutureCounts(logger, futureCounts(accounts, before, nowMs));
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
           const writes = [
             ...deleteWrites(unresolved.map(({ reservation }) => reservation)),

@@ -1,5 +1,5 @@
 import { type Parameter, type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { bigintColumn, countColumn, type RowOf, selection } from '../../db/table.ts';
 import { byUnit, type UnitCounts } from '../../protocols/metering/usage-units.ts';
 import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
@@ -217,7 +217,7 @@ interface SumRow extends StoredRow {
 
 /** Selects at most `limit` groups after the group `after`. */
 export async function sumGroups(
-  partition: PartitionLane,
+  partition: PartitionPool,
   query: UsageQuery,
   scope: UsageScope,
   after: readonly string[] | null,

@@ -1,7 +1,7 @@
 import { toTimestamp } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
 import { DELETED_ROWS_MAX, deleteInBatches } from '../../db/expired-rows-store.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { countColumn, jsonbColumn, type RowOf, selection } from '../../db/table.ts';
 import { ofEachPartition, type Routes } from '../partitions/routes.ts';
 import { LIMITS_MS } from './latency-buckets.ts';
@@ -74,7 +74,7 @@ const deleteHours: Statement = {
 
 export type LatencyStore = ReturnType<typeof createLatencyStore>;
 
-export function createLatencyStore(partition: PartitionLane) {
+export function createLatencyStore(partition: PartitionPool) {
   return {
     /** At most `limit` groups, sorted. */
     async sum(query: LatencyQuery, limit: number): Promise<readonly LatencySums[]> {

@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { lockOfPartition } from '../../db/partition-locks.ts';
 import { ADD_ATTEMPTS } from './attempts-store.ts';
 import { measures, REFUND_COLUMN } from './measures.ts';
@@ -123,7 +123,7 @@ type SliceResult = 'more' | 'idle' | 'elsewhere';
 export type RollupStore = ReturnType<typeof createRollupStore>;
 
 /** @param partition the number of the partition */
-export function createRollupStore(database: PartitionLane, partition = 0) {
+export function createRollupStore(database: PartitionPool, partition = 0) {
   return {
     /** Sums a batch of queued records, or else of imported ones. All or nothing. */
     sumSlice: (timezone: string): Promise<SliceResult> =>

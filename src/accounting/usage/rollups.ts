@@ -2,7 +2,7 @@ import { type BackgroundJob, createBackgroundJob } from '../../lib/background-jo
 import type { Logger } from '../../lib/logger.ts';
 import type { RollupStore } from './rollup-store.ts';
 
-interface RollupsParts {
+interface RollupsDependencies {
   readonly store: RollupStore;
   /** The billing time zone in force. */
   readonly timezone: () => string;
@@ -22,7 +22,7 @@ export function createRollups({
   timezone,
   logger,
   intervalMs = INTERVAL_MS,
-}: RollupsParts): Pick<BackgroundJob, 'start' | 'round' | 'stop'> {
+}: RollupsDependencies): Pick<BackgroundJob, 'start' | 'round' | 'stop'> {
   return createBackgroundJob({
     intervalMs,
     async run(isStopping) {

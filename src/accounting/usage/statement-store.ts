@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { bigintColumn, type Column, intColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { ENTRIES, type LedgerEntry, type LedgerKind } from '../ledger/ledger-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
@@ -52,7 +52,7 @@ group by kind order by kind`,
 };
 
 /** Uses ledger_entries_beside_charges. */
-const listBesideCharges: Statement = {
+const listOtherEntries: Statement = {
   name: 'statement.list-beside-charges',
   text: `select ${ENTRIES.list} from ledger_entries
 where account_id = $1::text and kind <> 'charge' and created_at >= $2::timestamptz and created_at < $3::timestamptz
@@ -62,7 +62,7 @@ order by created_at, entry_no limit $5::int`,
 
 export type StatementStore = ReturnType<typeof createStatementStore>;
 
-export function createStatementStore(database: PartitionLane) {
+export function createStatementStore(database: PartitionPool) {
   return {
     /** `null` if the account does not exist. */
     async sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null> {
@@ -80,16 +80,16 @@ export function createStatementStore(database: PartitionLane) {
       };
     },
     /** Entries other than charges, up to `lastEntryNo`, oldest first. */
-    listBesideCharges: async (
+    listOtherEntries: async (
       accountId: string,
       from: Date,
       to: Date,
       lastEntryNo: bigint,
       limit: number,
     ): Promise<LedgerEntry[]> =>
-      ENTRIES.all(await database.query(listBesideCharges, [accountId, from, to, lastEntryNo, limit])),
+      ENTRIES.all(await database.query(listOtherEntries, [accountId, from, to, lastEntryNo, limit])),
   };
 }
 
 export const routedStatements = (routes: Routes<StatementStore>): StatementStore =>
-  routedByAccount(routes, { sum: itself, listBesideCharges: itself });
+  routedByAccount(routes, { sum: itself, listOtherEntries: itself });

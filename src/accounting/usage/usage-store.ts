@@ -1,8 +1,8 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
-import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import type { PlacedPools } from '../partitions/placed-pools.ts';
 import { ofEachPartition } from '../partitions/routes.ts';
 import {
   type AccountWindow,
@@ -101,7 +101,7 @@ const selectCompleteness: Statement = {
   text: `select ${COMPLETENESS.list} from usage_backfill b`,
 };
 
-async function readDays(partition: PartitionLane, accountId: string | null): Promise<KnownDays | null> {
+async function readDays(partition: PartitionPool, accountId: string | null): Promise<KnownDays | null> {
   type Row = { readonly first: string | null; readonly last: string | null };
   const [row] =
     accountId === null
@@ -111,7 +111,7 @@ async function readDays(partition: PartitionLane, accountId: string | null): Pro
   return first === null || last === null ? null : { first, last };
 }
 
-async function readCompleteness(partition: PartitionLane): Promise<Completeness> {
+async function readCompleteness(partition: PartitionPool): Promise<Completeness> {
   const [row] = await partition.query(selectCompleteness);
   const { isBackfilled, until, backfilledUntil } = COMPLETENESS.read(row!);
   if (isBackfilled) return { isBackfilled, until };
@@ -119,7 +119,7 @@ async function readCompleteness(partition: PartitionLane): Promise<Completeness>
   return { isBackfilled, until: isEarlier ? backfilledUntil : null };
 }
 
-export function createUsageStore({ directory, partitions }: PlacedLanes): UsageStore {
+export function createUsageStore({ directory, partitions }: PlacedPools): UsageStore {
   /** One for each group, in the same order. */
   async function namesOf(groups: readonly GroupSums[], groupBy: readonly Dimension[]): Promise<readonly GroupNames[]> {
     const [account, key] = [groupBy.indexOf('account'), groupBy.indexOf('key')];
@@ -135,7 +135,7 @@ export function createUsageStore({ directory, partitions }: PlacedLanes): UsageS
   }
 
   /** Asks the partition of an account, or all partitions. */
-  async function ask<Result>(accountId: string | null, read: (partition: PartitionLane) => Promise<Result>) {
+  async function ask<Result>(accountId: string | null, read: (partition: PartitionPool) => Promise<Result>) {
     return accountId === null ? ofEachPartition(partitions, read) : [await read(await partitions.of(accountId))];
   }
 

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionQueryable } from '../../db/home-lanes.ts';
+import type { PartitionQueryable } from '../../db/home-pools.ts';
 import { dateColumn, selection, textColumn } from '../../db/table.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import type { PlanSale } from '../plans/plan.ts';

@@ -1,10 +1,10 @@
 import type { Statement } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
-import type { TransactionOverBoth } from '../../db/home-lanes.ts';
+import type { TransactionOverBoth } from '../../db/home-pools.ts';
 import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { NUMERIC_OUT_OF_RANGE } from '../ledger/ledger-store.ts';
-import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import type { PlacedPools } from '../partitions/placed-pools.ts';
 import { accountIdOf, mapByPartition } from '../partitions/routes.ts';
 import { type PlanTerms, periodMsOf } from '../plans/plan.ts';
 import { findSubscriptionEnds, giveVoucher, type OfferedPeriod } from './gift-store.ts';
@@ -88,7 +88,7 @@ order by r.id desc limit $3::int`,
 export type RedemptionStore = ReturnType<typeof createRedemptionStore>;
 
 /** @param plans returns the plans in force */
-export function createRedemptionStore({ directory, partitions }: PlacedLanes, plans: () => readonly OfferedPlan[]) {
+export function createRedemptionStore({ directory, partitions }: PlacedPools, plans: () => readonly OfferedPlan[]) {
   async function withEnds(redemptions: readonly StoredRedemption[]): Promise<Redemption[]> {
     const ends = await mapByPartition(partitions, redemptions, accountIdOf, findSubscriptionEnds);
     return redemptions.map((each) => withEnd(each, ends));

@@ -2,7 +2,7 @@ import type { Ids } from '../../lib/ids.ts';
 import type { RedeemResult, RedemptionStore } from './redemption-store.ts';
 import { hashVoucherCode } from './voucher-code.ts';
 
-interface VoucherRedeemerParts {
+interface VoucherRedeemerDependencies {
   readonly redemptions: Pick<RedemptionStore, 'redeem'>;
   readonly databaseNowMs: () => Promise<number>;
   readonly ids: Ids;
@@ -10,7 +10,7 @@ interface VoucherRedeemerParts {
 
 export type VoucherRedeemer = ReturnType<typeof createVoucherRedeemer>;
 
-export const createVoucherRedeemer = ({ redemptions, databaseNowMs, ids }: VoucherRedeemerParts) => ({
+export const createVoucherRedeemer = ({ redemptions, databaseNowMs, ids }: VoucherRedeemerDependencies) => ({
   /**
    * Redeems a code for an account. Repeats by the same account return the first redemption.
    *

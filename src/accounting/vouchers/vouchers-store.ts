@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { DirectoryLane } from '../../db/home-lanes.ts';
+import type { DirectoryPool } from '../../db/home-pools.ts';
 import { createNameSearch } from '../../db/name-search.ts';
 import {
   bigintColumn,
@@ -84,7 +84,7 @@ const cancelBatch: Statement = {
 
 export type VoucherStore = ReturnType<typeof createVoucherStore>;
 
-export function createVoucherStore(database: DirectoryLane) {
+export function createVoucherStore(database: DirectoryPool) {
   const search = createNameSearch(database, 'voucher_batches', ['name']);
   return {
     /** If the idempotency key already has a batch, returns it as `earlier` and creates nothing. */

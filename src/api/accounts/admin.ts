@@ -25,7 +25,7 @@ import {
 import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
 import { requireAccount } from './require-account.ts';
 
-export interface AccountAdminParts {
+export interface AccountAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'listAccounts'>;
   readonly accountCreations: Pick<AccountCreations, 'create'>;
   readonly accountChanges: AccountChanges;
@@ -86,7 +86,7 @@ export function accountReader({
   rateLimits,
   periods,
   catalog,
-}: Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'catalog'>) {
+}: Pick<AccountAdminDependencies, 'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'catalog'>) {
   async function withBalances(found: readonly Account[]) {
     const foundIds = found.map(({ id }) => id);
     const balances = await ledger.findBalances(foundIds, periods());
@@ -108,10 +108,10 @@ export function accountReader({
   return { read, withBalances };
 }
 
-export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
-  const { accounts, accountCreations, accountChanges, catalog, clock, ids } = parts;
+export function accountEndpoints(dependencies: AccountAdminDependencies): AdminEndpoint[] {
+  const { accounts, accountCreations, accountChanges, catalog, clock, ids } = dependencies;
 
-  const { read, withBalances } = accountReader(parts);
+  const { read, withBalances } = accountReader(dependencies);
 
   return [
     adminEndpoint({

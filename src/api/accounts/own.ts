@@ -6,11 +6,11 @@ import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoin
 import { yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { accountResponse, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../management/wire.ts';
-import { type AccountAdminParts, accountReader, email } from './admin.ts';
+import { type AccountAdminDependencies, accountReader, email } from './admin.ts';
 import { underPresentNames } from './rate-limits.ts';
 
-export type OwnAccountParts = Pick<
-  AccountAdminParts,
+export type OwnAccountDependencies = Pick<
+  AccountAdminDependencies,
   'accounts' | 'accountChanges' | 'ledger' | 'rateLimits' | 'periods' | 'catalog'
 > & { readonly config: () => Config };
 
@@ -58,9 +58,9 @@ const accountChange = z.strictObject({
 
 const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
 
-export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
-  const { accountChanges, ledger, rateLimits: rateStore, periods, catalog, config } = parts;
-  const { read } = accountReader(parts);
+export function ownAccountEndpoints(dependencies: OwnAccountDependencies): AccountEndpoint[] {
+  const { accountChanges, ledger, rateLimits: rateStore, periods, catalog, config } = dependencies;
+  const { read } = accountReader(dependencies);
 
   const calendar = () => ({ timezone: config().billing.timezone, today: periods().today });
 

@@ -6,7 +6,7 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { LineStream } from '../management/endpoint.ts';
 import { listOf } from '../management/response-fields.ts';
 
-export interface AuditAdminParts {
+export interface AuditAdminDependencies {
   readonly auditLedger: (options?: Pick<AuditOptions, 'onProgress' | 'signal'>) => Promise<InvariantResult[]>;
 }
 
@@ -32,7 +32,7 @@ export const AUDIT_WITH_PROGRESS = '/audit?progress=true';
 const auditQuery = z.strictObject({ progress: z.enum(['true', 'false']).default('false') });
 
 /** Serves `faregate audit`, which checks the invariants of money (`docs/architecture.md`). */
-export function auditEndpoints({ auditLedger }: AuditAdminParts): AdminEndpoint[] {
+export function auditEndpoints({ auditLedger }: AuditAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({
       // POST, so that a page of another site cannot start an expensive audit.
@@ -63,7 +63,7 @@ const toResult = (invariants: readonly InvariantResult[]): AuditResult => ({
 const LINE_EVERY_MS = 500;
 
 /** The audit is aborted when the client stops reading. */
-async function* auditLines(auditLedger: AuditAdminParts['auditLedger']): AsyncGenerator<string> {
+async function* auditLines(auditLedger: AuditAdminDependencies['auditLedger']): AsyncGenerator<string> {
   const line = (value: AuditLine): string => `${JSON.stringify(value)}\n`;
   const unwanted = new AbortController();
   let progress: AuditProgress | null = null;

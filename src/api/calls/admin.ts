@@ -16,7 +16,7 @@ import { filterText, instant, page, toPage } from '../management/wire.ts';
 import { refusalResponse, showRefusals } from '../refusals/admin.ts';
 import { callResponse, callToWire, inFlightResponse, inFlightToWire } from './wire.ts';
 
-export interface CallAdminParts {
+export interface CallAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findNames' | 'findKey' | 'findKeyNames' | 'findOwnKeyIds'>;
   readonly calls: CallsStore;
   readonly refunds: Pick<RefundStore, 'refundsOf'>;
@@ -57,8 +57,8 @@ export const CALL_COLUMNS = [
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
 /** Lists calls for both APIs. `of` limits the owner, regardless of the query. */
-export function callReader(parts: CallAdminParts) {
-  const { accounts, calls, inFlight, refusals } = parts;
+export function callReader(dependencies: CallAdminDependencies) {
+  const { accounts, calls, inFlight, refusals } = dependencies;
 
   /** Finds calls and refusals: somebody who has a request id does not know which of them it became. */
   async function findRequest(requestId: string, limit: number, of: OwnedBy): Promise<FoundRequest> {
@@ -67,8 +67,8 @@ export function callReader(parts: CallAdminParts) {
       refusals.find(requestId, limit, of),
     ]);
     return {
-      data: await showCalls(parts, found),
-      refusals: await showRefusals(parts, refused),
+      data: await showCalls(dependencies, found),
+      refusals: await showRefusals(dependencies, refused),
       nextCursor: null,
     };
   }
@@ -100,13 +100,13 @@ export function callReader(parts: CallAdminParts) {
       return toPage(open.map(inFlightToWire), limit, (call) => call.id);
     }
     const { items, next } = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit, LIST_TIMING);
-    return { data: await showCalls(parts, items), nextCursor: next };
+    return { data: await showCalls(dependencies, items), nextCursor: next };
   };
 }
 
-export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
-  const { accounts } = parts;
-  const list = callReader(parts);
+export function callEndpoints(dependencies: CallAdminDependencies): AdminEndpoint[] {
+  const { accounts } = dependencies;
+  const list = callReader(dependencies);
 
   return [
     adminEndpoint({
@@ -126,12 +126,12 @@ export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
       path: '/calls/:id',
       summary: 'Read a call',
       response: callResponse,
-      run: ({ id }) => readCall(parts, id),
+      run: ({ id }) => readCall(dependencies, id),
     }),
   ];
 }
 
-type ShownWith = Pick<CallAdminParts, 'accounts' | 'refunds'>;
+type ShownWith = Pick<CallAdminDependencies, 'accounts' | 'refunds'>;
 
 async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
   const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
@@ -145,16 +145,16 @@ async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallR
 }
 
 /** The 404 for a call without a record. It mentions whether records of that time were dropped, regardless of the owner. */
-export async function noCall({ calls }: Pick<CallAdminParts, 'calls'>, id: string): Promise<GatewayError> {
+export async function noCall({ calls }: Pick<CallAdminDependencies, 'calls'>, id: string): Promise<GatewayError> {
   if (!(await calls.isDropped(id))) return notFound('call', id);
   return new GatewayError('pathUnknown', {
     message: `There is no record of call ${id.slice(0, 100)}: records of calls of that time are no longer kept.`,
   });
 }
 
-export async function readCall(parts: ShownWith & Pick<CallAdminParts, 'calls'>, id: string) {
-  const call = await parts.calls.find(id);
-  if (call === null) throw await noCall(parts, id);
-  const [shown] = await showCalls(parts, [call]);
+export async function readCall(dependencies: ShownWith & Pick<CallAdminDependencies, 'calls'>, id: string) {
+  const call = await dependencies.calls.find(id);
+  if (call === null) throw await noCall(dependencies, id);
+  const [shown] = await showCalls(dependencies, [call]);
   return shown!;
 }

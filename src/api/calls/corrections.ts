@@ -13,10 +13,10 @@ import { type ChangeSubject, conflict, Repeat, unprocessable } from '../manageme
 import { operatorOf } from '../management/operator.ts';
 import { yuan } from '../management/response-fields.ts';
 import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from '../management/wire.ts';
-import { type CallAdminParts, noCall, readCall } from './admin.ts';
+import { type CallAdminDependencies, noCall, readCall } from './admin.ts';
 import { callResponse } from './wire.ts';
 
-export interface CallCorrectionParts extends Pick<CallAdminParts, 'accounts' | 'calls'> {
+export interface CallCorrectionDependencies extends Pick<CallAdminDependencies, 'accounts' | 'calls'> {
   readonly refunds: RefundStore;
   readonly resolutions: ResolutionStore;
   readonly clock: Clock;
@@ -50,9 +50,9 @@ const refundResponse = z
   .meta({ id: 'Refund' });
 export type RefundResponse = z.infer<typeof refundResponse>;
 
-export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {
-  const { refunds, resolutions, clock, databaseNowMs, localTime } = parts;
-  const subject: ChangeSubject = { kind: 'call', read: (id) => readCall(parts, id) };
+export function callCorrectionEndpoints(dependencies: CallCorrectionDependencies): AdminEndpoint[] {
+  const { refunds, resolutions, clock, databaseNowMs, localTime } = dependencies;
+  const subject: ChangeSubject = { kind: 'call', read: (id) => readCall(dependencies, id) };
   return [
     adminEndpoint({
       method: 'POST',
@@ -74,7 +74,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
         });
         switch (result.outcome) {
           case 'unknown_call':
-            throw await noCall(parts, id);
+            throw await noCall(dependencies, id);
           case 'in_flight':
             throw conflict(
               'The call is in flight. Its node completes it; if the node died, the call becomes unresolved within 30 seconds.',
@@ -85,7 +85,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
             throw RESOLUTION_ERRORS[result.refusal](result.call);
           case 'resolved':
           case 'repeated':
-            return Repeat.if(result.outcome === 'repeated', await readCall(parts, id));
+            return Repeat.if(result.outcome === 'repeated', await readCall(dependencies, id));
         }
       },
     }),
@@ -108,7 +108,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
         });
         switch (result.outcome) {
           case 'unknown_call':
-            throw await noCall(parts, id);
+            throw await noCall(dependencies, id);
           case 'key_conflict':
             throw conflict(
               'This Idempotency-Key was used for another entry of the account, or another refund. Use a new one.',

@@ -4,11 +4,11 @@ import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
-import { type RefusalAdminParts, refusalList, refusalReader, refusalResponse } from '../refusals/admin.ts';
-import { CALL_COLUMNS, type CallAdminParts, callList, callReader, readCall } from './admin.ts';
+import { type RefusalAdminDependencies, refusalList, refusalReader, refusalResponse } from '../refusals/admin.ts';
+import { CALL_COLUMNS, type CallAdminDependencies, callList, callReader, readCall } from './admin.ts';
 import { type CallResponse, callResponse, inFlightResponse } from './wire.ts';
 
-export type OwnCallParts = CallAdminParts & RefusalAdminParts;
+export type OwnCallDependencies = CallAdminDependencies & RefusalAdminDependencies;
 
 /** Omits routes and costs, which only operators see. */
 const ownCallMembers = callResponse.pick({
@@ -110,9 +110,9 @@ const ownCallPage = z.union([
   z.strictObject({ data: listOf(ownCall), refusals: listOf(ownRefusal), nextCursor: z.null() }),
 ]);
 
-export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
-  const list = callReader(parts);
-  const listRefusals = refusalReader(parts);
+export function ownCallEndpoints(dependencies: OwnCallDependencies): AccountEndpoint[] {
+  const list = callReader(dependencies);
+  const listRefusals = refusalReader(dependencies);
 
   return [
     accountEndpoint({
@@ -125,7 +125,7 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       response: ownCallPage,
       lines: LIST_LINES,
       async run({ query, wantsCsv }, { scope }) {
-        const of = await ownedInScope(parts.accounts, scope, query.userId);
+        const of = await ownedInScope(dependencies.accounts, scope, query.userId);
         return listOrCsv(wantsCsv, OWN_CALL_COLUMNS, query, async (asked) => showPage(await list(asked, of)));
       },
     }),
@@ -136,7 +136,7 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       summary: 'Read a call',
       needs: 'member',
       response: ownCall,
-      run: async ({ id }) => showCall(await readCall(parts, id)),
+      run: async ({ id }) => showCall(await readCall(dependencies, id)),
     }),
     accountEndpoint({
       method: 'GET',
@@ -147,7 +147,7 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       response: pageOf(ownRefusal),
       lines: LIST_LINES,
       async run({ query, wantsCsv }, { scope }) {
-        const of = await ownedInScope(parts.accounts, scope, query.userId);
+        const of = await ownedInScope(dependencies.accounts, scope, query.userId);
         return listOrCsv(wantsCsv, Object.keys(ownRefusal.shape), query, async (asked) =>
           shownPage(ownRefusal, await listRefusals(asked, of)),
         );

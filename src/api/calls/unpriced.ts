@@ -3,13 +3,13 @@ import type { UnpricedUse } from '../../requests/unpriced-uses.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 
-export interface UnpricedAdminParts {
+export interface UnpricedAdminDependencies {
   readonly unpricedUses: () => readonly UnpricedUse[];
 }
 
 const unpricedUse = z.strictObject({ model: z.string(), price: z.string(), calls: count, lastAt: at });
 
-export function unpricedEndpoints({ unpricedUses }: UnpricedAdminParts): AdminEndpoint[] {
+export function unpricedEndpoints({ unpricedUses }: UnpricedAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',

@@ -12,7 +12,7 @@ import { at, pageOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { filterText, instant, instantToWire, page } from '../management/wire.ts';
 
-export interface ChangeAdminParts {
+export interface ChangeAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly changes: Pick<ChangesStore, 'list'>;
   readonly plans: () => readonly Pick<PlanTerms, 'id' | 'name'>[];
@@ -72,7 +72,7 @@ const CHANGE_COLUMNS = Object.entries(changeResponse.shape).flatMap(([name, of])
 );
 
 /** The audit log. No endpoint changes it. */
-export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts): AdminEndpoint[] {
+export function changeEndpoints({ changes, accounts, plans }: ChangeAdminDependencies): AdminEndpoint[] {
   async function list({ limit, cursor, from, to, ...asked }: z.infer<typeof changeList>) {
     const { items, next } = await changes.list(
       { ...asked, from: from ?? null, to: to ?? null },

@@ -5,7 +5,7 @@ import { showConfig } from '../../config/shown.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
 
-export interface ConfigAdminParts {
+export interface ConfigAdminDependencies {
   readonly config: () => Config;
   readonly configStatus: () => ConfigStatus;
   /** The node that uses the configuration; `null` if the process does not serve requests. */
@@ -28,7 +28,7 @@ const configResponse = z
 export type ConfigResponse = z.infer<typeof configResponse>;
 
 /** The configuration in force, including environment variables and defaults, without secrets. */
-export function configEndpoints({ config, configStatus, nodeId }: ConfigAdminParts): AdminEndpoint[] {
+export function configEndpoints({ config, configStatus, nodeId }: ConfigAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { LookRequest } from '../../calls/admission.ts';
+import type { PrecheckRequest } from '../../calls/admission.ts';
 import { Fingerprint } from '../../calls/idempotency/idempotent-call.ts';
 import { Client } from '../../calls/relay/client.ts';
 import type { Settings } from '../../calls/settings.ts';
@@ -14,7 +14,7 @@ import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
   protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
     const { endpoint } = this;
-    const { refusals, calls, idempotentCalls, requestWorkers, bodyBudgets, spoolDirectory } = this.parts;
+    const { refusals, calls, idempotentCalls, requestWorkers, bodyBudgets, spoolDirectory } = this.dependencies;
     const { operation } = endpoint;
     const { request, response, id: requestId } = exchange;
     const { headers } = request;
@@ -24,7 +24,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     const limits = { sizeBytesMax: endpoint.bodyLimitBytes, idleTimeoutMs: settings.config.server.uploadIdleTimeout };
     const fingerprint = isRepeatable(request, settings) ? new Fingerprint(endpoint.path) : null;
     const owner: BodyOwner = {
-      holder: principal,
+      tenant: principal,
       budgets: bodyBudgets,
       look: () => this.#lookUnlessRepeat(request, { ...principal, policy: endpoint, settings }),
     };
@@ -71,8 +71,8 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
   }
 
   /** Checks limits before the body is read. An idempotent repeat passes, because it gets the stored response in any case. */
-  async #lookUnlessRepeat(request: IncomingMessage, call: LookRequest): Promise<void> {
-    const { admission, idempotentCalls } = this.parts;
+  async #lookUnlessRepeat(request: IncomingMessage, call: PrecheckRequest): Promise<void> {
+    const { admission, idempotentCalls } = this.dependencies;
     try {
       await admission.look(call);
     } catch (refusal) {

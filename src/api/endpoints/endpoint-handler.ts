@@ -11,7 +11,7 @@ import type { QuerySources } from '../queries/query.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { RefusalSubject, Refusals } from './refusals.ts';
 
-export interface EndpointParts {
+export interface EndpointDependencies {
   readonly refusals: Refusals;
   readonly calls: CallRunner;
   readonly idempotentCalls: IdempotentCalls;
@@ -40,17 +40,17 @@ export interface Visit<Served> {
 
 export abstract class EndpointHandler<Row extends Endpoint, Served extends ServedRequest> {
   protected readonly endpoint: Row;
-  protected readonly parts: EndpointParts;
+  protected readonly dependencies: EndpointDependencies;
 
-  constructor(endpoint: Row, parts: EndpointParts) {
+  constructor(endpoint: Row, dependencies: EndpointDependencies) {
     this.endpoint = endpoint;
-    this.parts = parts;
+    this.dependencies = dependencies;
   }
 
   /** @throws GatewayError if the request is refused or fails before its response has begun. */
   async handle(served: Served): Promise<void> {
-    const { refusals } = this.parts;
-    const settings = this.parts.settings();
+    const { refusals } = this.dependencies;
+    const settings = this.dependencies.settings();
     const report = reportOf(served);
     if ('context' in this.endpoint) report.context = this.endpoint.context;
     const subject = refusals.subjectOf(served.request);

@@ -12,12 +12,12 @@ import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange> {
   protected override async respond({ served: exchange, settings, report, subject }: Visit<Exchange>): Promise<void> {
     const { path, credential, estimate } = this.endpoint;
-    const { refusals, requestWorkers, bodyBudgets } = this.parts;
+    const { refusals, requestWorkers, bodyBudgets } = this.dependencies;
     const { request, response } = exchange;
     const principal = await refusals.identify(subject, path, credential, report);
     requireJson(request);
     // Estimates are free and need no check of balance or limits.
-    const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
+    const owner: BodyOwner = { tenant: principal, budgets: bodyBudgets, look: null };
     const body = await readBody(request, response, this.#limits(settings), null, owner);
     const { model: name, count } = await requestWorkers
       .estimate(estimate.kind, body.bytes, principal)

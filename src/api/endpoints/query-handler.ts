@@ -13,7 +13,7 @@ interface ServedQuery extends ServedRequest {
 export class QueryHandler extends EndpointHandler<QueryEndpoint, ServedQuery> {
   protected override async respond({ served, report, subject }: Visit<ServedQuery>): Promise<void> {
     const { path, credential, query } = this.endpoint;
-    const { refusals, querySources, bodyBudgets } = this.parts;
+    const { refusals, querySources, bodyBudgets } = this.dependencies;
     const { routed, reply } = served;
     const principal = credential === 'none' ? null : await refusals.identify(subject, path, credential, report);
     const modelId = (routed.params as { '*'?: string })['*'] ?? '';

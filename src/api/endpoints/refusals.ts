@@ -7,17 +7,17 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
 import { usableIdempotencyKey } from '../../http/idempotency-key.ts';
-import type { RefusalBrake } from '../../http/refusal-brake.ts';
+import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import type { Soon } from '../../lib/soon.ts';
 
 /** Cost of a refusal against the refusal limit: 1 if it required the database or was a wrong credential, otherwise 0.25. */
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
-interface RefusalParts {
+interface RefusalDependencies {
   readonly principals: Principals;
   readonly addresses: ClientAddresses;
-  readonly brake: RefusalBrake;
+  readonly throttle: RefusalThrottle;
   readonly idempotentCalls: Pick<IdempotentCalls, 'isRepeat'>;
 }
 
@@ -32,14 +32,14 @@ export interface RefusalSubject {
 
 /** Authenticates requests, and delays refusals of accounts and addresses that are refused too often. */
 export class Refusals {
-  readonly #parts: RefusalParts;
+  readonly #dependencies: RefusalDependencies;
 
-  constructor(parts: RefusalParts) {
-    this.#parts = parts;
+  constructor(dependencies: RefusalDependencies) {
+    this.#dependencies = dependencies;
   }
 
   subjectOf(request: IncomingMessage): RefusalSubject {
-    return { request, name: `address ${this.#parts.addresses.ofRequest(request)}`, place: '' };
+    return { request, name: `address ${this.#dependencies.addresses.ofRequest(request)}`, place: '' };
   }
 
   /** @throws GatewayError, or rejects with it, if the key may not be used here, or if this request was refused shortly before. */
@@ -49,14 +49,14 @@ export class Refusals {
     forms: CredentialForms,
     report: Pick<CallReport, 'principal'>,
   ): Soon<Principal> {
-    const { principals, brake } = this.#parts;
+    const { principals, throttle: brake } = this.#dependencies;
     const { request, name: address } = subject;
     const key = readCredential(request, forms, isApiKey);
     const place = principalHash(key);
     subject.place = place;
     const known = brake.recall(address, place);
     if (known !== null) {
-      report.principal = principals.holderOf(place);
+      report.principal = principals.tenantOf(place);
       throw known;
     }
     if (brake.isSaturated(address) && !principals.isCached(place)) {
@@ -70,12 +70,12 @@ export class Refusals {
 
   served({ name, place }: RefusalSubject): void {
     // The end of a call releases its reservation, so a request that was refused before may be admitted now.
-    if (place !== '') this.#parts.brake.forget(name);
+    if (place !== '') this.#dependencies.throttle.forget(name);
   }
 
   /** Delays the error of a subject that is refused too often. If too many are delayed already, the connection closes instead. */
   async slowDown({ name, place }: RefusalSubject, error: unknown, response: ServerResponse): Promise<void> {
-    const { brake } = this.#parts;
+    const { throttle: brake } = this.#dependencies;
     const cost = error instanceof GatewayError ? costOf(error) : 0;
     if (cost === 0) {
       brake.forget(name);
@@ -89,7 +89,7 @@ export class Refusals {
   }
 
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
-    const { addresses, brake } = this.#parts;
+    const { addresses, throttle: brake } = this.#dependencies;
     const { request } = subject;
     // Comes before all account checks: a client that may not use the key learns nothing about the account and does not count against it.
     const { allowedNetworks } = principal;
@@ -106,7 +106,7 @@ export class Refusals {
   }
 
   async #unlessRepeat(request: IncomingMessage, principal: Principal, refusal: GatewayError): Promise<Principal> {
-    if (await this.#parts.idempotentCalls.isRepeat(principal, usableIdempotencyKey(request))) return principal;
+    if (await this.#dependencies.idempotentCalls.isRepeat(principal, usableIdempotencyKey(request))) return principal;
     throw refusal;
   }
 }

@@ -3,31 +3,39 @@ import { catalogEnvelope } from '../../errors/envelopes.ts';
 import { groupMethods, routedPath } from '../../http/served-addresses.ts';
 import { CallHandler } from './call-handler.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
-import type { EndpointParts } from './endpoint-handler.ts';
+import type { EndpointDependencies } from './endpoint-handler.ts';
 import { EstimateHandler } from './estimate-handler.ts';
 import { QueryHandler } from './query-handler.ts';
 
 /** Serves every endpoint of the table, and 405 with `Allow` for other methods of their paths. */
-export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
+export function registerEndpoints(
+  app: FastifyInstance,
+  table: readonly Endpoint[],
+  dependencies: EndpointDependencies,
+): void {
   for (const endpoint of table) {
-    if ('query' in endpoint) registerQuery(app, endpoint, parts);
-    else registerPost(app, endpoint, parts);
+    if ('query' in endpoint) registerQuery(app, endpoint, dependencies);
+    else registerPost(app, endpoint, dependencies);
   }
   const served = table.flatMap((endpoint) => methodsOf(endpoint).map((method) => ({ ...endpoint, method })));
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
-function registerPost(app: FastifyInstance, endpoint: CallEndpoint | EstimateEndpoint, parts: EndpointParts): void {
+function registerPost(
+  app: FastifyInstance,
+  endpoint: CallEndpoint | EstimateEndpoint,
+  dependencies: EndpointDependencies,
+): void {
   const { path, envelope } = endpoint;
   const isCall = 'operation' in endpoint;
-  const handler = isCall ? new CallHandler(endpoint, parts) : new EstimateHandler(endpoint, parts);
+  const handler = isCall ? new CallHandler(endpoint, dependencies) : new EstimateHandler(endpoint, dependencies);
   const operation = isCall ? endpoint.operation.name : endpoint.estimate.name;
   app.exactAddresses.add(app, { path, envelope, kind: isCall ? 'call' : 'estimate', operation, handler });
 }
 
-function registerQuery(app: FastifyInstance, endpoint: QueryEndpoint, parts: EndpointParts): void {
+function registerQuery(app: FastifyInstance, endpoint: QueryEndpoint, dependencies: EndpointDependencies): void {
   const { path, envelope } = endpoint;
-  const handler = new QueryHandler(endpoint, parts);
+  const handler = new QueryHandler(endpoint, dependencies);
   app.route({
     method: methodsOf(endpoint),
     url: routedPath(path),

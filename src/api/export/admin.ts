@@ -4,14 +4,14 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { LineStream } from '../management/endpoint.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 
-export interface ExportAdminParts {
+export interface ExportAdminDependencies {
   exportDatabase(): AsyncIterable<string>;
   readonly clock: Clock;
 }
 
 export const EXPORT_PATH = '/export';
 
-export function exportEndpoints({ exportDatabase, clock }: ExportAdminParts): AdminEndpoint[] {
+export function exportEndpoints({ exportDatabase, clock }: ExportAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'POST',

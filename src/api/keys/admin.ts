@@ -2,12 +2,12 @@ import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { keyChange, keyList, newKey, replacement } from './key-body.ts';
-import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
+import { createdKey, type KeyAdminDependencies, keyKeeper, replacementKey } from './key-keeper.ts';
 import { keyResponse } from './wire.ts';
 
-export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
-  const { accounts } = parts;
-  const keys = keyKeeper(parts);
+export function keyEndpoints(dependencies: KeyAdminDependencies): AdminEndpoint[] {
+  const { accounts } = dependencies;
+  const keys = keyKeeper(dependencies);
 
   return [
     adminEndpoint({

@@ -9,10 +9,10 @@ import { conflict, Repeat } from '../management/endpoint.ts';
 import { shown } from '../management/shown.ts';
 import { toAllowListChange } from './allow-lists.ts';
 import { type ImportedKeyBody, importedKey } from './key-body.ts';
-import { type KeyAdminParts, orRefused } from './key-keeper.ts';
+import { type KeyAdminDependencies, orRefused } from './key-keeper.ts';
 import { keyMembers, toLimitChange } from './wire.ts';
 
-interface ImportedKeyParts extends Pick<KeyAdminParts, 'accounts' | 'keys' | 'catalog'> {
+interface ImportedKeyDependencies extends Pick<KeyAdminDependencies, 'accounts' | 'keys' | 'catalog'> {
   readonly keySearch: Pick<KeySearchStore, 'findByHash'>;
 }
 
@@ -23,7 +23,7 @@ const importedKeyResponse = z
 export type ImportedKeyResponse = z.infer<typeof importedKeyResponse>;
 
 /** Imports keys created by other programs, so that clients can keep them. Only a hash of the key is sent to this endpoint. */
-export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: ImportedKeyParts): AdminEndpoint[] {
+export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: ImportedKeyDependencies): AdminEndpoint[] {
   async function find(accountId: string, keyHash: Buffer) {
     const found = await keySearch.findByHash(keyHash);
     if (found === null) return null;

@@ -28,7 +28,7 @@ import { toAllowListChange } from './allow-lists.ts';
 import type { KeyChangeBody, KeyListQuery, NewKeyBody, ReplacementBody } from './key-body.ts';
 import { type KeyResponse, keyMembers, keyToWire, toLimitChange, usedToWire } from './wire.ts';
 
-export interface KeyAdminParts {
+export interface KeyAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'findKey' | 'listKeys'>;
   readonly keys: Keys;
   readonly keyLimits: Pick<KeyLimitStore, 'find'>;
@@ -54,8 +54,9 @@ export const replacementKey = z
   .meta({ id: 'ReplacementKey' });
 export type ReplacementKey = z.infer<typeof replacementKey>;
 
-export function keyKeeper(parts: KeyAdminParts) {
-  const { accounts, keys, keyLimits, keyUses, keyBudgets, periods, rateLimits, isMember, catalog, clock } = parts;
+export function keyKeeper(dependencies: KeyAdminDependencies) {
+  const { accounts, keys, keyLimits, keyUses, keyBudgets, periods, rateLimits, isMember, catalog, clock } =
+    dependencies;
 
   async function withLimits(accountId: string, found: readonly ApiKey[]) {
     const keyIds = found.map(({ id }) => id);

@@ -12,7 +12,7 @@ import { pageOf } from '../management/response-fields.ts';
 import { accountResponse, filterText, page, toPage } from '../management/wire.ts';
 import { keyMembers, keyToWire } from './wire.ts';
 
-export interface KeySearchParts {
+export interface KeySearchDependencies {
   readonly catalog: () => Catalog;
   readonly keySearch: KeySearchStore;
   readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;
@@ -66,8 +66,8 @@ function isPrefix(text: string): boolean {
 }
 
 /** Finds the owner of a key. The key is sent in the body, because URLs are logged. */
-export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
-  const { keySearch, rateLimits, catalog, clock } = parts;
+export function keySearchEndpoints(dependencies: KeySearchDependencies): AdminEndpoint[] {
+  const { keySearch, rateLimits, catalog, clock } = dependencies;
 
   async function toWires(found: readonly FoundKey[]): Promise<FoundKeyResponse[]> {
     const rates = await rateLimits.ofKeys(found.map(({ key }) => key));

@@ -7,7 +7,7 @@ import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoin
 import { pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { keyChange, keyList, newKey, replacement } from './key-body.ts';
-import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
+import { createdKey, type KeyAdminDependencies, keyKeeper, replacementKey } from './key-keeper.ts';
 import { keyResponse, LIMIT_MEMBERS } from './wire.ts';
 
 export const MEMBER_KEYS_MAX = 20;
@@ -39,9 +39,9 @@ const ownReplacementKey = replacementKey
   .meta({ id: 'OwnReplacementKey' });
 
 /** Keys in the account API: members manage their own, whose limits only owners change; owners manage all keys of the account. */
-export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
-  const { accounts } = parts;
-  const keys = keyKeeper(parts);
+export function ownKeyEndpoints(dependencies: KeyAdminDependencies): AccountEndpoint[] {
+  const { accounts } = dependencies;
+  const keys = keyKeeper(dependencies);
 
   return [
     accountEndpoint({

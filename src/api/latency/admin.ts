@@ -14,7 +14,7 @@ import { CSV_TYPE, csvOf } from '../management/list-csv.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 import { filterText, instant } from '../management/wire.ts';
 
-export interface LatencyAdminParts {
+export interface LatencyAdminDependencies {
   readonly latency: Pick<LatencyStore, 'sum'>;
   readonly clock: Clock;
   readonly timezone: () => string;
@@ -66,7 +66,7 @@ const GROUPS_MAX = 5_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminParts): AdminEndpoint[] {
+export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',

@@ -21,7 +21,7 @@ import {
   shortText,
 } from '../management/wire.ts';
 
-export interface LedgerAdminParts {
+export interface LedgerAdminDependencies {
   readonly ledger: LedgerStore;
   readonly clock: Clock;
   readonly periods: () => RunningPeriods;
@@ -51,7 +51,7 @@ export async function listLedger(
   return { data: items.map(ledgerEntryToWire), nextCursor: next };
 }
 
-export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): AdminEndpoint[] {
+export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminDependencies): AdminEndpoint[] {
   async function post(entry: Omit<NewLedgerEntry, 'at'>): Promise<PostedEntry | Repeat<PostedEntry>> {
     const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
     switch (result.outcome) {

@@ -7,13 +7,13 @@ import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoin
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { ledgerEntryResponse } from '../management/wire.ts';
-import { statementQuery, type UsageAdminParts, usageList, usageReader, usageResponse } from '../usage/admin.ts';
+import { statementQuery, type UsageAdminDependencies, usageList, usageReader, usageResponse } from '../usage/admin.ts';
 import { statementCsv } from '../usage/statement-csv.ts';
 import { statementResponse } from '../usage/statement-wire.ts';
 import { readDimensions, usageRowResponse } from '../usage/wire.ts';
 import { ledgerList, listLedger } from './admin.ts';
 
-export type OwnMoneyParts = UsageAdminParts & {
+export type OwnMoneyDependencies = UsageAdminDependencies & {
   readonly ledger: Pick<LedgerStore, 'listEntries'>;
   readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
 };
@@ -70,9 +70,9 @@ const ownStatement = ownStatementMembers
   .extend({ entries: listOf(ownStatementEntry), models: listOf(ownUsageRow) })
   .meta({ id: 'OwnStatement' });
 
-export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
-  const { ledger, accounts } = parts;
-  const { queryOf, list, csv, statement } = usageReader(parts);
+export function ownMoneyEndpoints(dependencies: OwnMoneyDependencies): AccountEndpoint[] {
+  const { ledger, accounts } = dependencies;
+  const { queryOf, list, csv, statement } = usageReader(dependencies);
 
   return [
     accountEndpoint({

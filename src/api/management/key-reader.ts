@@ -6,7 +6,7 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CredentialReader } from './guard.ts';
 
-interface KeyReaderParts {
+interface KeyReaderDependencies {
   readonly keyStatuses: KeyStatusStore;
   /** Whether a person is a member of an account, and not suspended. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
@@ -20,7 +20,7 @@ interface KeyReaderParts {
  *
  * @throws GatewayError if the key is not valid, or not from this network, or lacks the scope
  */
-export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReaderParts): CredentialReader {
+export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReaderDependencies): CredentialReader {
   return async ({ request, bearer }) => {
     if (bearer === null || !isApiKey(bearer)) return null;
     const [status] = await keyStatuses.findStatuses([hashApiKey(bearer)]);

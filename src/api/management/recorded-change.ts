@@ -1,4 +1,4 @@
-import { type ChangeLog, changeActor } from '../../changes/change-log.ts';
+import { type AuditLog, changeActor } from '../../changes/audit-log.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import type { Actor } from '../../people/actor.ts';
@@ -32,7 +32,7 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   input: ManagementInput<unknown, unknown>,
   context: Context,
   { prefix, clientAddress, requestId, localUser }: ChangeSource,
-  changes: ChangeLog,
+  changes: AuditLog,
 ): Promise<object | null> {
   const { method, path, status, subject } = endpoint;
   const named = subject.named?.(input, context) ?? (input.id === '' || subject.isMadeInAccount ? null : input.id);

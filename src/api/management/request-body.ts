@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { type BodyLimits, type HeldBody, readBody, requireJson } from '../../http/body.ts';
-import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
+import type { BodyBudgets, BodyTenant } from '../../http/body-budgets.ts';
 import { AtATime } from '../../lib/fair/at-a-time.ts';
 import { findRepeatedMember } from '../../lib/json/json-repeats.ts';
 import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json/json-scan.ts';
@@ -14,7 +14,7 @@ interface RequestBodyLimits {
 }
 
 /** Far above real requests. The largest are lists of models and networks. */
-export const HOLDER_LIMITS: RequestBodyLimits = {
+export const TENANT_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 16, valuesMax: 20_000, membersMax: 1_000 },
 };
@@ -54,11 +54,11 @@ export class RequestBodies {
    *
    * @throws GatewayError as `readBody`, and `rateLimitExceeded` if the caller sends too many bodies at once
    */
-  async receive(request: FastifyRequest, reply: FastifyReply, holder: BodyHolder | null): Promise<ReceivedBody> {
-    const giveBack = holder === null || holder.isOnlyAccount ? null : this.#places.take(holder.accountId);
-    if (giveBack === null && holder !== null && !holder.isOnlyAccount) throw tooManyBodies(this.#atOnceMax);
+  async receive(request: FastifyRequest, reply: FastifyReply, tenant: BodyTenant | null): Promise<ReceivedBody> {
+    const giveBack = tenant === null || tenant.isOnlyAccount ? null : this.#places.take(tenant.accountId);
+    if (giveBack === null && tenant !== null && !tenant.isOnlyAccount) throw tooManyBodies(this.#atOnceMax);
     try {
-      const received = await receiveJsonBody(request, reply, holder, this.#budgets);
+      const received = await receiveJsonBody(request, reply, tenant, this.#budgets);
       return {
         parse: received.parse,
         release() {
@@ -85,13 +85,13 @@ function tooManyBodies(atOnceMax: number): GatewayError {
 async function receiveJsonBody(
   request: FastifyRequest,
   reply: FastifyReply,
-  holder: BodyHolder | null,
+  tenant: BodyTenant | null,
   budgets: BodyBudgets | null,
 ): Promise<ReceivedBody> {
   requireJson(request.raw);
-  const limits = holder === null ? VISITOR_LIMITS : HOLDER_LIMITS;
-  if (holder === null) requirePlain(request);
-  const owner = holder === null || budgets === null ? null : { holder, budgets, look: null };
+  const limits = tenant === null ? VISITOR_LIMITS : TENANT_LIMITS;
+  if (tenant === null) requirePlain(request);
+  const owner = tenant === null || budgets === null ? null : { tenant, budgets, look: null };
   const held: HeldBody = await readBody(request.raw, reply.raw, limits.body, null, owner);
   return { parse: () => parseBody(held.bytes, limits.json), release: () => held.release() };
 }

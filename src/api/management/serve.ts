@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ChangeLog } from '../../changes/change-log.ts';
+import type { AuditLog } from '../../changes/audit-log.ts';
 import { type ChangeCounts, countedChange } from '../../changes/change-rates.ts';
-import { asHolder } from '../../db/lane-holder.ts';
+import { asTenant } from '../../db/current-tenant.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
+import type { BodyBudgets, BodyTenant } from '../../http/body-budgets.ts';
 import type { RequestKind } from '../../http/http-report.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { sendText } from '../../http/sent-text.ts';
@@ -38,7 +38,7 @@ export interface ManagementChange {
 
 export interface ManagementWatch extends GuessLimits {
   /** The audit log. Each change has an entry before it takes effect. */
-  readonly changes: ChangeLog;
+  readonly changes: AuditLog;
   /** Rate limits of changes. */
   readonly changeCounts: ChangeCounts;
   /** Called after each change. */
@@ -71,30 +71,30 @@ interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
     query: Record<string, unknown>,
   ): Promise<Context>;
   /** The caller whose share of time the request uses; `null` for operators, who are trusted, and requests with other limits. */
-  holderOf(context: Context): string | null;
+  tenantOf(context: Context): string | null;
 }
 
 /** Serves the endpoints of a table. */
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
-  { prefix, kind, endpoints, enter, holderOf }: ManagementTable<Need, Context, Endpoint>,
+  { prefix, kind, endpoints, enter, tenantOf: holderOf }: ManagementTable<Need, Context, Endpoint>,
   watch: ManagementWatch,
 ): void {
-  const { addresses, brake, changes, changeCounts, onChange, checksResponses, shares, bodyBudgets } = watch;
+  const { addresses, throttle: brake, changes, changeCounts, onChange, checksResponses, shares, bodyBudgets } = watch;
   const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
   const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
   /** Queues the work of a caller. @throws GatewayError 429, after a delay, if the queue of the caller is full */
   async function inShare<Result>(
-    holder: string | null,
+    tenant: string | null,
     work: (time: WorkTime | null) => Promise<Result>,
   ): Promise<Result> {
-    if (holder === null || shares === null) return work(null);
+    if (tenant === null || shares === null) return work(null);
     try {
-      return await shares.run(holder, work);
+      return await shares.run(tenant, work);
     } catch (error) {
       const isBusy = error instanceof ShareBusyError;
-      if (isBusy || isTooMany(error)) await brake.hold(`busy ${holder}`, BUSY_COST);
+      if (isBusy || isTooMany(error)) await brake.hold(`busy ${tenant}`, BUSY_COST);
       if (!isBusy) throw error;
       throw new GatewayError('rateLimitExceeded', {
         code: 'too_many_requests',
@@ -158,31 +158,31 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     const query = { ...(request.query as Record<string, unknown>) };
     // The caller is unknown yet. All networks of one home connection share a queue, so many networks have no advantage.
     const network = `network ${addresses.lineOf(request.raw)}`;
-    const context = await asHolder(network, () => enter(endpoint, request, reply, query));
+    const context = await asTenant(network, () => enter(endpoint, request, reply, query));
     const id = idInPath(request);
     const idempotencyKey = readIdempotencyKey(request);
     const wantsCsv = /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? '');
-    const holder = holderOf(context);
+    const tenant = holderOf(context);
     let received: ReceivedBody | null = null;
     if (endpoint.bodySchema !== null) {
-      received = await bodies.receive(request, reply, bodyHolderOf(context, holder));
+      received = await bodies.receive(request, reply, bodyTenantOf(context, tenant));
     }
     const isVisitor = context.actor.kind === 'visitor';
-    const response = await inShare(holder, async (time) => {
+    const response = await inShare(tenant, async (time) => {
       const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
       const run = async () => {
         const made = await carryOut(endpoint, input, context, request);
         if (!(made instanceof LineStream)) return made;
-        return { contentType: made.contentType, chunks: await streamed.begin(made.chunks, holder) };
+        return { contentType: made.contentType, chunks: await streamed.begin(made.chunks, tenant) };
       };
-      return asHolder(isVisitor ? network : holder, run, time);
+      return asTenant(isVisitor ? network : tenant, run, time);
     }).finally(() => received?.release());
     reply.code(endpoint.status);
     if (typeof response === 'object' && response !== null) {
       return reply.type(response.contentType).send(Readable.from(response.chunks, { objectMode: false }));
     }
     if (response === null) return reply.send();
-    return sendText(reply.type('application/json'), response, bodyBudgets, textHolderOf(context, holder, network));
+    return sendText(reply.type('application/json'), response, bodyBudgets, textTenantOf(context, tenant, network));
   }
 
   for (const endpoint of endpoints) {
@@ -198,14 +198,14 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
 }
 
 /** The caller whose memory a body uses; `null` for visitors. Operators may use all free memory, accounts only a share. */
-function bodyHolderOf({ actor }: ChangingContext, holder: string | null): BodyHolder | null {
+function bodyTenantOf({ actor }: ChangingContext, tenant: string | null): BodyTenant | null {
   if (actor.kind === 'visitor') return null;
-  return { accountId: holder ?? 'operators', isOnlyAccount: holder === null };
+  return { accountId: tenant ?? 'operators', isOnlyAccount: tenant === null };
 }
 
 /** The caller whose memory the text of a response uses. */
-function textHolderOf(context: ChangingContext, holder: string | null, network: string): BodyHolder {
-  return bodyHolderOf(context, holder) ?? { accountId: network, isOnlyAccount: false };
+function textTenantOf(context: ChangingContext, tenant: string | null, network: string): BodyTenant {
+  return bodyTenantOf(context, tenant) ?? { accountId: network, isOnlyAccount: false };
 }
 
 /** Whether the caller sends too much at once. Repeated cases are throttled. */

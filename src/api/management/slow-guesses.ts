@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
-import type { RefusalBrake } from '../../http/refusal-brake.ts';
+import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import { PasswordsBusyError } from '../../people/passwords.ts';
 
 /** Throttles clients that guess credentials, by home connection: an IPv6 /56 or an IPv4 address. */
 export interface GuessLimits {
   readonly addresses: ClientAddresses;
-  readonly brake: RefusalBrake;
+  readonly throttle: RefusalThrottle;
 }
 
 /** The throttle cost of a guess: 20 guesses a second are rejected without delay. */
@@ -20,7 +20,7 @@ const GUESS_COST = 5;
  * @param what the kind of refusals that are counted together
  */
 export async function slowGuesses(
-  { addresses, brake }: GuessLimits,
+  { addresses, throttle: brake }: GuessLimits,
   what: 'admin' | 'attempt',
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-import { asHolder } from '../../db/lane-holder.ts';
+import { asTenant } from '../../db/current-tenant.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { AtATime } from '../../lib/fair/at-a-time.ts';
 import type { TimeShares } from '../../lib/fair/time-shares.ts';
@@ -25,10 +25,10 @@ export class StreamedLines {
    *
    * @throws GatewayError `rateLimitExceeded` if the caller has too many streams
    */
-  async begin(chunks: AsyncIterable<string>, holder: string | null): Promise<AsyncIterable<string>> {
+  async begin(chunks: AsyncIterable<string>, tenant: string | null): Promise<AsyncIterable<string>> {
     const shares = this.#shares;
-    if (holder === null || shares === null) return chunks;
-    const close = this.#open.take(holder);
+    if (tenant === null || shares === null) return chunks;
+    const close = this.#open.take(tenant);
     if (close === null) throw tooManyStreams(this.#atOnceMax);
     const all = chunks[Symbol.asyncIterator]();
     const next = closing(() => all.next(), close);
@@ -38,7 +38,7 @@ export class StreamedLines {
     return {
       [Symbol.asyncIterator]: () => ({
         next() {
-          if (!isFirst) return shares.goOn(holder, (time) => asHolder(holder, next, time));
+          if (!isFirst) return shares.goOn(tenant, (time) => asTenant(tenant, next, time));
           isFirst = false;
           return Promise.resolve(first);
         },

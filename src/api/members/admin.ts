@@ -8,14 +8,14 @@ import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 import {
   keysOfRemoved,
-  type MemberKeeperParts,
+  type MemberKeeperDependencies,
   memberChange,
   memberKeeper,
   memberResponse,
   notedKeys,
 } from './member-keeper.ts';
 
-export interface AccountMemberParts extends MemberKeeperParts {
+export interface AccountMemberDependencies extends MemberKeeperDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
 }
 
@@ -25,9 +25,9 @@ const changedMember = memberChange.extend({ userId: shortText });
 const removedMember = z.strictObject({ userId: shortText, ...keysOfRemoved });
 
 /** Members of an account. Operators may remove its last owner. */
-export function accountMemberEndpoints(parts: AccountMemberParts): AdminEndpoint[] {
-  const { members, accounts, clock } = parts;
-  const keeper = memberKeeper(parts);
+export function accountMemberEndpoints(dependencies: AccountMemberDependencies): AdminEndpoint[] {
+  const { members, accounts, clock } = dependencies;
+  const keeper = memberKeeper(dependencies);
 
   const subject = {
     kind: 'member',

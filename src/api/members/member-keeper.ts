@@ -20,7 +20,7 @@ import { userStatus } from '../sessions/wire.ts';
 
 /** Members of an account and their limits over all their keys, for both APIs. */
 
-export interface MemberKeeperParts {
+export interface MemberKeeperDependencies {
   readonly members: MembershipStore;
   readonly memberLimits: MemberLimitStore;
   readonly keyBudgets: Pick<KeyBudgetStore, 'uses'>;
@@ -67,7 +67,7 @@ export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
 
 const memberLimitsToWire = ({ allowedModels, ...limits }: MemberLimits) => ({ ...limitsToWire(limits), allowedModels });
 
-export function memberKeeper({ members, memberLimits, keyBudgets, catalog, periods, clock }: MemberKeeperParts) {
+export function memberKeeper({ members, memberLimits, keyBudgets, catalog, periods, clock }: MemberKeeperDependencies) {
   async function limitsOf(accountId: string, userIds: readonly string[]) {
     const limits = await memberLimits.find(accountId, userIds);
     const uses = await keyBudgets.uses(accountId, userIds, periods());

@@ -15,7 +15,7 @@ import { accountRole, emailAddress } from '../sessions/fields.ts';
 import { invitationMembers, invitationResponse, invitationToWire, linkMembers, linkToWire } from '../sessions/wire.ts';
 import {
   keysOfRemoved,
-  type MemberKeeperParts,
+  type MemberKeeperDependencies,
   memberChange,
   memberKeeper,
   memberLimitsResponse,
@@ -23,7 +23,7 @@ import {
   notedKeys,
 } from './member-keeper.ts';
 
-export interface MemberParts extends MemberKeeperParts {
+export interface MemberDependencies extends MemberKeeperDependencies {
   readonly links: Pick<LinkStore, 'listInvitations' | 'deleteInvitation'>;
   readonly oneTimeLinks: Pick<OneTimeLinks, 'invite'>;
   readonly accounts: Pick<AccountStore, 'findAccount'>;
@@ -36,9 +36,9 @@ const invitation = z.strictObject({
   role: accountRole.default('member'),
 });
 
-export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
-  const { links, oneTimeLinks, accounts, publicUrl, clock } = parts;
-  const keeper = memberKeeper(parts);
+export function memberEndpoints(dependencies: MemberDependencies): AccountEndpoint[] {
+  const { links, oneTimeLinks, accounts, publicUrl, clock } = dependencies;
+  const keeper = memberKeeper(dependencies);
   const subject: ChangeSubject<unknown, unknown, AccountEntry> = {
     kind: 'member',
     read: (userId, _input, { scope }) => keeper.read(scope.accountId, userId),

@@ -10,7 +10,7 @@ import { at, count, listOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { instantToWire } from '../management/wire.ts';
 
-export interface PlanAdminParts {
+export interface PlanAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
   readonly subscriptions: Pick<SubscriptionStore, 'countActive' | 'findState'>;
   readonly plans: () => readonly PlanTerms[];
@@ -68,7 +68,7 @@ export const planRemainder = z
 export type PlanRemainder = z.infer<typeof planRemainder>;
 
 export async function readRemainder(
-  { subscriptions, plans, databaseNowMs }: Omit<PlanAdminParts, 'accounts'>,
+  { subscriptions, plans, databaseNowMs }: Omit<PlanAdminDependencies, 'accounts'>,
   accountId: string,
 ) {
   const nowMs = await databaseNowMs();
@@ -76,8 +76,8 @@ export async function readRemainder(
   return remainderToWire(accountId, state, plans(), nowMs);
 }
 
-export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
-  const { accounts, subscriptions, plans, databaseNowMs } = parts;
+export function planEndpoints(dependencies: PlanAdminDependencies): AdminEndpoint[] {
+  const { accounts, subscriptions, plans, databaseNowMs } = dependencies;
   return [
     adminEndpoint({
       method: 'GET',
@@ -99,7 +99,7 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
       response: planRemainder,
       async run({ id }) {
         await requireAccount(accounts, id);
-        return readRemainder(parts, id);
+        return readRemainder(dependencies, id);
       },
     }),
   ];

@@ -14,11 +14,11 @@ import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoin
 import { count, listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { subscriptionResponse } from '../management/wire.ts';
-import { type PlanAdminParts, planRemainder, planResponse, planToWire, readRemainder } from './admin.ts';
-import { listSubscriptions, type SubscriptionAdminParts, subscriptionList } from './subscriptions.ts';
+import { type PlanAdminDependencies, planRemainder, planResponse, planToWire, readRemainder } from './admin.ts';
+import { listSubscriptions, type SubscriptionAdminDependencies, subscriptionList } from './subscriptions.ts';
 
-export type OwnPlanParts = PlanAdminParts &
-  Pick<SubscriptionAdminParts, 'subscriptions'> & {
+export type OwnPlanDependencies = PlanAdminDependencies &
+  Pick<SubscriptionAdminDependencies, 'subscriptions'> & {
     readonly accounts: Pick<AccountStore, 'findKey'>;
     readonly ledger: Pick<LedgerStore, 'findBalances'>;
     readonly periods: () => RunningPeriods;
@@ -86,8 +86,8 @@ const ownModels = z.strictObject({
   priceFactorBasisPoints: count.describe('The account’s price as a share of the list price; 10000 is the list price.'),
 });
 
-export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
-  const { accounts, ledger, periods, plans, catalog, config, clock } = parts;
+export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndpoint[] {
+  const { accounts, ledger, periods, plans, catalog, config, clock } = dependencies;
 
   /** The models allowed by the actor's key; `null`: all. */
   async function allowedTo(actor: Actor): Promise<ReadonlySet<string> | null> {
@@ -102,7 +102,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       summary: 'Read what remains of the Coding Plan of the account: windows, quota, concurrency',
       needs: 'member',
       response: planRemainder,
-      run: async (_input, { scope }) => shown(planRemainder, await readRemainder(parts, scope.accountId)),
+      run: async (_input, { scope }) => shown(planRemainder, await readRemainder(dependencies, scope.accountId)),
     }),
     accountEndpoint({
       method: 'GET',
@@ -112,7 +112,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       query: subscriptionList,
       response: pageOf(ownSubscription),
       run: async ({ query }, { scope }) =>
-        shownPage(ownSubscription, await listSubscriptions(parts, scope.accountId, query)),
+        shownPage(ownSubscription, await listSubscriptions(dependencies, scope.accountId, query)),
     }),
     accountEndpoint({
       method: 'GET',
@@ -131,7 +131,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       async run(_input, { actor, scope: { accountId } }) {
         const allowed = await allowedTo(actor);
         const balance = (await ledger.findBalances([accountId], periods())).get(accountId);
-        const { planId } = await readRemainder(parts, accountId);
+        const { planId } = await readRemainder(dependencies, accountId);
         const planModels = new Set(plans().find(({ id }) => id === planId)?.models);
         const named = config().models;
         const models = catalog().models.filter(

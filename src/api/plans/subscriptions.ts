@@ -10,7 +10,7 @@ import { type ChangeSubject, conflict, orNotFound, Repeat } from '../management/
 import { pageOf } from '../management/response-fields.ts';
 import { instant, page, shortText, subscriptionResponse, subscriptionToWire, toPage } from '../management/wire.ts';
 
-export interface SubscriptionAdminParts {
+export interface SubscriptionAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
   readonly subscriptions: Pick<SubscriptionStore, 'find' | 'list'>;
   readonly planGrants: PlanGrants;
@@ -22,7 +22,11 @@ const newSubscription = z.strictObject({ planId: shortText, startsAt: instant.nu
 export const subscriptionList = z.strictObject(page);
 
 export async function listSubscriptions(
-  { subscriptions, plans, databaseNowMs }: Pick<SubscriptionAdminParts, 'subscriptions' | 'plans' | 'databaseNowMs'>,
+  {
+    subscriptions,
+    plans,
+    databaseNowMs,
+  }: Pick<SubscriptionAdminDependencies, 'subscriptions' | 'plans' | 'databaseNowMs'>,
   accountId: string,
   { cursor, limit }: z.infer<typeof subscriptionList>,
 ) {
@@ -33,8 +37,8 @@ export async function listSubscriptions(
 }
 
 /** Grants, renews, cancels and lists subscriptions. An account has at most one active subscription. */
-export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
-  const { accounts, subscriptions, planGrants, plans, databaseNowMs } = parts;
+export function subscriptionEndpoints(dependencies: SubscriptionAdminDependencies): AdminEndpoint[] {
+  const { accounts, subscriptions, planGrants, plans, databaseNowMs } = dependencies;
 
   const requireSubscription = async (id: string): Promise<Subscription> =>
     orNotFound(await subscriptions.find(id), 'subscription', id);
@@ -90,7 +94,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       response: pageOf(subscriptionResponse),
       async run({ id, query }) {
         await requireAccount(accounts, id);
-        return listSubscriptions(parts, id, query);
+        return listSubscriptions(dependencies, id, query);
       },
     }),
     adminEndpoint({

@@ -6,7 +6,7 @@ import { notFound } from '../management/endpoint.ts';
 import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
-export interface ProviderAdminParts {
+export interface ProviderAdminDependencies {
   /** Tests a provider; `null` if there is none with this name. Absent in processes that call no providers. */
   readonly testProvider?: (
     providerId: string,
@@ -16,7 +16,7 @@ export interface ProviderAdminParts {
 
 const providerTest = z.strictObject({ model: filterText.nullish(), operation: filterText.nullish() });
 
-export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEndpoint[] {
+export function providerEndpoints({ testProvider }: ProviderAdminDependencies): AdminEndpoint[] {
   if (testProvider === undefined) return [];
   return [
     adminEndpoint({

@@ -11,7 +11,7 @@ import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
 import { at, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, page } from '../management/wire.ts';
 
-export interface RefusalAdminParts {
+export interface RefusalAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findNames' | 'findKeyNames' | 'findOwnKeyIds'>;
   readonly refusals: Pick<RefusalsStore, 'list' | 'find'>;
 }
@@ -51,7 +51,7 @@ export const refusalResponse = z
 export type RefusalResponse = z.infer<typeof refusalResponse>;
 
 /** Lists refusals for both APIs. `of` limits the owner, regardless of the query. */
-export function refusalReader(parts: RefusalAdminParts) {
+export function refusalReader(dependencies: RefusalAdminDependencies) {
   return async ({ limit, cursor, from, to, ...asked }: z.infer<typeof refusalList>, of: OwnedBy) => {
     const filter = {
       ...asked,
@@ -60,13 +60,13 @@ export function refusalReader(parts: RefusalAdminParts) {
       from: from ?? null,
       to: to ?? null,
     };
-    const { items, next } = await parts.refusals.list(filter, cursor ?? null, limit, LIST_TIMING);
-    return { data: await showRefusals(parts, items), nextCursor: next };
+    const { items, next } = await dependencies.refusals.list(filter, cursor ?? null, limit, LIST_TIMING);
+    return { data: await showRefusals(dependencies, items), nextCursor: next };
   };
 }
 
-export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
-  const list = refusalReader(parts);
+export function refusalEndpoints(dependencies: RefusalAdminDependencies): AdminEndpoint[] {
+  const list = refusalReader(dependencies);
   return [
     adminEndpoint({
       method: 'GET',
@@ -76,7 +76,7 @@ export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
       response: pageOf(refusalResponse),
       lines: LIST_LINES,
       async run({ query, wantsCsv }) {
-        const of = await ownedByPerson(parts.accounts, query);
+        const of = await ownedByPerson(dependencies.accounts, query);
         return listOrCsv(wantsCsv, Object.keys(refusalResponse.shape), query, (asked) => list(asked, of));
       },
     }),

@@ -38,25 +38,30 @@ const RESOURCES = [
   ownWebhookEndpoints,
 ] as const;
 
-export type AccountParts = PartsOf<typeof RESOURCES> & { readonly owners: OwnerFinders };
+export type AccountApiDependencies = PartsOf<typeof RESOURCES> & { readonly owners: OwnerFinders };
 
-export function accountTable(parts: AccountParts): AccountEndpoint[] {
-  return RESOURCES.flatMap((endpointsOf) => endpointsOf(parts));
+export function accountTable(dependencies: AccountApiDependencies): AccountEndpoint[] {
+  return RESOURCES.flatMap((endpointsOf) => endpointsOf(dependencies));
 }
 
-export function registerAccount(app: FastifyInstance, parts: AccountParts, guard: Guard, watch: ManagementWatch): void {
+export function registerAccount(
+  app: FastifyInstance,
+  dependencies: AccountApiDependencies,
+  guard: Guard,
+  watch: ManagementWatch,
+): void {
   serveManagement<AccountNeed, AccountEntry, AccountEndpoint>(
     app,
     {
       prefix: ACCOUNT_PREFIX,
       kind: 'account',
-      endpoints: accountTable(parts),
+      endpoints: accountTable(dependencies),
       async enter({ needs, resource }, request, reply, query) {
         const entry = await guard.enterAccount(request, reply, needs, takeAccountId(query));
-        if (resource !== null) await requireOwn(resource, request, entry, parts);
+        if (resource !== null) await requireOwn(resource, request, entry, dependencies);
         return entry;
       },
-      holderOf: ({ scope }) => scope.accountId,
+      tenantOf: ({ scope }) => scope.accountId,
     },
     watch,
   );

@@ -57,14 +57,19 @@ const RESOURCES = [
   voucherEndpoints,
 ] as const;
 
-export type AdminParts = PartsOf<typeof RESOURCES>;
+export type AdminApiDependencies = PartsOf<typeof RESOURCES>;
 
-export function adminTable(parts: AdminParts): AdminEndpoint[] {
-  return RESOURCES.flatMap((endpointsOf) => endpointsOf(parts));
+export function adminTable(dependencies: AdminApiDependencies): AdminEndpoint[] {
+  return RESOURCES.flatMap((endpointsOf) => endpointsOf(dependencies));
 }
 
-export function registerAdmin(app: FastifyInstance, parts: AdminParts, guard: Guard, watch: ManagementWatch): void {
-  const endpoints = adminTable(parts);
+export function registerAdmin(
+  app: FastifyInstance,
+  dependencies: AdminApiDependencies,
+  guard: Guard,
+  watch: ManagementWatch,
+): void {
+  const endpoints = adminTable(dependencies);
   serveManagement<AdminNeed, AdminContext, unknown>(
     app,
     {
@@ -72,7 +77,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, guard: Gu
       kind: 'admin',
       endpoints,
       enter: async ({ needs }, request, reply) => ({ actor: await guard.enterAdmin(request, reply, needs) }),
-      holderOf: () => null,
+      tenantOf: () => null,
     },
     watch,
   );

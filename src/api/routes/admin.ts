@@ -14,7 +14,7 @@ import { count, listOf } from '../management/response-fields.ts';
 import { filterText, shortText } from '../management/wire.ts';
 import { drainMembers, drainToWire, routeResponse, routeToWire } from './wire.ts';
 
-export interface RouteAdminParts {
+export interface RouteAdminDependencies {
   readonly health: RouteHealth;
   readonly catalog: () => Catalog;
   readonly credentialsOf: (route: Route) => readonly CredentialStatus[];
@@ -42,8 +42,8 @@ interface OfModel {
 }
 
 /** Lists routes with their health on this node, and drains or resumes them on all nodes. */
-export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
-  const { health, catalog, credentialsOf, drains, clock } = parts;
+export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpoint[] {
+  const { health, catalog, credentialsOf, drains, clock } = dependencies;
 
   const routesToWire = (routes: readonly OfModel[]) =>
     routes.map(({ model, route }) =>

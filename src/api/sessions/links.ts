@@ -9,11 +9,11 @@ import { shortText } from '../management/wire.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { orBusy, peopleError, requireGoodPassword, signInError } from './people-errors.ts';
-import type { SessionParts } from './sessions.ts';
+import type { SessionDependencies } from './sessions.ts';
 import type { Visit } from './visit.ts';
 import { linkViewResponse, linkViewToWire, whoAmIResponse, whoAmIToWire } from './wire.ts';
 
-export type LinkParts = SessionParts & {
+export type LinkDependencies = SessionDependencies & {
   readonly links: LinkStore;
   readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
 };
@@ -44,8 +44,8 @@ export async function lookAtLink(
   return { hash, view };
 }
 
-export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
-  const { links, users, passwords, clock, ids } = parts;
+export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] {
+  const { links, users, passwords, clock, ids } = dependencies;
 
   async function useFor(body: z.infer<typeof useOf>, view: LinkView, visit: Visit): Promise<LinkUse> {
     if (body.password !== undefined) {
@@ -73,8 +73,8 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       body: lookAt,
       response: linkViewResponse,
       async run({ body }, visit) {
-        const { view } = await lookAtLink(parts, body.token);
-        parts.limits.tryWorked(visit.network);
+        const { view } = await lookAtLink(dependencies, body.token);
+        dependencies.limits.tryWorked(visit.network);
         return linkViewToWire(view);
       },
     }),
@@ -89,12 +89,12 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       body: useOf,
       response: whoAmIResponse,
       async run({ body }, visit) {
-        const { hash, view } = await lookAtLink(parts, body.token);
+        const { hash, view } = await lookAtLink(dependencies, body.token);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
         // Failed attempts count: a link that remains valid (the name is taken, for example) would otherwise cost a password hash each time.
         if (typeof used === 'string') throw linkError(used, view);
-        parts.limits.tryWorked(visit.network);
+        dependencies.limits.tryWorked(visit.network);
         visit.hasChanged = true;
         const own = 'userId' in use ? await visit.findUser() : null;
         const sessionId = own?.sessionId ?? (await visit.beginSession(used.userId, null));
@@ -102,7 +102,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
         if (user === null || sessionId === null) throw signInError('wrong');
         const { id, name, operatorRole, memberships } = user;
         visit.actor = { kind: 'user', id, name, sessionId, operatorRole, memberships, authenticatedAtMs: null };
-        return whoAmIToWire(user, sessionId, parts.billingTimezone());
+        return whoAmIToWire(user, sessionId, dependencies.billingTimezone());
       },
     }),
   ];

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { changeActor } from '../../changes/change-log.ts';
+import { changeActor } from '../../changes/audit-log.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { CONSOLE_PATH } from '../../people/console-path.ts';
 import type { OidcOutcome, OidcRefusal, RecordChange } from '../../people/oidc-sign-in.ts';
 import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
 import type { ManagementWatch } from '../management/serve.ts';
 import { slowAttempts, slowGuesses } from '../management/slow-guesses.ts';
-import { findProvider, type OidcParts } from './oidc.ts';
-import type { OwnUserParts } from './own-user.ts';
+import { findProvider, type OidcDependencies } from './oidc.ts';
+import type { OwnUserDependencies } from './own-user.ts';
 import { Visit } from './visit.ts';
 
 /** Error codes for the page to which the browser returns. */
@@ -20,16 +20,16 @@ type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
  */
 export function registerOidcCallback(
   app: FastifyInstance,
-  parts: OidcParts & OwnUserParts,
+  dependencies: OidcDependencies & OwnUserDependencies,
   watch: ManagementWatch,
 ): void {
-  const { changes, addresses, brake } = watch;
+  const { changes, addresses, throttle: brake } = watch;
 
   const url = `${ACCOUNT_PREFIX}/oidc/:id/callback`;
   app.get(url, { config: { envelope: adminEnvelope, kind: 'account' } }, async (request, reply: FastifyReply) => {
     reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
-    const visit = new Visit(parts, request, reply, { kind: 'visitor' });
-    const provider = findProvider(parts, (request.params as { readonly id: string }).id);
+    const visit = new Visit(dependencies, request, reply, { kind: 'visitor' });
+    const provider = findProvider(dependencies, (request.params as { readonly id: string }).id);
     const result = await slowAttempts(watch, request, reply, () => complete(visit, provider, request));
     if (result === 'too_many_attempts') await slowGuesses(watch, 'attempt', request, reply);
     const location = typeof result === 'string' ? `${CONSOLE_PATH}#/sign-in?error=${result}` : result.returnTo;
@@ -68,10 +68,10 @@ export function registerOidcCallback(
 
   async function complete(
     visit: Visit,
-    provider: Parameters<OidcParts['oidc']['complete']>[0],
+    provider: Parameters<OidcDependencies['oidc']['complete']>[0],
     request: FastifyRequest,
   ): Promise<OidcOutcome | PageError> {
-    const { limits, oidc } = parts;
+    const { limits, oidc } = dependencies;
     if ((await limits.begin(null, visit.network)) > 0) return 'too_many_attempts';
     const handle = visit.flowHandle;
     const query = new URLSearchParams(request.raw.url!.split('?')[1] ?? '');

@@ -13,7 +13,7 @@ import { shown } from '../management/shown.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { linkToken, lookAtLink } from './links.ts';
-import { type OwnUserParts, requireOwnPassword } from './own-user.ts';
+import { type OwnUserDependencies, requireOwnPassword } from './own-user.ts';
 import { peopleError, tooManyAttempts } from './people-errors.ts';
 import type { Visit } from './visit.ts';
 
@@ -21,7 +21,7 @@ interface ShownProvider extends NamedProvider {
   readonly displayName: string;
 }
 
-export interface OidcParts {
+export interface OidcDependencies {
   readonly oidc: OidcSignIn;
   readonly oidcProviders: () => readonly ShownProvider[];
   readonly identities: IdentityStore;
@@ -58,11 +58,11 @@ const identityResponse = z
   })
   .meta({ id: 'Identity' });
 
-export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[] {
-  const { oidcProviders, identities, users } = parts;
+export function oidcEndpoints(dependencies: OidcDependencies & OwnUserDependencies): PeopleEndpoint[] {
+  const { oidcProviders, identities, users } = dependencies;
 
   async function findLink(token: string): Promise<Buffer> {
-    const { hash, view } = await lookAtLink(parts, token);
+    const { hash, view } = await lookAtLink(dependencies, token);
     if (view.kind === 'reset') throw unprocessable('This link can only be used to set a password.', 'token');
     return hash;
   }
@@ -73,14 +73,14 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
     if (user === null) throw new GatewayError('invalidApiKey', { message: 'Sign in first.' });
     const known = await users.credentialOf(user.id);
     if (known?.passwordHash == null) {
-      const refusal = refusalOfGrant(user, user.operatorRole, parts.clock.nowMs());
+      const refusal = refusalOfGrant(user, user.operatorRole, dependencies.clock.nowMs());
       if (refusal !== null) throw peopleError(refusal);
       return user.id;
     }
     if (given === undefined) {
       throw invalidRequest('currentPassword: Adding a sign-in method requires your password.', 'currentPassword');
     }
-    await requireOwnPassword(parts, user.id, visit.network, given);
+    await requireOwnPassword(dependencies, user.id, visit.network, given);
     return user.id;
   }
 
@@ -111,12 +111,12 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       response: z.strictObject({ url: z.string().describe('Where to send the browser.'), expiresAt: at }),
       async run({ id, body }, visit) {
         const { token, attach, again, currentPassword } = body;
-        const provider = findProvider(parts, id);
-        await countAttempt(parts, visit);
+        const provider = findProvider(dependencies, id);
+        await countAttempt(dependencies, visit);
         const linkTokenHash = token === undefined ? null : await findLink(token);
         const attachToUserId = attach ? await findAttaching(visit, currentPassword) : null;
         const asked = { linkTokenHash, attachToUserId, returnTo: body.returnTo };
-        const { url, expiresAt } = await beginFlow(parts, visit, provider, asked, again);
+        const { url, expiresAt } = await beginFlow(dependencies, visit, provider, asked, again);
         return { url, expiresAt: expiresAt.toISOString() };
       },
     }),
@@ -151,19 +151,19 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
   ];
 }
 
-export function findProvider({ oidcProviders }: Pick<OidcParts, 'oidcProviders'>, name: string): ShownProvider {
+export function findProvider({ oidcProviders }: Pick<OidcDependencies, 'oidcProviders'>, name: string): ShownProvider {
   return orNotFound(oidcProviders().find((one) => one.name === name) ?? null, 'OpenID provider', name);
 }
 
 /** Counts an attempt of the network before anything is read. @throws GatewayError 429 */
-async function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network }: Visit): Promise<void> {
+async function countAttempt({ limits }: Pick<OwnUserDependencies, 'limits'>, { network }: Visit): Promise<void> {
   const waitMs = await limits.begin(null, network);
   if (waitMs > 0) throw tooManyAttempts(waitMs);
 }
 
 /** Begins a sign-in at a provider and sets the cookie that identifies the browser. @throws GatewayError 502 if the provider fails. */
 async function beginFlow(
-  { oidc }: Pick<OidcParts, 'oidc'>,
+  { oidc }: Pick<OidcDependencies, 'oidc'>,
   visit: Visit,
   provider: NamedProvider,
   flow: Parameters<OidcSignIn['begin']>[1],

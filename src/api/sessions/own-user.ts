@@ -7,11 +7,11 @@ import { shortText } from '../management/wire.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { emailAddress, password } from './fields.ts';
 import { orBusy, ownPasswordError, peopleError, requireGoodPassword, tooManyAttempts } from './people-errors.ts';
-import type { SessionParts } from './sessions.ts';
+import type { SessionDependencies } from './sessions.ts';
 import type { Visit } from './visit.ts';
 import { userResponse, userToWire } from './wire.ts';
 
-export type OwnUserParts = SessionParts & { readonly passwords: Pick<Passwords, 'hash' | 'verify'> };
+export type OwnUserDependencies = SessionDependencies & { readonly passwords: Pick<Passwords, 'hash' | 'verify'> };
 
 const passwordChange = z.strictObject({ currentPassword: password, password });
 
@@ -26,11 +26,11 @@ const userChange = z
 /** The user has just proved the password, so no further conditions apply. */
 const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
 
-export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
-  const { users, passwords } = parts;
+export function ownUserEndpoints(dependencies: OwnUserDependencies): PeopleEndpoint[] {
+  const { users, passwords } = dependencies;
 
   const requirePassword = ({ user, network }: Visit, given: string) =>
-    requireOwnPassword(parts, user.id, network, given);
+    requireOwnPassword(dependencies, user.id, network, given);
 
   async function readUser(id: string) {
     const user = await users.find(id);
@@ -70,7 +70,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
         if (user === null) throw peopleError('absent');
         const changesSignIn = body.email !== undefined || user.email === null;
         if (changesSignIn) {
-          const waitMs = await parts.limits.beginTry(visit.network);
+          const waitMs = await dependencies.limits.beginTry(visit.network);
           if (waitMs > 0) throw tooManyAttempts(waitMs);
           if (body.currentPassword === undefined) {
             throw invalidRequest(
@@ -82,7 +82,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
         }
         const refusal = await users.change(id, { name: body.name, email: body.email }, BY_ITSELF);
         if (refusal !== null) throw peopleError(refusal);
-        if (changesSignIn) parts.limits.tryWorked(visit.network);
+        if (changesSignIn) dependencies.limits.tryWorked(visit.network);
         const changed = await users.find(id);
         if (changed === null) throw peopleError('absent');
         return userToWire(changed);
@@ -93,12 +93,12 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
 
 /** @throws GatewayError if it is not the signed-in user's password. */
 export async function requireOwnPassword(
-  parts: OwnUserParts,
+  dependencies: OwnUserDependencies,
   userId: string,
   network: string,
   password: string,
 ): Promise<CheckedPassword> {
-  const checked = await orBusy(checkOwnPassword(parts, { userId, password, network }));
+  const checked = await orBusy(checkOwnPassword(dependencies, { userId, password, network }));
   if (checked === 'wrong' || 'waitMs' in checked) throw ownPasswordError(checked);
   return checked;
 }

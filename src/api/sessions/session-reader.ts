@@ -8,7 +8,7 @@ import type { SessionStore } from '../../people/session-store.ts';
 import type { CredentialReader } from '../management/guard.ts';
 import { isSecureRequest, sessionCookie } from './session-cookie.ts';
 
-interface SessionReaderParts {
+interface SessionReaderDependencies {
   readonly sessions: Pick<SessionStore, 'read'>;
   readonly publicUrl: () => string | null;
   readonly addresses: ClientAddresses;
@@ -16,7 +16,12 @@ interface SessionReaderParts {
 }
 
 /** Finds the user of a request's session cookie. A token or key in the request takes precedence. */
-export function createSessionReader({ sessions, publicUrl, addresses, clock }: SessionReaderParts): CredentialReader {
+export function createSessionReader({
+  sessions,
+  publicUrl,
+  addresses,
+  clock,
+}: SessionReaderDependencies): CredentialReader {
   return async ({ request, bearer }) => {
     if (bearer !== null) return null;
     const token = sessionCookie.read(request.raw, isSecureRequest(request.raw, publicUrl(), addresses));

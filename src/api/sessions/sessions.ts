@@ -7,11 +7,11 @@ import { storable } from '../management/storable.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { orBusy, signInError } from './people-errors.ts';
-import type { Visit, VisitParts } from './visit.ts';
+import type { Visit, VisitDependencies } from './visit.ts';
 import { sessionResponse, sessionToWire, whoAmIResponse, whoAmIToWire } from './wire.ts';
 
-export type SessionParts = PasswordChecks &
-  VisitParts & {
+export type SessionDependencies = PasswordChecks &
+  VisitDependencies & {
     readonly users: UserStore;
     readonly billingTimezone: () => string;
   };
@@ -22,8 +22,8 @@ const signIn = z.strictObject({
   password,
 });
 
-export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
-  const { users, sessions, billingTimezone, clock } = parts;
+export function sessionEndpoints(dependencies: SessionDependencies): PeopleEndpoint[] {
+  const { users, sessions, billingTimezone, clock } = dependencies;
 
   async function whoAmI(userId: string, sessionId: string) {
     const user = await users.find(userId);
@@ -48,7 +48,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       response: whoAmIResponse,
       async run({ body }, visit) {
         const given = { signInName: body.user, password: body.password, network: visit.network };
-        const checked = await orBusy(checkSignIn(parts, given));
+        const checked = await orBusy(checkSignIn(dependencies, given));
         if (checked === 'wrong' || 'waitMs' in checked) throw signInError(checked);
         const sessionId = await visit.beginSession(checked.userId, checked.passwordHash);
         if (sessionId === null) throw signInError('wrong');

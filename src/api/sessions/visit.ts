@@ -10,7 +10,7 @@ import type { SessionStore, SessionTimes } from '../../people/session-store.ts';
 import type { CredentialReader } from '../management/guard.ts';
 import { flowCookie, isSecureRequest, sessionCookie } from './session-cookie.ts';
 
-export interface VisitParts {
+export interface VisitDependencies {
   readonly sessions: SessionStore;
   readonly sessionTimes: () => SessionTimes;
   readonly sessionReader: CredentialReader;
@@ -27,12 +27,12 @@ export class Visit {
   actor: Actor;
   /** A link is used up even if its user may no longer sign in. */
   hasChanged = false;
-  readonly #parts: VisitParts;
+  readonly #dependencies: VisitDependencies;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
 
-  constructor(parts: VisitParts, request: FastifyRequest, reply: FastifyReply, actor: Actor) {
-    this.#parts = parts;
+  constructor(dependencies: VisitDependencies, request: FastifyRequest, reply: FastifyReply, actor: Actor) {
+    this.#dependencies = dependencies;
     this.#request = request;
     this.#reply = reply;
     this.actor = actor;
@@ -46,11 +46,11 @@ export class Visit {
 
   /** The network that sign-in attempts are counted for. */
   get network(): string {
-    return this.#parts.addresses.ofRequest(this.#request.raw);
+    return this.#dependencies.addresses.ofRequest(this.#request.raw);
   }
 
   async findUser(): Promise<UserActor | null> {
-    const actor = await this.#parts.sessionReader({ request: this.#request, bearer: null });
+    const actor = await this.#dependencies.sessionReader({ request: this.#request, bearer: null });
     return actor?.kind === 'user' ? actor : null;
   }
 
@@ -63,9 +63,9 @@ export class Visit {
   async beginSession(
     userId: string,
     checkedHash: string | null,
-    authenticatedAtMs: number | null = this.#parts.clock.nowMs(),
+    authenticatedAtMs: number | null = this.#dependencies.clock.nowMs(),
   ): Promise<string | null> {
-    const { sessions, sessionTimes, clock, ids, addresses } = this.#parts;
+    const { sessions, sessionTimes, clock, ids, addresses } = this.#dependencies;
     const token = createSecretToken(randomFillSync);
     const id = ids.next('ses');
     const session = {
@@ -105,7 +105,7 @@ export class Visit {
   }
 
   get #isSecure(): boolean {
-    return isSecureRequest(this.#request.raw, this.#parts.publicUrl(), this.#parts.addresses);
+    return isSecureRequest(this.#request.raw, this.#dependencies.publicUrl(), this.#dependencies.addresses);
   }
 }
 

@@ -12,7 +12,7 @@ import { shown } from '../management/shown.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 
-export interface TokenAdminParts {
+export interface TokenAdminDependencies {
   readonly adminTokens: Pick<AdminTokensStore, 'list' | 'find' | 'revoke'>;
   readonly tokenMaker: AdminTokenMaker;
   readonly clock: Clock;
@@ -52,7 +52,7 @@ export type TokenResponse = z.infer<typeof tokenResponse>;
 const newTokenResponse = z.strictObject({ ...tokenResponse.shape, token: z.string() });
 export type NewTokenResponse = z.infer<typeof newTokenResponse>;
 
-export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminParts): AdminEndpoint[] {
+export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminDependencies): AdminEndpoint[] {
   async function read(id: string) {
     const token = await adminTokens.find(id);
     return token && tokenToWire(token);

@@ -26,7 +26,7 @@ import {
   usageRowToWire,
 } from './wire.ts';
 
-export interface UsageAdminParts {
+export interface UsageAdminDependencies {
   readonly usage: UsageStore;
   readonly statements: StatementStore;
   readonly clock: Clock;
@@ -70,17 +70,11 @@ const CSV_PAGE = 2_000;
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
 
-export function usageReader({ usage, statements, clock, localTime, timezone }: UsageAdminParts) {
+export function usageReader({ usage, statements, clock, localTime, timezone }: UsageAdminDependencies) {
   async function statement(accountId: string, month: string): Promise<StatementResponse> {
     const { from, to, firstDay, nextDay } = monthOf(month, localTime());
     const sums = orNotFound(await statements.sum(accountId, from, to), 'account', accountId);
-    const entries = await statements.listBesideCharges(
-      accountId,
-      from,
-      to,
-      sums.lastEntryNo,
-      STATEMENT_ENTRIES_MAX + 1,
-    );
+    const entries = await statements.listOtherEntries(accountId, from, to, sums.lastEntryNo, STATEMENT_ENTRIES_MAX + 1);
     const byModel = await readUsage(
       usage,
       queryOf(['model'], { accountId, from: firstDay, to: nextDay }),
@@ -142,9 +136,9 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
   };
 }
 
-export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
-  const { queryOf, list, csv, statement } = usageReader(parts);
-  const { clock, localTime } = parts;
+export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpoint[] {
+  const { queryOf, list, csv, statement } = usageReader(dependencies);
+  const { clock, localTime } = dependencies;
 
   /** Plan revenue accrues daily; future days have none. */
   function dayAfterToday(): string {

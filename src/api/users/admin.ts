@@ -26,7 +26,7 @@ import {
   userToWire,
 } from '../sessions/wire.ts';
 
-export interface AdminPeopleParts {
+export interface AdminPeopleDependencies {
   readonly users: UserStore;
   readonly members: MembershipStore;
   readonly sessions: SessionStore;
@@ -72,8 +72,8 @@ const userList = z
 const linkedUser = userResponse.extend(linkMembers);
 export type LinkedUser = z.infer<typeof linkedUser>;
 
-export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
-  const { users, sessions, oneTimeLinks, publicUrl, clock, ids } = parts;
+export function userEndpoints(dependencies: AdminPeopleDependencies): AdminEndpoint[] {
+  const { users, sessions, oneTimeLinks, publicUrl, clock, ids } = dependencies;
 
   const read = async (id: string): Promise<User> => orNotFound(await users.find(id), 'user', id);
 

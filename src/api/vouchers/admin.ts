@@ -36,7 +36,7 @@ import {
   voucherCsv,
 } from './wire.ts';
 
-export interface VoucherAdminParts {
+export interface VoucherAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly vouchers: VoucherStore;
   readonly redemptions: Pick<RedemptionStore, 'list' | 'find'>;
@@ -63,8 +63,17 @@ const newBatch = z
 const voucherList = z.strictObject(page);
 const batchList = voucherList.extend({ search: filterText.optional() });
 
-export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
-  const { accounts, vouchers, redemptions, redeemer, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
+export function voucherEndpoints(dependencies: VoucherAdminDependencies): AdminEndpoint[] {
+  const {
+    accounts,
+    vouchers,
+    redemptions,
+    redeemer,
+    plans,
+    databaseNowMs,
+    ids,
+    fillRandom = randomFillSync,
+  } = dependencies;
 
   function giftOf({ amountYuan = null, planId = null }: z.infer<typeof newBatch>): VoucherGift {
     if ((amountYuan === null) === (planId === null)) {

@@ -7,13 +7,13 @@ import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoin
 import { redeemError, voucherCodeBody } from './voucher-code.ts';
 import { ownRedemptionResponse, ownRedemptionToWire } from './wire.ts';
 
-export interface OwnVoucherParts {
+export interface OwnVoucherDependencies {
   readonly redeemer: VoucherRedeemer;
   readonly voucherGuesses: VoucherGuesses;
 }
 
 /** Redeems vouchers for the account. Members may do this because it only adds value. */
-export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherParts): AccountEndpoint[] {
+export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherDependencies): AccountEndpoint[] {
   return [
     accountEndpoint({
       method: 'POST',

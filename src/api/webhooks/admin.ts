@@ -5,7 +5,7 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { pageOf } from '../management/response-fields.ts';
 import { filterText, page } from '../management/wire.ts';
 import { oneWebhookEndpoints } from './one-webhook.ts';
-import { type WebhookAdminParts, webhookKeeper } from './webhook-keeper.ts';
+import { type WebhookAdminDependencies, webhookKeeper } from './webhook-keeper.ts';
 import {
   lowBalanceResponse,
   newWebhook,
@@ -21,8 +21,8 @@ const change = z.strictObject({ ...webhookChange, events: operatorEvents });
 const list = z.strictObject({ ...page, accountId: filterText.optional() });
 
 /** Webhook endpoints of operators, which get all notices, and of accounts. */
-export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
-  const keeper = webhookKeeper(parts);
+export function webhookEndpoints(dependencies: WebhookAdminDependencies): AdminEndpoint[] {
+  const keeper = webhookKeeper(dependencies);
 
   return [
     adminEndpoint({

@@ -3,7 +3,7 @@ import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoin
 import { pageOf } from '../management/response-fields.ts';
 import { page } from '../management/wire.ts';
 import { oneWebhookEndpoints } from './one-webhook.ts';
-import { type WebhookAdminParts, webhookKeeper } from './webhook-keeper.ts';
+import { type WebhookAdminDependencies, webhookKeeper } from './webhook-keeper.ts';
 import {
   accountEvents,
   lowBalanceResponse,
@@ -18,8 +18,8 @@ const newEndpoint = z.strictObject({ ...newWebhook, events: accountEvents });
 const change = z.strictObject({ ...webhookChange, events: accountEvents });
 
 /** Webhook endpoints of the account, which get only its own notices. */
-export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[] {
-  const keeper = webhookKeeper(parts);
+export function ownWebhookEndpoints(dependencies: WebhookAdminDependencies): AccountEndpoint[] {
+  const keeper = webhookKeeper(dependencies);
   const needs = 'owner';
 
   return [

@@ -13,7 +13,7 @@ import {
   webhookToWire,
 } from './wire.ts';
 
-export interface WebhookAdminParts {
+export interface WebhookAdminDependencies {
   readonly webhooks: Webhooks;
   readonly lowBalanceNano: () => bigint | null;
 }
@@ -23,7 +23,7 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
+export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminDependencies) {
   const find = async (id: string): Promise<WebhookEndpoint> =>
     orNotFound(await webhooks.find(id), 'webhook endpoint', id);
 

@@ -17,7 +17,7 @@ export interface RepeatableCall {
   readonly fingerprint: string;
 }
 
-interface IdempotentCallParts {
+interface IdempotentCallDependencies {
   readonly storedResponses: StoredResponses;
   readonly budget: Pick<StoredResponseBudget, 'takeMemory'>;
   readonly settings: () => Settings;
@@ -25,10 +25,10 @@ interface IdempotentCallParts {
 
 /** Calls with an `Idempotency-Key`; see `README.md`. */
 export class IdempotentCalls {
-  readonly #parts: IdempotentCallParts;
+  readonly #dependencies: IdempotentCallDependencies;
 
-  constructor(parts: IdempotentCallParts) {
-    this.#parts = parts;
+  constructor(dependencies: IdempotentCallDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -41,7 +41,7 @@ export class IdempotentCalls {
     { accountId, keyId }: Pick<CallKey, 'accountId' | 'keyId'>,
     idempotencyKey: string | null,
   ): Promise<boolean> {
-    const { storedResponses, settings } = this.#parts;
+    const { storedResponses, settings } = this.#dependencies;
     if (idempotencyKey === null || settings().config.idempotency.keepFor === 0) return false;
     return storedResponses.isKnown({ accountId, keyId, idempotencyKey: storedKey(idempotencyKey) });
   }
@@ -57,7 +57,7 @@ export class IdempotentCalls {
     request: CallRequest,
     { idempotencyKey, fingerprint }: RepeatableCall,
   ): Promise<void> {
-    const { storedResponses, budget } = this.#parts;
+    const { storedResponses, budget } = this.#dependencies;
     const { client, principal, settings } = request;
     const { accountId, keyId } = principal;
     const keyed = { accountId, keyId, idempotencyKey: storedKey(idempotencyKey), fingerprint };

@@ -1,6 +1,6 @@
 import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
 import { tokenRates } from '../../accounting/pricing/token-rates.ts';
-import type { ShareHolder } from '../../lib/fair/shares.ts';
+import type { Tenant } from '../../lib/fair/shares.ts';
 import { estimateTokens } from '../../protocols/metering/estimate.ts';
 import { restatedResponse } from '../../protocols/metering/input-with-cache.ts';
 import { pictureTokens } from '../../protocols/metering/media-tokens.ts';
@@ -23,9 +23,9 @@ import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
 import type { Call } from '../call.ts';
 
 /** Counts the input tokens of a request in another thread. Throws if it cannot accept the request now. */
-type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
+type CountInput = (kind: BodyKind, body: Buffer, tenant: Tenant) => Promise<Count>;
 
-export interface EstimateParts {
+export interface EstimateDependencies {
   readonly countInput: CountInput;
   readonly speeds: OutputSpeeds;
 }

@@ -5,7 +5,7 @@ import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../../providers/routing/health.ts';
 import type { Credentials } from '../../providers/upstream/credentials.ts';
 import { type RefusalReason, UpstreamFailure } from '../../providers/upstream/failure.ts';
-import { requestedRestMs } from '../../providers/upstream/rest.ts';
+import { requestedCooldownMs } from '../../providers/upstream/rest.ts';
 import type { CallEnd } from '../call-end.ts';
 
 /**
@@ -202,7 +202,7 @@ export class CredentialRotation {
     if (refusal.reason === 'operator') {
       this.#credentials.refused(this.#current, refusal.status, nowMs);
     } else if (refusal.reason === 'rate') {
-      const requestedMs = requestedRestMs(response.headers, nowMs);
+      const requestedMs = requestedCooldownMs(response.headers, nowMs);
       this.#credentials.rest(this.#current, this.#model, { sentAtMs: this.#sentAtMs, atMs: nowMs, requestedMs });
     } else if (refusal.reason === 'call' || refusal.reason === 'signature') {
       this.accepted();

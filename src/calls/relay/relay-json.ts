@@ -18,7 +18,7 @@ import type { Call } from '../call.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { usageOfWhole, type WrittenSize } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
-import type { RelayParts } from './relay-stream.ts';
+import type { RelayDependencies } from './relay-stream.ts';
 
 /**
  * Maximum size of a non-streaming response that is kept in memory until its usage is read. Up to this size a success that cannot be billed
@@ -41,14 +41,14 @@ const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
  *
  * @throws UpstreamFailure if there is no success to bill.
  */
-export function relayJson(call: Call, upstream: UpstreamRequest, parts: RelayParts): Promise<void> {
-  return new JsonRelay(call, upstream, parts).run();
+export function relayJson(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies): Promise<void> {
+  return new JsonRelay(call, upstream, dependencies).run();
 }
 
 class JsonRelay implements ResponseReceiver {
   readonly #call: Call;
   readonly #upstream: UpstreamRequest;
-  readonly #parts: RelayParts;
+  readonly #dependencies: RelayDependencies;
   readonly #capture: JsonCapture;
   /** The member of the response that may contain signed blocks; `null`: they are not read. */
   readonly #signedMember: string | null;
@@ -71,10 +71,10 @@ class JsonRelay implements ResponseReceiver {
   /** Whether there was no memory to store the response for repeats. */
   #isUnstorable = false;
 
-  constructor(call: Call, upstream: UpstreamRequest, parts: RelayParts) {
+  constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies) {
     this.#call = call;
     this.#upstream = upstream;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.#requestId = call.requestId;
     const { input, hasSeveralMakers } = call;
     const { keep, keepMarked, count, holding, estimate } = input.response;
@@ -100,7 +100,7 @@ class JsonRelay implements ResponseReceiver {
   run(): Promise<void> {
     const { client, principal } = this.#call;
     this.#exchange = Exchange.start(this.#upstream, this);
-    this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
+    this.#memory = new HeldBytes(this.#dependencies.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
       // The response is still read to its end and settled.
       this.#exchange.abortUnsent();
@@ -123,7 +123,7 @@ class JsonRelay implements ResponseReceiver {
 
   receiveHead(head: UpstreamHead): void {
     this.#head = head;
-    this.#firstByteAtMs = this.#parts.clock.nowMs();
+    this.#firstByteAtMs = this.#dependencies.clock.nowMs();
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
     if (responseKind(head.status, head.headers) === 'unusable') this.#isInvalid = true;
   }
@@ -270,7 +270,7 @@ class JsonRelay implements ResponseReceiver {
 
   #usage(response: ReadResponse): Promise<UsageFacts | null> {
     const whole = { response, written: () => this.#measured() };
-    return usageOfWhole(whole, this.#call, this.#upstream, this.#parts.countInput);
+    return usageOfWhole(whole, this.#call, this.#upstream, this.#dependencies.countInput);
   }
 
   #unusable(response: ReadResponse | null): UpstreamFailure {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { ShareHolder } from '../../lib/fair/shares.ts';
+import type { Tenant } from '../../lib/fair/shares.ts';
 import type { UnsentMemory } from '../../lib/fair/unsent-memory.ts';
 import { StreamTap, type TapOutput } from '../../protocols/metering/tap.ts';
 import { SignedBlocks } from '../../protocols/signed-blocks.ts';
@@ -17,7 +17,7 @@ import { streamRefusal } from '../../providers/upstream/stream-refusal.ts';
 import type { Call } from '../call.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { type AbortLimits, ClientAbort } from './client-abort.ts';
-import type { EstimateParts } from './estimates.ts';
+import type { EstimateDependencies } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { type EventRelay, StreamEnd } from './stream-end.ts';
@@ -29,11 +29,11 @@ const BYTES_BEHIND_END_MAX = 1024 * 1024;
 /** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
 const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 
-export interface RelayParts extends EstimateParts {
+export interface RelayDependencies extends EstimateDependencies {
   readonly abortLimits: AbortLimits;
   readonly clock: Clock;
   /** Memory for responses that cannot be sent yet. */
-  readonly unsentOf: (holder: ShareHolder) => UnsentMemory;
+  readonly unsentOf: (tenant: Tenant) => UnsentMemory;
 }
 
 /**
@@ -46,16 +46,16 @@ export interface RelayParts extends EstimateParts {
 export function relayStream(
   call: Call,
   upstream: UpstreamRequest,
-  parts: RelayParts,
+  dependencies: RelayDependencies,
   hasAlternative = false,
 ): Promise<void> {
-  return new StreamRelay(call, upstream, parts, hasAlternative).run();
+  return new StreamRelay(call, upstream, dependencies, hasAlternative).run();
 }
 
 class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   readonly #call: Call;
   readonly #upstream: UpstreamRequest;
-  readonly #parts: RelayParts;
+  readonly #dependencies: RelayDependencies;
   readonly #tap: StreamTap;
   readonly #end: StreamEnd;
   #exchange!: Exchange;
@@ -79,22 +79,22 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   /** The refusal that the provider sent instead of a stream. */
   #refusal: UpstreamFailure | null = null;
 
-  constructor(call: Call, upstream: UpstreamRequest, parts: RelayParts, hasAlternative: boolean) {
+  constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, hasAlternative: boolean) {
     const { requestId, input, basis, hasSeveralMakers } = call;
     this.#call = call;
     this.#upstream = upstream;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.requestId = requestId;
     this.#opening = hasAlternative ? new StreamOpening((bytes) => this.send(bytes)) : null;
     const signed = hasSeveralMakers && input.signedMember !== null ? new SignedBlocks() : null;
     this.#tap = new StreamTap(input.readStream(basis, upstream.provider.restatesUsage), this, signed);
-    this.#end = new StreamEnd(call, upstream.body, parts, this.#tap, this);
+    this.#end = new StreamEnd(call, upstream.body, dependencies, this.#tap, this);
   }
 
   async run(): Promise<void> {
     const { client, principal } = this.#call;
     this.#exchange = Exchange.start(this.#upstream, this);
-    this.#memory = new HeldBytes(this.#parts.unsentOf(principal), client, this.#exchange);
+    this.#memory = new HeldBytes(this.#dependencies.unsentOf(principal), client, this.#exchange);
     client.onGone(() => this.#clientLeft());
     let failure: UpstreamFailure | null = null;
     let endedCleanly = false;
@@ -138,7 +138,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
       ? 'drain'
       : (model.onClientAbort ?? settings.config.billing.onClientAbort);
     const { firstByteMs } = this.#upstream.provider.timeouts;
-    const limits = { ...this.#parts.abortLimits, firstByteMs };
+    const limits = { ...this.#dependencies.abortLimits, firstByteMs };
     this.#clientAbort = new ClientAbort(this.#tap, this.#receivedBytes, onClientAbort, limits, () => this.abort());
   }
 
@@ -157,7 +157,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
       else this.#exchange.abort();
       return;
     }
-    this.firstByteAtMs ??= this.#parts.clock.nowMs();
+    this.firstByteAtMs ??= this.#dependencies.clock.nowMs();
     if (this.#end.hasBegun) {
       this.#bytesBehindEnd += chunk.length;
       if (this.#bytesBehindEnd > BYTES_BEHIND_END_MAX) this.#exchange.abort();
@@ -166,7 +166,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     tap.push(chunk);
     if (tap.isVoid) this.#exchange.abort();
     this.count();
-    if (tap.hasBegun) this.firstEventAtMs ??= this.#parts.clock.nowMs();
+    if (tap.hasBegun) this.firstEventAtMs ??= this.#dependencies.clock.nowMs();
     if (this.#end.hasBegun) this.#end.settleOrAwaitUsage();
     this.#clientAbort?.received(this.#receivedBytes);
   }

@@ -6,7 +6,7 @@ import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import type { Call } from '../call.ts';
 import type { CallEnd } from '../call-end.ts';
-import { type EstimateParts, estimateInput, reservationOf, withinReservation } from './estimates.ts';
+import { type EstimateDependencies, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
 
 /** How long the terminal event waits for usage that the provider reports after it. */
@@ -32,7 +32,7 @@ export interface EventRelay {
   abort(): void;
 }
 
-interface EndParts extends EstimateParts {
+interface EndDependencies extends EstimateDependencies {
   readonly clock: Clock;
 }
 
@@ -40,7 +40,7 @@ interface EndParts extends EstimateParts {
 export class StreamEnd {
   readonly #call: Call;
   readonly #sent: RequestBody;
-  readonly #parts: EndParts;
+  readonly #dependencies: EndDependencies;
   readonly #tap: StreamTap;
   readonly #relay: EventRelay;
   /** Whether the terminal event has arrived. */
@@ -52,10 +52,10 @@ export class StreamEnd {
   #isSettled = false;
 
   /** @param sent the body that the provider received */
-  constructor(call: Call, sent: RequestBody, parts: EndParts, tap: StreamTap, relay: EventRelay) {
+  constructor(call: Call, sent: RequestBody, dependencies: EndDependencies, tap: StreamTap, relay: EventRelay) {
     this.#call = call;
     this.#sent = sent;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.#tap = tap;
     this.#relay = relay;
   }
@@ -156,7 +156,12 @@ export class StreamEnd {
     if (facts?.source === 'observed' && !hasError && !this.#relay.wasPaused) {
       const { outputTokens, reasoningTokens } = facts;
       const durationMs = this.#streamedMs();
-      this.#parts.speeds.note(this.#call.route.id, { outputTokens, reasoningTokens, visibleTextBytes, durationMs });
+      this.#dependencies.speeds.note(this.#call.route.id, {
+        outputTokens,
+        reasoningTokens,
+        visibleTextBytes,
+        durationMs,
+      });
     }
     const error = hasError ? new GatewayError('streamBroken') : null;
     return this.#endWith(facts, 200, error, !hasError || this.#hasDelivered(facts), hasError ? 'aborted' : 'succeeded');
@@ -166,7 +171,9 @@ export class StreamEnd {
     const { client, model, route } = this.#call;
     const hasLeft = client.isGone;
     // A client that stayed did not cause the end of its stream, so hidden output is not estimated.
-    const unseen = hasLeft ? this.#parts.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning) : 0;
+    const unseen = hasLeft
+      ? this.#dependencies.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning)
+      : 0;
     const usage = this.#tap.usage.observed() ?? (await this.#estimated(unseen));
     if (!client.hasBegun && !hasLeft) throw failure ?? unusableSuccess(this.#relay.requestId);
     const isEmptySuccess = failure === null && !isCancelled && !this.#tap.hasError;
@@ -191,7 +198,7 @@ export class StreamEnd {
   async #estimated(unseenOutputTokens: number): Promise<UsageFacts | null> {
     const { usage } = this.#tap;
     const inputTokens = usage.needsInputEstimate
-      ? await estimateInput(this.#parts.countInput, this.#call, this.#sent)
+      ? await estimateInput(this.#dependencies.countInput, this.#call, this.#sent)
       : 0;
     const facts = usage.facts(inputTokens, unseenOutputTokens);
     if (facts?.source !== 'estimated') return facts;
@@ -206,7 +213,7 @@ export class StreamEnd {
 
   #streamedMs(): number {
     const { firstEventAtMs } = this.#relay;
-    return firstEventAtMs === null ? 0 : this.#parts.clock.nowMs() - firstEventAtMs;
+    return firstEventAtMs === null ? 0 : this.#dependencies.clock.nowMs() - firstEventAtMs;
   }
 }
 

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { createAccountPartitionStore } from '../../accounting/partitions/account-partition-store.ts';
 import { EXPORT_PATH } from '../../api/export/admin.ts';
 import { streamFromGateway } from '../../api/management/admin-client.ts';
+import { createAuditLog } from '../../changes/audit-log.ts';
 import { changeElsewhere } from '../../changes/change.ts';
-import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
 import type { Environment } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { type DatabaseLocation, describeDatabase } from '../../db/databases.ts';
-import type { DirectoryLane } from '../../db/home-lanes.ts';
+import type { DirectoryPool } from '../../db/home-pools.ts';
 import { schemaVersion } from '../../db/migrations.ts';
 import { makePartitions, migrateAll } from '../../db/partitions.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -163,9 +163,9 @@ async function importFrom(file: string, location: Config['database'], process: C
 }
 
 /** Records the import in the audit log, which the import has copied from the old database. */
-async function noteImport(directory: DirectoryLane, { end, head }: Imported, logger: Logger): Promise<void> {
+async function noteImport(directory: DirectoryPool, { end, head }: Imported, logger: Logger): Promise<void> {
   const ids = createIds(systemClock);
-  const log = createChangeLog({ store: createChangesStore(directory), clock: systemClock, ids, logger });
+  const log = createAuditLog({ store: createChangesStore(directory), clock: systemClock, ids, logger });
   const change = changeElsewhere('command_line', 'db.import', 'database', head.identity, localUserName());
   await log.note(change, { accounts: end.accounts, exportedAt: head.exportedAt });
 }

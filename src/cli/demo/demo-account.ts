@@ -24,7 +24,7 @@ export interface DemoAccount {
   readonly password: string | null;
 }
 
-interface DemoParts {
+interface DemoDependencies {
   readonly dataDir: string;
   readonly users: Pick<UserStore, 'findCredential' | 'insert' | 'changePassword'>;
   /** Writes atomically into a database without accounts; returns false if it has accounts. */
@@ -48,17 +48,17 @@ const PLAN_ID = 'demo-coding';
  * its secrets: if the process is killed, the next start finds all of it, or starts over with the same secrets. Grants the plan again if
  * its subscription has ended.
  */
-export async function ensureDemoAccount(parts: DemoParts): Promise<DemoAccount> {
-  const { dataDir, admin } = parts;
+export async function ensureDemoAccount(dependencies: DemoDependencies): Promise<DemoAccount> {
+  const { dataDir, admin } = dependencies;
   const stored = readStoredDemo(dataDir);
-  const demo = (await createFirst(stored, parts)) ?? (await repairDemo(stored, parts));
+  const demo = (await createFirst(stored, dependencies)) ?? (await repairDemo(stored, dependencies));
   await ensurePlan(demo.accountId, admin);
   return demo;
 }
 
 /** Creates the demo if the database has no accounts; else returns `null`. */
-async function createFirst(stored: NewDemo | null, parts: DemoParts): Promise<DemoAccount | null> {
-  const { dataDir, admin, config, hasMonth, clock } = parts;
+async function createFirst(stored: NewDemo | null, dependencies: DemoDependencies): Promise<DemoAccount | null> {
+  const { dataDir, admin, config, hasMonth, clock } = dependencies;
   const { data: accounts } = await admin.request<{ data: unknown[] }>('GET', '/accounts?limit=1');
   if (accounts.length > 0) return null;
   const nowMs = clock.nowMs();
@@ -66,13 +66,13 @@ async function createFirst(stored: NewDemo | null, parts: DemoParts): Promise<De
   await store(dataDir, demo);
   const passwordHash = await new Passwords().hash(demo.password, NOBODY_WAITS);
   const history = (hasMonth ? makeMonth : makeBareDemo)({ config, demo, passwordHash, planId: PLAN_ID, nowMs });
-  if (!(await parts.writeHistory(history))) return null;
+  if (!(await dependencies.writeHistory(history))) return null;
   return { accountId: demo.accountId, key: demo.key, userName: demo.name, password: demo.password };
 }
 
 /** Repairs an existing demo, whose file may be lost or come from another machine. */
-async function repairDemo(stored: NewDemo | null, parts: DemoParts): Promise<DemoAccount> {
-  const { dataDir, users, admin, clock } = parts;
+async function repairDemo(stored: NewDemo | null, dependencies: DemoDependencies): Promise<DemoAccount> {
+  const { dataDir, users, admin, clock } = dependencies;
   const name = stored?.name ?? 'demo';
   const isKeyKnown = stored !== null && (await isKeyStored(stored, admin));
   const account = isKeyKnown ? { id: stored.accountId } : await accountNamed(name, admin);

@@ -100,7 +100,7 @@ export async function serveGateway(
     worker?.isWired(gateway.own);
     signals.begun.throwIfAborted();
 
-    const users = createUserStore(database.lane('admin'));
+    const users = createUserStore(database.pool('admin'));
     let demoAccount: DemoAccount | null = null;
     if (source.isDemo) {
       await gateway.app.ready();

@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../database.ts';
-import type { DirectoryQueryable } from '../home-lanes.ts';
+import type { DirectoryQueryable } from '../home-pools.ts';
 import { countColumn, orNull, type RowOf, selection } from '../table.ts';
 
 /** Stores heartbeats. All instants are the database's, so nodes' clocks do not matter. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Share, type ShareHolder, Shares } from './shares.ts';
+import { type Share, Shares, type Tenant } from './shares.ts';
 
 const one = tenant('one');
 const two = tenant('two');
-const alone: ShareHolder = { accountId: 'alone', isOnlyAccount: true };
+const alone: Tenant = { accountId: 'alone', isOnlyAccount: true };
 
-function tenant(accountId: string): ShareHolder {
+function tenant(accountId: string): Tenant {
   return { accountId, isOnlyAccount: false };
 }
 

@@ -1,5 +1,5 @@
 /** The account that takes a share. */
-export interface ShareHolder {
+export interface Tenant {
   readonly accountId: string;
   /** Whether the gateway has no other account. It is read for every amount, so that it may change. */
   readonly isOnlyAccount: boolean;
@@ -52,12 +52,12 @@ export class Shares {
   }
 
   /** Takes an amount; `null` if the account may not have it now. */
-  take(tenant: ShareHolder, amount: number): Share | null {
+  take(tenant: Tenant, amount: number): Share | null {
     return this.grant(tenant, amount) ? new HeldShare(this, tenant, amount) : null;
   }
 
   /** Whether an account may take an amount now. */
-  mayTake(tenant: ShareHolder, amount: number): boolean {
+  mayTake(tenant: Tenant, amount: number): boolean {
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
     // Rounded up, so that the last unit of a small capacity can be taken.
@@ -67,7 +67,7 @@ export class Shares {
   }
 
   /** For shares: takes an amount. Returns false if the account may not have it now. */
-  grant(tenant: ShareHolder, amount: number): boolean {
+  grant(tenant: Tenant, amount: number): boolean {
     if (!this.mayTake(tenant, amount)) return false;
     this.#used += amount;
     this.#held.set(tenant.accountId, this.takenBy(tenant.accountId) + amount);
@@ -75,7 +75,7 @@ export class Shares {
   }
 
   /** For shares: returns an amount. */
-  giveBack({ accountId }: ShareHolder, amount: number): void {
+  giveBack({ accountId }: Tenant, amount: number): void {
     const held = this.takenBy(accountId) - amount;
     this.#used -= amount;
     if (held === 0) this.#held.delete(accountId);
@@ -86,11 +86,11 @@ export class Shares {
 
 class HeldShare implements Share {
   readonly #shares: Shares;
-  readonly #tenant: ShareHolder;
+  readonly #tenant: Tenant;
   #amount: number;
   #isReleased = false;
 
-  constructor(shares: Shares, tenant: ShareHolder, amount: number) {
+  constructor(shares: Shares, tenant: Tenant, amount: number) {
     this.#shares = shares;
     this.#tenant = tenant;
     this.#amount = amount;

@@ -1,4 +1,4 @@
-import type { Share, ShareHolder, Shares } from './shares.ts';
+import type { Share, Shares, Tenant } from './shares.ts';
 
 /** A response of up to this size is not counted: the buffer of a socket can hold it. */
 const UNCOUNTED_BYTES = 16 * 1024;
@@ -25,7 +25,7 @@ export class UnsentBudget {
     this.#largeMemory = largeMemory;
   }
 
-  of(tenant: ShareHolder): UnsentMemory {
+  of(tenant: Tenant): UnsentMemory {
     return new UnsentMemory(this, this.#memory, this.#largeMemory, tenant);
   }
 
@@ -84,13 +84,13 @@ export class UnsentMemory {
   readonly #budget: UnsentBudget;
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
-  readonly #tenant: ShareHolder;
+  readonly #tenant: Tenant;
   #shares: readonly [Share, Share] | null = null;
   /** The bytes that exceed the shares. */
   #beyondBytes = 0;
   #isReleased = false;
 
-  constructor(budget: UnsentBudget, memory: Shares, largeMemory: Shares, tenant: ShareHolder) {
+  constructor(budget: UnsentBudget, memory: Shares, largeMemory: Shares, tenant: Tenant) {
     this.#budget = budget;
     this.#memory = memory;
     this.#largeMemory = largeMemory;

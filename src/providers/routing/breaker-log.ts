@@ -1,8 +1,8 @@
 import type { Logger } from '../../lib/logger.ts';
-import type { BreakerTurn } from './health.ts';
+import type { BreakerTransition } from './health.ts';
 
 /** Logs each breaker that opens or closes; the breaker of a single account at info level, because the route itself may be fine. */
-export function logBreakers(logger: Logger): (turn: BreakerTurn) => void {
+export function logBreakers(logger: Logger): (turn: BreakerTransition) => void {
   return ({ routeId, accountId, isOpen, reason }) => {
     const details = { route: routeId, ...(accountId !== null && { accountId }), ...(reason !== null && { reason }) };
     if (accountId !== null) logger.info(details, isOpen ? ACCOUNT_OPENED : ACCOUNT_CLOSED);

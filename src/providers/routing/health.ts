@@ -61,7 +61,7 @@ export const COMEBACK_MS = 60_000;
 const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
 /** A breaker of a route, or of an account on a route, that opened or closed. */
-export interface BreakerTurn {
+export interface BreakerTransition {
   readonly routeId: string;
   /** `null`: the route's breaker. */
   readonly accountId: string | null;
@@ -76,14 +76,18 @@ export interface BreakerTurn {
 export class RouteHealth {
   readonly #clock: Clock;
   readonly #terms: () => BreakerTerms;
-  readonly #onTurn: (turn: BreakerTurn) => void;
+  readonly #onTransition: (turn: BreakerTransition) => void;
   readonly #routes = new Map<string, RouteBreakers>();
 
   /** `onTurn` is called when a breaker opens, and when it closes again; not for failed probes. */
-  constructor(clock: Clock, terms: () => BreakerTerms, onTurn: (turn: BreakerTurn) => void = () => undefined) {
+  constructor(
+    clock: Clock,
+    terms: () => BreakerTerms,
+    onTransition: (turn: BreakerTransition) => void = () => undefined,
+  ) {
     this.#clock = clock;
     this.#terms = terms;
-    this.#onTurn = onTurn;
+    this.#onTransition = onTransition;
   }
 
   status(routeId: string): RouteStatus {
@@ -112,7 +116,7 @@ export class RouteHealth {
   enter(routeId: string, accountId: string): RoutePermit | null {
     let route = this.#routes.get(routeId);
     if (route === undefined) {
-      route = new RouteBreakers(this.#clock, this.#terms, (turn) => this.#onTurn({ routeId, ...turn }));
+      route = new RouteBreakers(this.#clock, this.#terms, (turn) => this.#onTransition({ routeId, ...turn }));
       this.#routes.set(routeId, route);
     }
     return route.enter(accountId);
@@ -133,7 +137,7 @@ interface AccountHealth {
 class RouteBreakers {
   readonly #clock: Clock;
   readonly #terms: () => BreakerTerms;
-  readonly #onTurn: (turn: Omit<BreakerTurn, 'routeId'>) => void;
+  readonly #onTransition: (turn: Omit<BreakerTransition, 'routeId'>) => void;
   readonly #shared = new Breaker();
   /** Created at the first failure: most routes never need it, and it takes 20 KB. */
   #accounts: LRUCache<string, AccountHealth> | null = null;
@@ -145,10 +149,14 @@ class RouteBreakers {
   #onlyAccountId: string | null = null;
   #closedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, terms: () => BreakerTerms, onTurn: (turn: Omit<BreakerTurn, 'routeId'>) => void) {
+  constructor(
+    clock: Clock,
+    terms: () => BreakerTerms,
+    onTransition: (turn: Omit<BreakerTransition, 'routeId'>) => void,
+  ) {
     this.#clock = clock;
     this.#terms = terms;
-    this.#onTurn = onTurn;
+    this.#onTransition = onTransition;
   }
 
   status(): RouteStatus {
@@ -259,13 +267,13 @@ class RouteBreakers {
   #open(breaker: Breaker, accountId: string | null, probeAtMs: number, onlyFor: string | null = null): void {
     const wasClosed = breaker.state === 'closed';
     breaker.open(probeAtMs, onlyFor);
-    if (wasClosed) this.#onTurn({ accountId, isOpen: true, reason: this.#lastFailure?.reason ?? null });
+    if (wasClosed) this.#onTransition({ accountId, isOpen: true, reason: this.#lastFailure?.reason ?? null });
   }
 
   #close(breaker: Breaker, accountId: string | null): void {
     const wasClosed = breaker.state === 'closed';
     breaker.close();
-    if (!wasClosed) this.#onTurn({ accountId, isOpen: false, reason: null });
+    if (!wasClosed) this.#onTransition({ accountId, isOpen: false, reason: null });
   }
 
   #closeShared(): void {

@@ -47,7 +47,7 @@ describe('the gate of a provider', () => {
     assert.deepEqual(states(...calls), ['in flight', 'in flight', 'waits', 'refused']);
     await calls[1].end();
     assert.deepEqual(states(...calls), ['in flight', 'in flight', 'in flight', 'refused']);
-    assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [2, 0]);
+    assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [2, 0]);
   });
 
   it('admits calls in order of arrival, and no call overtakes another', async (context) => {
@@ -63,7 +63,7 @@ describe('the gate of a provider', () => {
     await third.end();
     assert.equal(late.state, 'in flight');
     await late.end();
-    assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+    assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [0, 0]);
   });
 
   it('refuses a call after its maximum waiting time', (context) => {
@@ -108,7 +108,7 @@ describe('the gate of a provider', () => {
     gate.close();
     assert.deepEqual(states(first, waiting, call(gate)), ['in flight', 'refused', 'refused']);
     await first.end();
-    assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+    assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [0, 0]);
   });
 
   describe('with several accounts', () => {
@@ -124,7 +124,7 @@ describe('the gate of a provider', () => {
       assert.deepEqual([countOf(greedy, 'in flight'), countOf(greedy, 'waits')], [14, 7]);
       const modest = several(gate, 'modest', 4);
       assert.deepEqual(states(...modest), ['in flight', 'in flight', 'waits', 'refused']);
-      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [16, 8]);
+      assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [16, 8]);
     });
 
     it('lets a single account use everything', (context) => {
@@ -159,9 +159,9 @@ describe('the gate of a provider', () => {
       await modest[0]!.end();
       assert.deepEqual([countOf(greedy, 'in flight'), states(...modest)], [7, ['in flight', 'in flight']]);
       await modest[1]!.end();
-      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [7, 3]);
+      assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [7, 3]);
       for (const one of greedy) await one.end();
-      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+      assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [0, 0]);
     });
 
     it('leaves no slot free that a queued call may have, and none taken in the end, for any order of events', async () => {
@@ -194,7 +194,7 @@ describe('the gate of a provider', () => {
               }
               if (next.do === 'end' && one?.state === 'in flight') calls.splice(calls.indexOf(one), 1);
               const inFlight = calls.filter(({ state }) => state === 'in flight');
-              assert.equal(gate.callsUnderWay, inFlight.length);
+              assert.equal(gate.callsInFlight, inFlight.length);
               assert.equal(gate.callsWaiting, countOf(calls, 'waits'));
               for (const waiting of calls.filter(({ state }) => state === 'waits')) {
                 const held = inFlight.filter(({ accountId }) => accountId === waiting.accountId).length;
@@ -206,7 +206,7 @@ describe('the gate of a provider', () => {
               if (one.state === 'waits') one.giveUp();
               await one.end();
             }
-            assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+            assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [0, 0]);
           },
         ),
         { numRuns: propertyRuns(300) },

@@ -1,5 +1,5 @@
 import { FairQueue } from '../../lib/fair/fair-queue.ts';
-import { type Share, type ShareHolder, Shares } from '../../lib/fair/shares.ts';
+import { type Share, Shares, type Tenant } from '../../lib/fair/shares.ts';
 
 interface GateLimits {
   readonly callsMax: number;
@@ -38,7 +38,7 @@ export class ConnectionGate {
     this.#queueSlots = new Shares(queueLength);
   }
 
-  get callsUnderWay(): number {
+  get callsInFlight(): number {
     return this.#concurrentCalls.used;
   }
 
@@ -51,7 +51,7 @@ export class ConnectionGate {
   }
 
   /** Returns a function that removes the call from the queue. It has no effect after the call was admitted or refused. */
-  enter(account: ShareHolder, entrant: Entrant): () => void {
+  enter(account: Tenant, entrant: Entrant): () => void {
     if (this.#isClosed) {
       entrant.refused();
       return nothing;
@@ -123,7 +123,7 @@ export class ConnectionGate {
 }
 
 interface Waiter {
-  readonly account: ShareHolder;
+  readonly account: Tenant;
   readonly entrant: Entrant;
   readonly queueSlot: Share;
   readonly timer: NodeJS.Timeout;

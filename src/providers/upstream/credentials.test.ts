@@ -92,7 +92,7 @@ describe('credentials of a provider', () => {
       assert.equal(triedBy(keys, true, NOW_MS + 3), 'b');
       keys.refused('b', 402, NOW_MS + 4);
       assert.equal(triedBy(keys, true, NOW_MS + 5), 'a');
-      assert.ok(keys.restsUntilMs('m', NOW_MS + 5) <= NOW_MS + 5);
+      assert.ok(keys.cooldownUntilMs('m', NOW_MS + 5) <= NOW_MS + 5);
     });
 
     it('are used if there is only one', () => {
@@ -109,14 +109,14 @@ describe('credentials of a provider', () => {
       assert.equal(used(keys, 3), 'b b b');
       assert.equal(used(keys, 2, NOW_MS, 'another'), 'a b');
       assert.deepEqual([states(keys), states(keys, NOW_MS, 'another')], ['resting active', 'active active']);
-      assert.ok(keys.restsUntilMs('m', NOW_MS) <= NOW_MS);
+      assert.ok(keys.cooldownUntilMs('m', NOW_MS) <= NOW_MS);
       assert.equal(used(keys, 2, NOW_MS + 7_000), 'a b');
     });
 
     it('have a cooldown of at most a minute', () => {
       const { keys } = keysWith(named('a'));
       keys.rest('a', 'm', limit(3_600_000));
-      assert.equal(keys.restsUntilMs('m', NOW_MS), NOW_MS + COOLDOWN_MS_MAX);
+      assert.equal(keys.cooldownUntilMs('m', NOW_MS), NOW_MS + COOLDOWN_MS_MAX);
     });
 
     it('are used if all have a cooldown: the one that ends first, unless the call already reached its limit', () => {
@@ -124,11 +124,11 @@ describe('credentials of a provider', () => {
       keys.rest('a', 'm', limit(9_000));
       keys.rest('b', 'm', limit(5_000));
       keys.refused('c', 401, NOW_MS);
-      assert.equal(keys.restsUntilMs('m', NOW_MS), NOW_MS + 5_000);
+      assert.equal(keys.cooldownUntilMs('m', NOW_MS), NOW_MS + 5_000);
       assert.equal(used(keys, 2), 'b b');
       assert.equal(triedBy(keys), 'b a');
       assert.equal(triedBy(keys, false), '');
-      assert.ok(keys.restsUntilMs('m', NOW_MS + 5_000) <= NOW_MS + 5_000);
+      assert.ok(keys.cooldownUntilMs('m', NOW_MS + 5_000) <= NOW_MS + 5_000);
     });
 
     it('have a cooldown of a second if the provider requests none, which ends when a call is accepted', () => {
@@ -187,7 +187,7 @@ describe('credentials of a provider', () => {
   it('do not retain cooldowns that have ended', () => {
     const { keys } = keysWith(named('a'));
     for (let i = 0; i < 1_000; i++) keys.rest('a', `model-${i}`, limit(10, NOW_MS + 10 * i));
-    assert.equal(keys.restsUntilMs('model-999', NOW_MS + 9_990), NOW_MS + 10_000);
-    assert.equal(keys.restsUntilMs('model-1', NOW_MS), 0);
+    assert.equal(keys.cooldownUntilMs('model-999', NOW_MS + 9_990), NOW_MS + 10_000);
+    assert.equal(keys.cooldownUntilMs('model-1', NOW_MS), 0);
   });
 });

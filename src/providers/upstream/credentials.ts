@@ -69,14 +69,14 @@ export class Credentials {
     session: string | null = null,
   ): string | null {
     const isUsable = (credential: CredentialState): boolean =>
-      !tried.includes(credential.value) && !isSkipped(credential, nowMs) && restsUntilMs(credential, model) <= nowMs;
+      !tried.includes(credential.value) && !isSkipped(credential, nowMs) && cooldownUntilMs(credential, model) <= nowMs;
     const next =
       session === null || !this.isChoice ? this.#nextAround(isUsable) : this.#orderOf(session).find(isUsable);
     if (next !== undefined) return next.value;
     const untried = this.#credentials.filter(({ value }) => !tried.includes(value));
     const resting = untried.filter((credential) => !isSkipped(credential, nowMs));
     if (resting.length > 0) {
-      return mayHaveCooldown ? firstBy(resting, (credential) => restsUntilMs(credential, model)).value : null;
+      return mayHaveCooldown ? firstBy(resting, (credential) => cooldownUntilMs(credential, model)).value : null;
     }
     // All are refused: only the one refused longest ago is tried.
     return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
@@ -103,10 +103,10 @@ export class Credentials {
   }
 
   /** When the first cooldown for the model ends, among credentials that are not refused; 0 if all are refused. */
-  restsUntilMs(model: string, nowMs: number): number {
+  cooldownUntilMs(model: string, nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
     for (const credential of this.#credentials) {
-      if (!isSkipped(credential, nowMs)) untilMs = Math.min(untilMs, restsUntilMs(credential, model));
+      if (!isSkipped(credential, nowMs)) untilMs = Math.min(untilMs, cooldownUntilMs(credential, model));
     }
     return untilMs === Number.POSITIVE_INFINITY ? 0 : untilMs;
   }
@@ -156,7 +156,7 @@ export class Credentials {
         const triedAgainAtMs = refusal!.atMs + REFUSED_MS;
         return { name, file, state: 'refused', status: refusal!.status, triedAgainAtMs };
       }
-      const untilMs = restsUntilMs(credential, model);
+      const untilMs = cooldownUntilMs(credential, model);
       if (untilMs > nowMs) return { name, file, state: 'resting', status: 429, triedAgainAtMs: untilMs };
       return { name, file, state: 'active', status: null, triedAgainAtMs: null };
     });
@@ -196,7 +196,7 @@ function isSkipped({ refusal }: CredentialState, nowMs: number): boolean {
   return refusal !== null && nowMs < refusal.atMs + REFUSED_MS;
 }
 
-function restsUntilMs({ cooldowns }: CredentialState, model: string): number {
+function cooldownUntilMs({ cooldowns }: CredentialState, model: string): number {
   return cooldowns.get(model)?.untilMs ?? 0;
 }
 

@@ -3,7 +3,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { PeriodBudget } from '../../lib/fair/period-budget.ts';
-import type { ShareHolder } from '../../lib/fair/shares.ts';
+import type { Tenant } from '../../lib/fair/shares.ts';
 import { errors } from '../../lib/http-client.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { allConnectionsInUse, connectionFailure, givenUpUnsent, type UpstreamFailure } from './failure.ts';
@@ -13,7 +13,7 @@ import type { Provider } from './provider.ts';
 
 export interface UpstreamRequest {
   readonly provider: Provider;
-  readonly account: ShareHolder;
+  readonly account: Tenant;
   /** Appended to the provider's base path, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Record<string, string>;

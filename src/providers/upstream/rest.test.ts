@@ -6,11 +6,11 @@ import {
   cooldownAfter,
   DEFAULT_COOLDOWN_MS_MAX,
   isRemembered,
-  requestedRestMs,
+  requestedCooldownMs,
 } from './rest.ts';
 
 const NOW_MS = Date.parse('2026-11-20T04:00:00Z');
-const rest = (headers: Record<string, string>) => requestedRestMs(headers, NOW_MS);
+const rest = (headers: Record<string, string>) => requestedCooldownMs(headers, NOW_MS);
 
 describe('the cooldown that a provider requests', () => {
   it('is in seconds, a date, or milliseconds, which are more precise', () => {

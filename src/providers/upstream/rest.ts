@@ -48,7 +48,7 @@ export function endsCooldown({ fromMs, defaultMs }: Cooldown, sentAtMs: number):
  * The cooldown that a provider requests with `retry-after-ms` or `retry-after` (seconds or a date), 0 if that time has passed; `null` if not
  * specified.
  */
-export function requestedRestMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
+export function requestedCooldownMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = readNumber(headers['retry-after-ms']);
   if (ms !== null) return ms;
   const after = headers['retry-after'];

@@ -12,7 +12,7 @@ export const foldedMembers: Attack = {
   name: 'folded-members',
   sends: 'chat with \u017Ftream, max_to\u212Aens, Model and Include_Usage',
   seconds: 1,
-  callers: { holder: { balanceYuan: '1000' } },
+  callers: { tenant: { balanceYuan: '1000' } },
   async run(scene) {
     const user = scene.mark('plain', 'holder');
     for (const member of MEMBERS) {

@@ -6,7 +6,7 @@ export const forms: Attack = {
   name: 'forms',
   sends: 'edits whose form has two boundaries, two names of a field, or a file for a text',
   seconds: 1,
-  callers: { holder: { balanceYuan: '1000' } },
+  callers: { tenant: { balanceYuan: '1000' } },
   async run(scene) {
     const parts = [
       ['model', 'painter'],

@@ -5,7 +5,7 @@ export const hugeUsage: Attack = {
   name: 'huge-usage',
   sends: 'a call for which the provider reports 2,147,483,647 tokens each way',
   seconds: 1,
-  callers: { holder: { balanceYuan: '1' } },
+  callers: { tenant: { balanceYuan: '1' } },
   async run(scene) {
     const what = 'more tokens than the model has';
     const { contextTokens, outputTokensMax } = MODELS.find(({ id }) => id === 'dear-chat')!;

@@ -6,7 +6,7 @@ export const namedModels: Attack = {
   name: 'named-models',
   sends: 'messages that name another model of the vendor, in tools, lists of fallbacks, messages and extra_body',
   seconds: 1,
-  callers: { holder: { balanceYuan: '1000' } },
+  callers: { tenant: { balanceYuan: '1000' } },
   async run(scene) {
     const metadata = { user_id: scene.mark('plain', 'holder') };
     const advisor = { type: 'openrouter:advisor', parameters: { model: 'dearest' } };

@@ -4,7 +4,7 @@ export const pictureSize: Attack = {
   name: 'picture-size',
   sends: 'pictures whose size is called low, where a low quality is cheap',
   seconds: 1,
-  callers: { holder: { balanceYuan: '10' } },
+  callers: { tenant: { balanceYuan: '10' } },
   async run(scene) {
     const body = { model: 'painter-by-image', user: scene.mark('all', 'holder'), prompt: 'An apple.', size: 'low' };
     const response = await scene.send({ path: '/v1/images/generations', key: scene.key('holder'), body });

@@ -14,15 +14,15 @@ export const refusals: Attack = {
       key: scene.key('poor'),
       body: Buffer.from('{"model":"shop-chat","messages":[{"role":"user","content":"x"}]}'),
     };
-    let underWay = 0;
+    let pending = 0;
     let longestMs = 0;
     await scene.pace(PER_SECOND, async () => {
-      if (underWay >= AT_A_TIME) return;
-      underWay++;
+      if (pending >= AT_A_TIME) return;
+      pending++;
       const startedAt = performance.now();
       await scene.send(request);
       longestMs = Math.max(longestMs, performance.now() - startedAt);
-      underWay--;
+      pending--;
     });
     scene.expectStatuses(402, 429);
     scene.note(`the slowest refusal took ${Math.round(longestMs)} ms`);

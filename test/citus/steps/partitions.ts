@@ -63,7 +63,7 @@ where c.relnamespace = 'public'::regnamespace`,
     // As where the extension came after the last migration.
     const { databases } = citus;
     await databases.directory.script('drop table citus_two_phase');
-    const over = () => databases.partitions[1]!.lane('admin').transactionWithDirectory(async () => undefined);
+    const over = () => databases.partitions[1]!.pool('admin').transactionWithDirectory(async () => undefined);
     await assert.rejects(over, /"citus_two_phase" does not exist/);
     for (let time = 0; time < 2; time++) assert.deepEqual(await migrateAll(databases), []);
     assert.deepEqual(await known(), marker);

@@ -3,10 +3,10 @@ import type { History, LostOutcome } from '../../../accounting/history/history-s
 import { subscriptionRows } from '../../../accounting/history/subscription-rows.ts';
 import { periodMsOf } from '../../../accounting/plans/plan.ts';
 import { createVoucherCode, storedVoucher } from '../../../accounting/vouchers/voucher-code.ts';
-import { CHANGE_PREFIX } from '../../../changes/change-log.ts';
+import { CHANGE_PREFIX } from '../../../changes/audit-log.ts';
 import { playAccount, type Voucher } from './account-month.ts';
 import { ACCOUNTS, type AccountLife, KEYS, MONTH_DAYS, PEOPLE, PLAN_DAY, UNRESOLVED_DAYS, VOUCHERS } from './lives.ts';
-import { createScene, DAY_MS, type DemoParts, nanoOf, type Scene } from './scene.ts';
+import { createScene, DAY_MS, type DemoDependencies, nanoOf, type Scene } from './scene.ts';
 
 type PlayedAccount = ReturnType<typeof playAccount>;
 
@@ -14,16 +14,16 @@ type PlayedAccount = ReturnType<typeof playAccount>;
 export const monthStartMs = (nowMs: number): number => nowMs - MONTH_DAYS * DAY_MS;
 
 /** The demo's account with its key, its balance and its operator. */
-export function makeBareDemo(parts: DemoParts): History {
-  const scene = createScene(parts, parts.nowMs);
+export function makeBareDemo(dependencies: DemoDependencies): History {
+  const scene = createScene(dependencies, dependencies.nowMs);
   const accounts = ACCOUNTS.slice(0, 1).map((life) => playAccount(life, KEYS.slice(0, 1), [], scene));
   addPeople(PEOPLE.slice(0, 1), accounts, scene);
   return { rows: scene.rows, outcomes: [], unresolved: [] };
 }
 
 /** A month of a gateway with the demo's account and operator, and other accounts. */
-export function makeMonth(parts: DemoParts): History {
-  const scene = createScene(parts, monthStartMs(parts.nowMs));
+export function makeMonth(dependencies: DemoDependencies): History {
+  const scene = createScene(dependencies, monthStartMs(dependencies.nowMs));
   const vouchers = addVouchers(scene);
   const keysOf = ({ name }: AccountLife) => KEYS.filter(({ account }) => account === name);
   const accounts = ACCOUNTS.map((life) => playAccount(life, keysOf(life), vouchers, scene));

@@ -8,7 +8,7 @@ import { NANO_PER_YUAN } from '../../../lib/yuan.ts';
 import { createCatalog } from '../../../providers/catalog/catalog.ts';
 import type { NewDemo } from '../new-demo.ts';
 
-export interface DemoParts {
+export interface DemoDependencies {
   readonly config: Config;
   readonly demo: NewDemo;
   /** Hash of the demo's password. */
@@ -29,7 +29,7 @@ export const nanoOf = (yuan: number): bigint => BigInt(yuan) * NANO_PER_YUAN;
 export type Scene = ReturnType<typeof createScene>;
 
 /** Shared state of the accounts, and the rows of all. */
-export function createScene({ fillRandom = randomFillSync, ...parts }: DemoParts, startMs: number) {
+export function createScene({ fillRandom = randomFillSync, ...parts }: DemoDependencies, startMs: number) {
   const rows: { [Table in HistoryTable]?: HistoryRow[] } = {};
   let idMs = startMs;
   const ids = createIds({ nowMs: () => idMs }, fillRandom);

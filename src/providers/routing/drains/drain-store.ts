@@ -1,5 +1,5 @@
 import type { Statement } from '../../../db/database.ts';
-import type { DirectoryLane, DirectoryQueryable } from '../../../db/home-lanes.ts';
+import type { DirectoryPool, DirectoryQueryable } from '../../../db/home-pools.ts';
 import { type Column, dateColumn, orNull, type RowOf, selection, textColumn } from '../../../db/table.ts';
 
 /** SQL of drains: a small table, always read completely. */
@@ -59,7 +59,7 @@ const notifyNodes: Statement = {
 
 export type DrainStore = ReturnType<typeof createDrainStore>;
 
-export function createDrainStore(database: DirectoryLane) {
+export function createDrainStore(database: DirectoryPool) {
   return {
     list: async (): Promise<Drain[]> => DRAINS.all(await database.query(listDrains)),
     /** If the drain exists, updates its reason. Notifies every node. */

@@ -6,20 +6,20 @@ import type { WorkTime } from '../lib/fair/work-time.ts';
  * that forgot to pass a parameter on would only be unfair, which no test would show.
  */
 interface Asking {
-  readonly holder: string | null;
+  readonly tenant: string | null;
   /** Excludes the time spent waiting in a lane. */
   readonly time: WorkTime | null;
 }
 
 const asking = new AsyncLocalStorage<Asking>();
 
-/** @param holder an account, or the network of an unauthenticated client; `null`: the gateway itself or an operator. */
-export function asHolder<Result>(holder: string | null, work: () => Result, time: WorkTime | null = null): Result {
-  return asking.run({ holder, time }, work);
+/** @param tenant an account, or the network of an unauthenticated client; `null`: the gateway itself or an operator. */
+export function asTenant<Result>(tenant: string | null, work: () => Result, time: WorkTime | null = null): Result {
+  return asking.run({ tenant, time }, work);
 }
 
-export function currentHolder(): string | null {
-  return asking.getStore()?.holder ?? null;
+export function currentTenant(): string | null {
+  return asking.getStore()?.tenant ?? null;
 }
 
 export function currentWorkTime(): WorkTime | null {

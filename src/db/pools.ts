@@ -1,14 +1,14 @@
 import { FairSlots } from '../lib/fair/fair-slots.ts';
 import type { WorkTime } from '../lib/fair/work-time.ts';
-import type { ConnectionFigures, Lane, LaneName } from './database.ts';
-import { LaneFullError } from './errors.ts';
-import { currentHolder, currentWorkTime } from './lane-holder.ts';
+import { currentTenant, currentWorkTime } from './current-tenant.ts';
+import type { ConnectionFigures, DatabasePool, PoolName } from './database.ts';
+import { PoolFullError } from './errors.ts';
 
 /**
  * Lanes: connections of their own for statements that no call waits for, so that they and calls do not keep each other
  * waiting. Each has limits.
  */
-interface LaneLimits {
+interface PoolLimits {
   /** Statements and transactions at a time. */
   readonly connectionsMax: number;
   /** Further ones that may wait, and more of holders; one more is refused with `LaneFullError`. */
@@ -19,7 +19,7 @@ interface LaneLimits {
   readonly lockMaxMs: number;
 }
 
-export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
+export const POOLS: Readonly<Record<PoolName, PoolLimits>> = {
   /** What holders of keys ask of their balance and plan. */
   balances: { connectionsMax: 2, waitingMax: 256, statementMaxMs: 2_000, lockMaxMs: 2_000 },
   /** The admin API: lists, accounts, keys, top-ups, subscriptions. */
@@ -40,12 +40,12 @@ export const AUDITS_WAITING_MAX = 4;
 /** A statement reads a range of accounts within a second or so. An account with ten million calls takes minutes if they are on disk. */
 export const AUDIT_STATEMENT_MAX_MS = 600_000;
 
-export const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
+export const POOL_NAMES = Object.keys(POOLS) as readonly PoolName[];
 
 /** Tenants may have this many times as many waiting: an office behind one address opens the console at nine. */
 const HELD_TIMES = 16;
 /** The share of those that one tenant may have. */
-const HOLDER_PART = 1 / 4;
+const TENANT_SHARE = 1 / 4;
 
 /**
  * Fair slots with a bounded queue, and their figures. If there are several slots, tenants leave one to operators, and each tenant one to
@@ -86,18 +86,18 @@ export class Turns {
   }
 
   /**
-   * @param holder the tenant; `null`: the gateway or an operator.
+   * @param tenant the tenant; `null`: the gateway or an operator.
    * @param time of the work that includes this; time spent waiting here does not count.
    * @throws LaneFullError
    */
   async run<Result>(
     work: () => Promise<Result>,
-    holder: string | null = null,
+    tenant: string | null = null,
     time: WorkTime | null = null,
   ): Promise<Result> {
-    if (!this.#slots.hasSlotFor(holder)) this.#requirePlace(holder);
+    if (!this.#slots.hasSlotFor(tenant)) this.#requirePlace(tenant);
     time?.ask();
-    const queued = this.#slots.enter(holder);
+    const queued = this.#slots.enter(tenant);
     if (queued !== null) {
       time?.wait();
       const askedAtMs = performance.now();
@@ -110,39 +110,42 @@ export class Turns {
       return await work();
     } finally {
       time?.end();
-      this.#slots.leave(holder);
+      this.#slots.leave(tenant);
     }
   }
 
   /** @throws LaneFullError */
-  #requirePlace(holder: string | null): void {
-    const waiting = this.#slots.waitingOf(holder);
+  #requirePlace(tenant: string | null): void {
+    const waiting = this.#slots.waitingOf(tenant);
     const isFull =
-      holder === null
+      tenant === null
         ? waiting >= this.#waitingMax
-        : this.#slots.tenantsWaiting >= this.#heldWaitingMax || waiting >= this.#heldWaitingMax * HOLDER_PART;
+        : this.#slots.tenantsWaiting >= this.#heldWaitingMax || waiting >= this.#heldWaitingMax * TENANT_SHARE;
     if (!isFull) return;
     this.#refused++;
-    throw new LaneFullError(this.#name, this.#waitingMax);
+    throw new PoolFullError(this.#name, this.#waitingMax);
   }
 }
 
 /** The turns of lanes by name, and how much of each runs at a time. */
-export type LaneTurns = ReadonlyMap<LaneName, Turns>;
+export type LaneTurns = ReadonlyMap<PoolName, Turns>;
 
-export const createLaneTurns = (atOnceMax: (name: LaneName) => number): LaneTurns =>
-  new Map(LANE_NAMES.map((name) => [name, new Turns(name, atOnceMax(name), LANES[name].waitingMax)]));
+export const createLaneTurns = (atOnceMax: (name: PoolName) => number): LaneTurns =>
+  new Map(POOL_NAMES.map((name) => [name, new Turns(name, atOnceMax(name), POOLS[name].waitingMax)]));
 
 /** Lanes by name, each of which runs what its target runs, by turns. Lanes of several schemas may share them. */
-export function createLanes(turns: LaneTurns, targetOf: (name: LaneName) => Lane): (name: LaneName) => Lane {
-  const lanes = new Map(LANE_NAMES.map((name) => [name, laneOf(turns.get(name)!, targetOf(name))]));
-  return (name) => lanes.get(name)!;
+export function createPools(
+  turns: LaneTurns,
+  targetOf: (name: PoolName) => DatabasePool,
+): (name: PoolName) => DatabasePool {
+  const pools = new Map(POOL_NAMES.map((name) => [name, poolOf(turns.get(name)!, targetOf(name))]));
+  return (name) => pools.get(name)!;
 }
 
-const laneOf = (turns: Turns, target: Lane): Lane => ({
+const poolOf = (turns: Turns, target: DatabasePool): DatabasePool => ({
   query: (statement, parameters) =>
-    turns.run(() => target.query(statement, parameters), currentHolder(), currentWorkTime()),
-  transaction: (work) => turns.run(() => target.transaction(work), currentHolder(), currentWorkTime()),
+    turns.run(() => target.query(statement, parameters), currentTenant(), currentWorkTime()),
+  transaction: (work) => turns.run(() => target.transaction(work), currentTenant(), currentWorkTime()),
   transactionWithDirectory: (work) =>
-    turns.run(() => target.transactionWithDirectory(work), currentHolder(), currentWorkTime()),
+    turns.run(() => target.transactionWithDirectory(work), currentTenant(), currentWorkTime()),
 });

@@ -1,7 +1,7 @@
 import { tablesIn } from '../../scripts/sql-tables.ts';
-import type { Database, Lane, Query, Statement, TableReader } from '../../src/db/database.ts';
+import type { Database, DatabasePool, Query, Statement, TableReader } from '../../src/db/database.ts';
 import { HOMES, type Home, type Table } from '../../src/db/homes.ts';
-import type { HomeLanes } from './in-one-database.ts';
+import type { HomePools } from './in-one-database.ts';
 
 /** Each schema has its own record of steps. */
 const IN_BOTH: Table = 'schema_migrations';
@@ -43,7 +43,7 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
   const requireAll = (queries: readonly Query[]): void => {
     for (const { statement } of queries) require(statement);
   };
-  const lane = (target: Lane): Lane => ({
+  const pool = (target: DatabasePool): DatabasePool => ({
     async query(statement, parameters, signal) {
       require(statement);
       return target.query(statement, parameters, signal);
@@ -71,8 +71,8 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
   });
   return {
     ...real,
-    ...lane(real),
-    lane: (name) => lane(real.lane(name)),
+    ...pool(real),
+    pool: (name) => pool(real.pool(name)),
     async readThenWrite(transaction, signal) {
       requireAll(transaction.reads);
       const decide: typeof transaction.decide = (rows) => {
@@ -125,7 +125,7 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
 export class ProcessEndedError extends Error {}
 
 /** The homes of a database as a process sees them that may end between two of its transactions. */
-export interface MortalHomes extends HomeLanes {
+export interface MortalHomes extends HomePools {
   /** What was asked for so far: a transaction, or a statement without one, is one step. */
   readonly steps: number;
   /** Runs before a step, which waits for it. */
@@ -136,9 +136,9 @@ export interface MortalHomes extends HomeLanes {
  * The homes of a database. A statement that names tables of the other home fails, so each transaction is of one. After so many steps the
  * process has ended: it can do nothing any more, whatever it tries.
  */
-export function mortalHomes(lane: Lane, stepsMax = Number.POSITIVE_INFINITY): MortalHomes {
+export function mortalHomes(pool: DatabasePool, stepsMax = Number.POSITIVE_INFINITY): MortalHomes {
   let steps = 0;
-  const of = (home: Home): Lane => {
+  const of = (home: Home): DatabasePool => {
     const step = async (): Promise<void> => {
       if (steps >= stepsMax) throw new ProcessEndedError(`the process has ended after step ${steps}`);
       steps++;
@@ -148,15 +148,15 @@ export function mortalHomes(lane: Lane, stepsMax = Number.POSITIVE_INFINITY): Mo
       async query(statement, parameters, signal) {
         requireHome(home, statement);
         await step();
-        return lane.query(statement, parameters, signal);
+        return pool.query(statement, parameters, signal);
       },
       async transactionWithDirectory(work) {
         await step();
-        return lane.transactionWithDirectory(work);
+        return pool.transactionWithDirectory(work);
       },
       async transaction(work) {
         await step();
-        return lane.transaction((transaction) =>
+        return pool.transaction((transaction) =>
           work({
             query: (statement, parameters) => {
               requireHome(home, statement);

@@ -1,7 +1,7 @@
 import type {
   Database,
-  Lane,
-  LaneName,
+  DatabasePool,
+  PoolName,
   Queryable,
   SnapshotQueryable,
   SnapshotReader,
@@ -28,13 +28,13 @@ export type TransactionOverBoth = Queryable;
 /** The directory's connections do not know a partition. */
 type WithDirectory<Which extends Home> = Which extends 'partition' ? TransactionOverBoth : QueryableOf<Which>;
 
-export interface LaneOf<Which extends Home> extends Lane, OfHome<Which> {
+export interface PoolOf<Which extends Home> extends DatabasePool, OfHome<Which> {
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
   transactionWithDirectory<Result>(work: (transaction: WithDirectory<Which>) => Promise<Result>): Promise<Result>;
 }
 
 interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
-  lane(name: LaneName): LaneOf<Which>;
+  pool(name: PoolName): PoolOf<Which>;
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
   transactionWithDirectory<Result>(work: (transaction: WithDirectory<Which>) => Promise<Result>): Promise<Result>;
   openTables(): Promise<TableReader & OfHome<Which>>;
@@ -44,8 +44,8 @@ interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
 /** Also a transaction. */
 export type DirectoryQueryable = QueryableOf<'directory'>;
 export type PartitionQueryable = QueryableOf<'partition'>;
-export type DirectoryLane = LaneOf<'directory'>;
-export type PartitionLane = LaneOf<'partition'>;
+export type DirectoryPool = PoolOf<'directory'>;
+export type PartitionPool = PoolOf<'partition'>;
 export type DirectorySnapshots = SnapshotQueryable & OfHome<'directory'>;
 export type PartitionSnapshots = SnapshotQueryable & OfHome<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;

@@ -5,7 +5,7 @@ import { PartitionError, type Routes, UnknownPartitionError } from './routes.ts'
  * A sweep over accounts of all partitions, in any order. After a failure, the sweep skips the partition, so that one that does not respond
  * costs a single timeout and does not block the others.
  */
-export class PartitionWalk<Part> {
+export class PartitionScan<Part> {
   readonly #routes: Routes<Part>;
   readonly #failed = new Set<Part>();
   #failure: unknown = null;

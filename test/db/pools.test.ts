@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createReadiness } from '../../src/app/node-status.ts';
-import type { Database, LaneName, Queryable } from '../../src/db/database.ts';
-import { LaneFullError, sqlState } from '../../src/db/errors.ts';
-import { asHolder } from '../../src/db/lane-holder.ts';
-import { LANES } from '../../src/db/lanes.ts';
+import { asTenant } from '../../src/db/current-tenant.ts';
+import type { Database, PoolName, Queryable } from '../../src/db/database.ts';
+import { PoolFullError, sqlState } from '../../src/db/errors.ts';
+import { POOLS } from '../../src/db/pools.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { WorkTime } from '../../src/lib/fair/work-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -22,7 +22,7 @@ async function workedBehind(database: Database, holding: (gate: Promise<void>) =
   const time = new WorkTime(() => nowMs);
   const gate = Promise.withResolvers<void>();
   const held = holding(gate.promise);
-  const asked = asHolder('a', () => database.lane('housekeeping').query(one), time);
+  const asked = asTenant('a', () => database.pool('housekeeping').query(one), time);
   nowMs += 10_000;
   gate.resolve();
   await Promise.all([held, asked]);
@@ -49,7 +49,7 @@ describe(`lanes`, { timeout: 60_000 }, () => {
     const audits = Array.from({ length: 5 }, () => stored.database.audit(() => gate.promise));
     await assert.rejects(
       stored.database.audit(async () => undefined),
-      LaneFullError,
+      PoolFullError,
     );
     assert.deepEqual(await stored.database.query(one), [{ one: 1 }]);
     gate.resolve();
@@ -57,19 +57,19 @@ describe(`lanes`, { timeout: 60_000 }, () => {
   });
 
   it('have as many statements waiting as they may, and refuse one more, while others go on', async () => {
-    const lane = stored.database.lane('housekeeping');
-    const { connectionsMax, waitingMax } = LANES.housekeeping;
+    const pool = stored.database.pool('housekeeping');
+    const { connectionsMax, waitingMax } = POOLS.housekeeping;
     const gate = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
-    const holding = lane.transaction(async (transaction) => {
+    const holding = pool.transaction(async (transaction) => {
       begun.resolve();
       await gate.promise;
       return transaction.query<{ one: number }>(one);
     });
     await begun.promise;
     assert.equal(connectionsMax, 1);
-    const waiting = Array.from({ length: waitingMax }, () => lane.query<{ one: number }>(one));
-    await assert.rejects(lane.query(one), LaneFullError);
+    const waiting = Array.from({ length: waitingMax }, () => pool.query<{ one: number }>(one));
+    await assert.rejects(pool.query(one), PoolFullError);
     gate.resolve();
     assert.deepEqual(await holding, [{ one: 1 }]);
     for (const rows of await Promise.all(waiting)) assert.deepEqual(rows, [{ one: 1 }]);
@@ -77,7 +77,7 @@ describe(`lanes`, { timeout: 60_000 }, () => {
 
   it('do not count the time in which a statement waits behind another one to the work that it is a part of', async () => {
     const { database } = stored;
-    const behindLane = workedBehind(database, (gate) => database.lane('housekeeping').transaction(() => gate));
+    const behindLane = workedBehind(database, (gate) => database.pool('housekeeping').transaction(() => gate));
     assert.equal(await behindLane, 0);
     const besideOthers = workedBehind(database, (gate) => database.transaction(() => gate));
     assert.equal(await besideOthers, 10_000);
@@ -90,7 +90,7 @@ describe('the lane of probes', { timeout: 60_000 }, () => {
     const proxy = await startProxy(stored.url);
     const node = openPostgres({ url: proxy.url, logger: silentLogger });
     try {
-      const isReady = createReadiness(() => node.lane('probes').query(one), 50);
+      const isReady = createReadiness(() => node.pool('probes').query(one), 50);
       await until(isReady);
       proxy.swallow();
       assert.equal(await isReady(), false);
@@ -143,22 +143,22 @@ describe('connections of lanes', { timeout: 60_000 }, () => {
 
   const all = (): [string, Queryable][] => [
     ['calls', node],
-    ...(['balances', 'admin', 'probes', 'housekeeping'] as LaneName[]).map((name): [string, Queryable] => [
+    ...(['balances', 'admin', 'probes', 'housekeeping'] as PoolName[]).map((name): [string, Queryable] => [
       name,
-      node.lane(name),
+      node.pool(name),
     ]),
   ];
 
   for (const [slow, count] of [
     ['calls', 10],
-    ['admin', LANES.admin.connectionsMax],
-    ['balances', LANES.balances.connectionsMax],
+    ['admin', POOLS.admin.connectionsMax],
+    ['balances', POOLS.balances.connectionsMax],
   ] as const) {
     it(`take no connection from each other: if every one of "${slow}" waits for a lock, others are served`, () => {
       let waiting: Promise<PromiseSettledResult<unknown>[]> | undefined;
       return whileLocked(stored.database, async () => {
-        const lane = all().find(([name]) => name === slow)![1];
-        waiting = Promise.allSettled(Array.from({ length: count }, () => lane.query(readItems)));
+        const pool = all().find(([name]) => name === slow)![1];
+        waiting = Promise.allSettled(Array.from({ length: count }, () => pool.query(readItems)));
         await locksAwaited(stored.database, count);
         for (const [name, other] of all()) if (name !== slow) assert.deepEqual(await other.query(one), [{ one: 1 }]);
       }).then(async () => {
@@ -169,6 +169,6 @@ describe('connections of lanes', { timeout: 60_000 }, () => {
 
   it('for housekeeping give a lock up in a moment, so that nobody waits behind them', () =>
     whileLocked(stored.database, async () => {
-      await assert.rejects(node.lane('housekeeping').query(readItems), (error) => sqlState(error) === '55P03');
+      await assert.rejects(node.pool('housekeeping').query(readItems), (error) => sqlState(error) === '55P03');
     }));
 });

@@ -22,7 +22,7 @@ const REMEMBERED_MAX = 16;
  * refusals are delayed for up to a second, and the same refusal is repeated from memory without a database query. Nothing
  * but refusals is delayed.
  */
-export class RefusalBrake {
+export class RefusalThrottle {
   readonly #nowMs: () => number;
   readonly #rate: Rate;
   readonly #heldEach: AtATime;

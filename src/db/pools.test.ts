@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LaneFullError } from './errors.ts';
-import { LANES, Turns } from './lanes.ts';
+import { PoolFullError } from './errors.ts';
+import { POOLS, Turns } from './pools.ts';
 
 describe('turns', () => {
   it('let so many run at a time, the others in the order in which they came, and refuse who comes beyond that', async () => {
@@ -17,7 +17,7 @@ describe('turns', () => {
     assert.deepEqual(begun, [0, 1]);
     await assert.rejects(
       turns.run(async () => 4),
-      LaneFullError,
+      PoolFullError,
     );
     ends[1]!.reject(new Error('failed'));
     await assert.rejects(work[1]!, /failed/);
@@ -40,11 +40,11 @@ describe('turns of holders', () => {
     return {
       turns,
       begun,
-      begin: (name: string, holder: string | null) =>
+      begin: (name: string, tenant: string | null) =>
         turns.run(() => {
           begun.push(name);
           return new Promise<void>((resolve) => ends.set(name, resolve));
-        }, holder),
+        }, tenant),
       async end(name: string): Promise<void> {
         ends.get(name)!();
         await new Promise(setImmediate);
@@ -71,7 +71,7 @@ describe('turns of holders', () => {
     const { begin, begun, end } = scene(1, 8);
     void begin('first', 'a');
     for (const name of ['a1', 'a2']) void begin(name, 'a');
-    await assert.rejects(begin('a3', 'a'), LaneFullError);
+    await assert.rejects(begin('a3', 'a'), PoolFullError);
     for (const name of ['b1', 'c1']) void begin(name, name[0]!);
     for (const name of ['first', 'a1', 'b1', 'c1']) await end(name);
     assert.deepEqual(begun, ['first', 'a1', 'b1', 'c1', 'a2']);
@@ -80,6 +80,6 @@ describe('turns of holders', () => {
 
 describe('housekeeping', () => {
   it('gives a lock up sooner than anybody notices who waits behind it', () => {
-    assert.ok(LANES.housekeeping.lockMaxMs <= 200);
+    assert.ok(POOLS.housekeeping.lockMaxMs <= 200);
   });
 });

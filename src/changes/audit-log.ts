@@ -11,20 +11,20 @@ export const CHANGE_PREFIX = 'chg';
 /** Maximum clock difference between two nodes. */
 const CLOCKS_APART_MS = 5_000;
 
-interface ChangeLogParts {
+interface AuditLogDependencies {
   readonly store: Pick<ChangesStore, 'insert' | 'end' | 'withdraw' | 'withdrawUnchanged'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
 }
 
-export type ChangeLog = ReturnType<typeof createChangeLog>;
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /**
  * The audit log: records who changes what. The row is written before the change, so that no change lacks one even if the process dies. A
  * row whose outcome is never recorded stays `begun`.
  */
-export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts) {
+export function createAuditLog({ store, clock, ids, logger }: AuditLogDependencies) {
   const toRow = (change: NewChange): Change => ({
     ...change,
     id: ids.next(CHANGE_PREFIX),

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it, type TestContext } from 'node:test';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { HELD_MS_MAX, REFUSALS_PER_SECOND, RefusalBrake } from './refusal-brake.ts';
+import { HELD_MS_MAX, REFUSALS_PER_SECOND, RefusalThrottle } from './refusal-throttle.ts';
 
 describe('RefusalBrake', () => {
   let nowMs: number;
-  let brake: RefusalBrake;
+  let throttle: RefusalThrottle;
   beforeEach(() => {
     nowMs = 5_000;
-    brake = new RefusalBrake(() => nowMs);
+    throttle = new RefusalThrottle(() => nowMs);
   });
   const stopTime = (context: TestContext): void => context.mock.timers.enable({ apis: ['setTimeout'] });
 
@@ -17,7 +17,7 @@ describe('RefusalBrake', () => {
     const left: (boolean | null)[] = [];
     for (let i = 0; i < count; i++) {
       left.push(null);
-      void brake.hold(name, cost).then((isInTime) => {
+      void throttle.hold(name, cost).then((isInTime) => {
         left[i] = isInTime;
       });
     }
@@ -50,23 +50,23 @@ describe('RefusalBrake', () => {
     await settled();
     assert.equal(heldOf(left), 0);
     nowMs += 1_000;
-    assert.equal(await Promise.race([brake.hold('a', 0.5), settled()]), undefined);
+    assert.equal(await Promise.race([throttle.hold('a', 0.5), settled()]), undefined);
     nowMs += 1_000;
-    assert.equal(await brake.hold('a', 1), true);
+    assert.equal(await throttle.hold('a', 1), true);
   });
 
   it('never delays a subject that keeps to the rate', async (context) => {
     stopTime(context);
     for (let i = 0; i < 10 * REFUSALS_PER_SECOND; i++) {
       nowMs += 1_000 / REFUSALS_PER_SECOND;
-      assert.equal(await brake.hold('a', 1), true);
+      assert.equal(await throttle.hold('a', 1), true);
     }
   });
 
   it('does not delay other subjects', async (context) => {
     stopTime(context);
     refuse(3 * REFUSALS_PER_SECOND);
-    assert.equal(await brake.hold('b', 1), true);
+    assert.equal(await throttle.hold('b', 1), true);
   });
 
   it('counts the cost of each refusal', async (context) => {
@@ -82,20 +82,20 @@ describe('RefusalBrake', () => {
     await settled();
     assert.equal(heldOf(left), 500);
     assert.equal(left.filter((one) => one === false).length, 10);
-    assert.deepEqual([brake.isSaturated('a'), brake.isSaturated('b')], [true, false]);
+    assert.deepEqual([throttle.isSaturated('a'), throttle.isSaturated('b')], [true, false]);
     context.mock.timers.tick(HELD_MS_MAX);
     await settled();
-    assert.deepEqual([heldOf(left), brake.isSaturated('a')], [0, false]);
+    assert.deepEqual([heldOf(left), throttle.isSaturated('a')], [0, false]);
   });
 
   it('counts the delayed refusals of a subject even after it has forgotten the subject', async (context) => {
     stopTime(context);
     refuse(REFUSALS_PER_SECOND + 500);
-    for (let other = 0; other < 10_000; other++) void brake.hold(`other ${other}`, 1);
-    assert.equal(brake.isSaturated('a'), true);
+    for (let other = 0; other < 10_000; other++) void throttle.hold(`other ${other}`, 1);
+    assert.equal(throttle.isSaturated('a'), true);
     context.mock.timers.tick(HELD_MS_MAX);
     await settled();
-    assert.deepEqual([brake.held, brake.isSaturated('a')], [0, false]);
+    assert.deepEqual([throttle.held, throttle.isSaturated('a')], [0, false]);
   });
 
   describe('remembers', () => {
@@ -107,36 +107,36 @@ describe('RefusalBrake', () => {
     };
 
     it('no refusal of a subject within the rate', () => {
-      brake.remember('a', 'x', error);
+      throttle.remember('a', 'x', error);
       refuse(5);
-      brake.remember('a', 'x', error);
-      assert.equal(brake.recall('a', 'x'), null);
+      throttle.remember('a', 'x', error);
+      assert.equal(throttle.recall('a', 'x'), null);
     });
 
     it('a refusal for a second, however often it is repeated', async (context) => {
       await flood(context);
-      brake.remember('a', 'x', error);
+      throttle.remember('a', 'x', error);
       nowMs += HELD_MS_MAX - 1;
-      assert.equal(brake.recall('a', 'x'), error);
+      assert.equal(throttle.recall('a', 'x'), error);
       refuse(REFUSALS_PER_SECOND);
-      brake.remember('a', 'x', error);
+      throttle.remember('a', 'x', error);
       nowMs += 1;
-      assert.equal(brake.recall('a', 'x'), null);
+      assert.equal(throttle.recall('a', 'x'), null);
     });
 
     it('a refusal for its subject and place only', async (context) => {
       await flood(context);
-      brake.remember('a', 'x', error);
-      assert.deepEqual([brake.recall('a', 'y'), brake.recall('b', 'x')], [null, null]);
+      throttle.remember('a', 'x', error);
+      assert.deepEqual([throttle.recall('a', 'y'), throttle.recall('b', 'x')], [null, null]);
     });
 
     it('no refusal after a change', async (context) => {
       await flood(context);
-      for (const forget of [() => brake.forget('a'), () => brake.forgetAll()]) {
-        brake.remember('a', 'x', error);
-        assert.equal(brake.recall('a', 'x'), error);
+      for (const forget of [() => throttle.forget('a'), () => throttle.forgetAll()]) {
+        throttle.remember('a', 'x', error);
+        assert.equal(throttle.recall('a', 'x'), error);
         forget();
-        assert.equal(brake.recall('a', 'x'), null);
+        assert.equal(throttle.recall('a', 'x'), null);
       }
     });
   });

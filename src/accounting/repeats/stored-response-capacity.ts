@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 
-interface StoredResponseRoomOptions {
+interface StoredResponseCapacityOptions {
   /** Bytes of the account's responses, valid or not. */
   readonly readBytes: (accountId: string) => Promise<number>;
   /** Called each time, because the configuration may be reloaded. */
@@ -30,7 +30,7 @@ const READ_FULL_AGAIN_MS = 60_000;
  * used up; in between the node adds what it stores itself. So no call waits for a sum over all responses of its account, and other nodes
  * may exceed the limit for up to ten minutes.
  */
-export function createStoredResponseRoom(options: StoredResponseRoomOptions) {
+export function createStoredResponseCapacity(options: StoredResponseCapacityOptions) {
   const { readBytes, bytesMax, clock, logger } = options;
   const known = rememberRecent<AccountBytes>(ACCOUNTS_MAX);
   const reading = new Map<string, Promise<AccountBytes>>();
@@ -61,14 +61,14 @@ export function createStoredResponseRoom(options: StoredResponseRoomOptions) {
      * @throws if the database is down.
      */
     async take(accountId: string, bodyBytes: number): Promise<boolean> {
-      const hasRoom = ({ bytes }: AccountBytes): boolean => bytes + bodyBytes + ROW_BYTES <= bytesMax();
+      const hasCapacity = ({ bytes }: AccountBytes): boolean => bytes + bodyBytes + ROW_BYTES <= bytesMax();
       let account = known.get(accountId);
       if (account === undefined || isOlderThan(account, READ_AGAIN_MS)) account = await read(accountId);
-      if (!hasRoom(account) && isOlderThan(account, READ_FULL_AGAIN_MS)) {
+      if (!hasCapacity(account) && isOlderThan(account, READ_FULL_AGAIN_MS)) {
         account = await read(accountId);
-        if (!hasRoom(account)) logger.warn({ accountId, bytes: account.bytes, bytesMax: bytesMax() }, NO_ROOM);
+        if (!hasCapacity(account)) logger.warn({ accountId, bytes: account.bytes, bytesMax: bytesMax() }, NO_CAPACITY);
       }
-      const isStored = hasRoom(account);
+      const isStored = hasCapacity(account);
       account.bytes += isStored ? bodyBytes + ROW_BYTES : ROW_BYTES;
       return isStored;
     },
@@ -77,4 +77,4 @@ export function createStoredResponseRoom(options: StoredResponseRoomOptions) {
   };
 }
 
-const NO_ROOM = 'stored responses of this account reached their limit; repeats of its further calls are refused';
+const NO_CAPACITY = 'stored responses of this account reached their limit; repeats of its further calls are refused';

@@ -1,5 +1,5 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { PartitionLane } from '../../db/home-lanes.ts';
+import type { PartitionPool } from '../../db/home-pools.ts';
 import { intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import { monthTableName } from '../calls/calls-store.ts';
 import { sqlTimezone } from '../usage/sql-timezone.ts';
@@ -63,7 +63,7 @@ interface DeletedBatch {
   readonly wrongId: string | null;
 }
 
-export function createRecordDeletion(database: PartitionLane, rowsMax: number) {
+export function createRecordDeletion(database: PartitionPool, rowsMax: number) {
   return {
     /**
      * Deletes a batch of records that started before an instant, in the order of their ids: those of the table of a month, or those in

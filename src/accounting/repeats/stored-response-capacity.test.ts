@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLogger } from '../../lib/logger.ts';
-import { createStoredResponseRoom, ROW_BYTES } from './stored-response-room.ts';
+import { createStoredResponseCapacity, ROW_BYTES } from './stored-response-capacity.ts';
 
 const MINUTE_MS = 60_000;
 
 /** Capacity for 100 rows per account, and the rows in the database. A response without bytes takes one row. */
 function setScene() {
   const scene = { nowMs: 0, rows: 0, reads: 0, warnings: 0, isDown: false };
-  const room = createStoredResponseRoom({
+  const room = createStoredResponseCapacity({
     async readBytes() {
       scene.reads++;
       if (scene.isDown) throw new Error('the connection was lost');
