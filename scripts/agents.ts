@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type AgentRunnerOptions, createAgentRunner, requestLog } from '../test/agents/agent-runner.ts';
 import { type Agent, createAgents } from '../test/agents/agents.ts';
 import { check, type Observed } from '../test/agents/checks.ts';
 import { type Gateway, startGateway } from '../test/agents/gateway.ts';
 import { installAgents } from '../test/agents/installation.ts';
-import { createDatabasePool, type DatabasePoolOptions, requestLog } from '../test/agents/lane.ts';
 import { rowsOf, rowsOnPage } from '../test/agents/page.ts';
 import { SCENARIOS, type Scenario } from '../test/agents/scenarios.ts';
 import { removeDirectory } from '../test/support/local-database.ts';
@@ -56,7 +56,7 @@ console.log(
 
 const folder = mkdtempSync(join(tmpdir(), 'faregate-agents-'));
 process.on('exit', () => removeDirectory(folder));
-const startProviders = async (): Promise<DatabasePoolOptions['providers']> => ({
+const startProviders = async (): Promise<AgentRunnerOptions['providers']> => ({
   acme: await startProvider(),
   zenith: await startProvider(),
 });
@@ -98,10 +98,10 @@ if (failed > 0) process.exitCode = 1;
 async function live(
   agent: Agent,
   isMine: (scenario: Scenario) => boolean,
-  own: DatabasePoolOptions['providers'],
+  own: AgentRunnerOptions['providers'],
   at: Gateway,
 ): Promise<void> {
-  const pool = createDatabasePool({ folder, agent, gateway: at, providers: own });
+  const pool = createAgentRunner({ folder, agent, gateway: at, providers: own });
   for (const scenario of chosen.filter((each) => each.agent === agent.name && isMine(each))) {
     let observed: Observed | null = null;
     const problem = await problemOf(async () => {

@@ -58,7 +58,7 @@ const strange = files.flatMap((file) => {
 for (const { place, type } of strange) console.error(`${place} takes a ${type}`);
 if (strange.length > 0) {
   console.error(
-    '  Use a type of src/db/home-pools.ts for the home of the statements, such as DirectoryLane or PartitionQueryable, or HomeDatabases ' +
+    '  Use a type of src/db/home-pools.ts for the home of the statements, such as DirectoryPool or PartitionQueryable, or HomeDatabases ' +
       'for both homes.',
   );
   process.exitCode = 1;

@@ -16,15 +16,15 @@ const EXEMPT =
 
 /** What is found, and the standard term. Words with a common meaning, such as "rest" or "part", are not here. */
 const PRIVATE_WORDS: readonly (readonly [pattern: RegExp, term: string])[] = [
-  [/\blanes?\b/i, 'connection pool'],
-  [/\bholders?\b/i, 'tenant or caller'],
+  [/\blanes?\b(?!:)/i, 'connection pool'],
+  [/(?<!account |lock )\bholders?\b(?! of a lock)/i, 'tenant or caller'],
   [/\bloose\b(?! object)/i, 'orphaned'],
   [/\bunder way\b/i, 'pending, or in flight'],
   [/\bwritten down\b/i, 'recorded'],
   [/\bbrakes?\b/i, 'throttle'],
   [/\bchange log\b/i, 'audit log'],
-  [/\b(told|untold)\b/i, 'notified'],
-  [/\b(is|are|be|were|stays?|books) (?:not )?sound\b/i, 'consistent'],
+  [/\b(is|are|be|was|were) told of\b/i, 'notified'],
+  [/\b(are|be|were|stays?|books(?: are)?|audit is) (?:not )?sound\b/, 'consistent'],
   [/\bstanding\b/i, 'status'],
   [/\b(as|so) (many|much|long|far) as there (is|are|may be)\b/i, 'all, or up to the limit'],
   [/\bhear[sd]? (of|that)\b/i, 'receives'],

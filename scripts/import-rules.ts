@@ -70,10 +70,10 @@ export const RULES: readonly IForbiddenRuleType[] = [
       pathNot: [
         '^src/(app|cli|db)/',
         '(store|tables)\\.ts$',
-        '^src/accounting/(accounts/principals|partitions/placed-lanes)\\.ts$',
+        '^src/accounting/(accounts/principals|partitions/placed-pools)\\.ts$',
       ],
     },
-    to: { path: '^src/db/', pathNot: '^src/db/(errors|lane-holder|database-time)\\.ts$|^src/db/(questions|nodes)/' },
+    to: { path: '^src/db/', pathNot: '^src/db/(errors|current-tenant|database-time)\\.ts$|^src/db/(questions|nodes)/' },
   },
   {
     name: 'requests-stop-at-the-api',

@@ -11,9 +11,9 @@ export interface TakenConnections {
 }
 
 /** Types of `src/db/database.ts`, for either home. */
-const PLAIN = new Set(['Database', 'Lane', 'Queryable', 'TableReader', 'SnapshotReader']);
+const PLAIN = new Set(['Database', 'DatabasePool', 'Queryable', 'TableReader', 'SnapshotReader']);
 /** Types of `src/db/home-pools.ts`. */
-const BRANDED = /^(Directory|Partition)(?:Database|Lane|Queryable)$/;
+const BRANDED = /^(Directory|Partition)(?:Database|Pool|Queryable)$/;
 
 /** The connection types in a source file, without member types such as `Database['query']`. */
 export function connectionsIn(text: string, file: string): TakenConnections[] {
@@ -21,7 +21,7 @@ export function connectionsIn(text: string, file: string): TakenConnections[] {
   const imported = new Set<string>();
   const visit = (node: Node): void => {
     if (node.type === 'ImportDeclaration') {
-      const isOfDatabase = /\/(?:database|home-lanes)\.ts$/.test(String((node.source as Node).value));
+      const isOfDatabase = /\/(?:database|home-pools)\.ts$/.test(String((node.source as Node).value));
       for (const each of node.specifiers as Node[]) if (isOfDatabase) imported.add(nameOf(each.local as Node));
       return;
     }

@@ -74,20 +74,8 @@ export class ManagementApis {
   readonly #tokenReader: ReturnType<typeof createAdminTokenReader>;
 
   constructor(deps: ManagementDependencies) {
-    const {
-      app,
-      options,
-      accounting,
-      addresses,
-      throttle: brake,
-      databases,
-      settings,
-      guesses,
-      nodeId,
-      clock,
-      ids,
-      logger,
-    } = deps;
+    const { app, options, accounting, addresses, throttle, databases, settings, guesses, nodeId, clock, ids, logger } =
+      deps;
     const { directory } = databases;
     const { databaseClock, adminPools } = accounting;
     this.notices = new Notices({ ...deps, databaseClock, adminPools, options: options.notices ?? {} });
@@ -120,11 +108,11 @@ export class ManagementApis {
           people.sessionReader,
         ],
       },
-      { addresses, throttle: brake },
+      { addresses, throttle },
     );
     const watch: ManagementWatch = {
       addresses,
-      throttle: brake,
+      throttle,
       changes: log,
       changeCounts: guesses.changes,
       onChange: logChange(logger),

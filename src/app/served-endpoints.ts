@@ -57,18 +57,7 @@ export class PublicApi {
   #catalog: () => PublicCatalog;
 
   constructor(deps: PublicApiDependencies) {
-    const {
-      options,
-      table,
-      accounting,
-      settings,
-      health,
-      addresses,
-      throttle: brake,
-      bodyBudgets,
-      clock,
-      logger,
-    } = deps;
+    const { options, table, accounting, settings, health, addresses, throttle, bodyBudgets, clock, logger } = deps;
     const { databaseClock, drains, continuationKeys, reservations, settlement, storedResponses } = accounting;
     const { config } = settings.current;
     const published = publishedOperations(table);
@@ -99,7 +88,7 @@ export class PublicApi {
     });
     const aliases = endpointAliases(table, config.server.protocolNames.messages);
     registerEndpoints(deps.app, [...table, ...aliases], {
-      refusals: new Refusals({ principals: deps.principals, addresses, throttle: brake, idempotentCalls }),
+      refusals: new Refusals({ principals: deps.principals, addresses, throttle, idempotentCalls }),
       settings: () => settings.current,
       bodyBudgets,
       admission,

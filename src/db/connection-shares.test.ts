@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { type ConnectionShare, shareOfDirectory, shareOfPartition } from './connection-shares.ts';
 import { POOL_NAMES, STATEMENT_CONNECTIONS_MAX } from './pools.ts';
 
-const sum = ({ statements, batches, locks, pool: lane }: ConnectionShare): number =>
-  POOL_NAMES.reduce((total, name) => total + lane(name), statements + batches + locks);
+const sum = ({ statements, batches, locks, pool }: ConnectionShare): number =>
+  POOL_NAMES.reduce((total, name) => total + pool(name), statements + batches + locks);
 
 function numbersOf(partitions: number, statementsMax = STATEMENT_CONNECTIONS_MAX) {
   const [directory, further] = [shareOfDirectory, shareOfPartition].map((of) => of(partitions, statementsMax));
@@ -18,8 +18,8 @@ function numbersOf(partitions: number, statementsMax = STATEMENT_CONNECTIONS_MAX
 
 describe('connections to partitions', () => {
   it('are those of one process if there is one partition, which shares them with the directory', () => {
-    const { statements, batches, locks, pool: lane } = shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
-    assert.deepEqual([statements, batches, locks, ...POOL_NAMES.map(lane)], [10, 4, 2, 2, 4, 1, 1, 1]);
+    const { statements, batches, locks, pool } = shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
+    assert.deepEqual([statements, batches, locks, ...POOL_NAMES.map(pool)], [10, 4, 2, 2, 4, 1, 1, 1]);
     assert.equal(shareOfDirectory(1, 3).batches, 3);
   });
 
@@ -36,9 +36,9 @@ describe('connections to partitions', () => {
 
   it('leave one batch in addition to one that waits for a lock, for any number of partitions', () => {
     for (const partitions of [2, 16, 99]) {
-      const { statements, batches, locks, pool: lane } = shareOfPartition(partitions, STATEMENT_CONNECTIONS_MAX);
+      const { statements, batches, locks, pool } = shareOfPartition(partitions, STATEMENT_CONNECTIONS_MAX);
       assert.deepEqual([batches, locks, Math.min(statements, 2)], [2, 1, 2]);
-      for (const name of POOL_NAMES) assert.ok(lane(name) >= 1);
+      for (const name of POOL_NAMES) assert.ok(pool(name) >= 1);
     }
   });
 });

@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { WorkTime } from '../lib/fair/work-time.ts';
 
 /**
- * On whose behalf statements run; lanes schedule fairly between holders. Passed through `AsyncLocalStorage`, because a call site
+ * The tenant on whose behalf statements run. Connection pools schedule fairly between tenants. Passed through `AsyncLocalStorage`, because a call site
  * that forgot to pass a parameter on would only be unfair, which no test would show.
  */
 interface Asking {
   readonly tenant: string | null;
-  /** Excludes the time spent waiting in a lane. */
+  /** Excludes the time spent waiting for a connection. */
   readonly time: WorkTime | null;
 }
 

@@ -30,7 +30,7 @@ export function tryLock(file: string): (() => void) | null {
   };
 }
 
-/** Whether the lock is held. Concurrent callers of this function do not mistake each other for holders. */
+/** Whether the lock is held. Concurrent callers of this function do not mistake each other for lock holders. */
 export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { readOnly: true });

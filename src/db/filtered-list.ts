@@ -33,15 +33,15 @@ const ID_SLACK_MS = 600_000;
 const FIXED = 8;
 
 /** A batch without matches has one row without an item. */
-export interface SliceRow extends StoredRow {
+export interface PageRow extends StoredRow {
   readonly id: string | null;
   readonly last_id: string | null;
   readonly rows_read: number;
 }
 
 /** The matching rows of a batch, and the id after which the next batch starts. */
-export function sliceOfRows(found: readonly SliceRow[], rows: number, wanted: number) {
-  const items = found.filter((row): row is SliceRow & { readonly id: string } => row.id !== null);
+export function pageOfRows(found: readonly PageRow[], rows: number, wanted: number) {
+  const items = found.filter((row): row is PageRow & { readonly id: string } => row.id !== null);
   const { last_id: lastId, rows_read: rowsRead } = found[0]!;
   if (items.length === wanted) return { items, next: items.at(-1)!.id };
   return { items, next: rowsRead < rows ? null : lastId };
@@ -67,7 +67,7 @@ export function createFilteredList<Row extends object, Column extends string>(
   const slices = new Map<Column | 'any' | null, Statement>(
     [null, ...leads, ...(options.anyOf === undefined ? [] : (['any'] as const))].map((lead) => [
       lead,
-      sliceOf(options, lead),
+      pageStatement(options, lead),
     ]),
   );
   const lastId = `${idPrefix}_${'z'.repeat(27)}`;
@@ -85,8 +85,8 @@ export function createFilteredList<Row extends object, Column extends string>(
     const isExact = rest.every((value) => value === null) && from === null && to === null;
     return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
       const parameters = [rows, wanted, behind ?? lastId, ...bounds, led, ...rest];
-      const found = await database.query<SliceRow>(slices.get(lead)!, parameters);
-      const { items, next } = sliceOfRows(found, rows, wanted);
+      const found = await database.query<PageRow>(slices.get(lead)!, parameters);
+      const { items, next } = pageOfRows(found, rows, wanted);
       return { items: columns.all(items), next };
     });
   };
@@ -97,7 +97,7 @@ export function createFilteredList<Row extends object, Column extends string>(
  * range and comes first in the order, so that no plan scans other values' rows until it has found enough. For several values it reads the
  * newest rows of each.
  */
-function sliceOf<Row extends object, Column extends string>(
+function pageStatement<Row extends object, Column extends string>(
   { table, columns, at, leads, others = [], anyOf }: FilteredListOptions<Row, Column>,
   lead: Column | 'any' | null,
 ): Statement {

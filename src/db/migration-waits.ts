@@ -106,7 +106,7 @@ where l.granted and l.pid <> pg_backend_pid() and l.database = (select oid from 
 group by l.pid order by since nulls last, l.pid limit 5`,
 };
 
-interface HolderRow {
+interface LockHolderRow {
   pid: number;
   program: string | null;
   state: string | null;
@@ -115,7 +115,7 @@ interface HolderRow {
 }
 
 async function lockHolders(database: Queryable): Promise<string> {
-  const rows = await database.query<HolderRow>(listLockHolders);
+  const rows = await database.query<LockHolderRow>(listLockHolders);
   if (rows.length === 0) return 'none any more';
   return rows
     .map(({ pid, program, state, since, tables }) => {

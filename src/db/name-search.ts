@@ -1,6 +1,6 @@
 import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
 import type { Statement } from './database.ts';
-import { type SliceRow, sliceOfRows } from './filtered-list.ts';
+import { type PageRow, pageOfRows } from './filtered-list.ts';
 import type { DirectoryQueryable } from './home-pools.ts';
 
 /**
@@ -21,18 +21,18 @@ export function createNameSearch(
   names: readonly string[] = ['name', 'email'],
 ): NameSearch {
   // Two statements, because no text sorts after every id in every collation.
-  const sliceFirst = sliceOf(table, names, 'slice-first', '$1::text is null');
-  const sliceNext = sliceOf(table, names, 'slice-next', 'id < $1::text');
+  const sliceFirst = pageStatement(table, names, 'slice-first', '$1::text is null');
+  const sliceNext = pageStatement(table, names, 'slice-next', 'id < $1::text');
   return (text, beforeId, limit, timing) =>
     lookThrough({ start: beforeId, limit, isExact: text === undefined }, timing, async (behind, rows, wanted) => {
       const statement = behind === null ? sliceFirst : sliceNext;
-      const found = await database.query<SliceRow>(statement, [behind, rows, wanted, text ?? null]);
-      const { items, next } = sliceOfRows(found, rows, wanted);
+      const found = await database.query<PageRow>(statement, [behind, rows, wanted, text ?? null]);
+      const { items, next } = pageOfRows(found, rows, wanted);
       return { items: items.map(({ id }) => id), next };
     });
 }
 
-function sliceOf(table: string, names: readonly string[], name: string, isBefore: string): Statement {
+function pageStatement(table: string, names: readonly string[], name: string, isBefore: string): Statement {
   return {
     name: `${table}.${name}`,
     text: `with part as materialized (

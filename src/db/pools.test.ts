@@ -31,7 +31,7 @@ describe('turns', () => {
   });
 });
 
-describe('turns of holders', () => {
+describe('slots of tenants', () => {
   /** Work that a test ends, by name. */
   function scene(atOnceMax: number, heldWaitingMax: number) {
     const turns = new Turns('test', atOnceMax, 2, heldWaitingMax);
@@ -52,7 +52,7 @@ describe('turns of holders', () => {
     };
   }
 
-  it('leave one place to operators, who go before all holders, and one of the rest to other holders', async () => {
+  it('leave one slot to operators, who go first, and one of the others to other tenants', async () => {
     const { begin, begun, end } = scene(4, 8);
     for (const name of ['a1', 'a2', 'a3', 'b1', 'c1']) void begin(name, name[0]!);
     assert.deepEqual(begun, ['a1', 'a2', 'b1']);
@@ -67,7 +67,7 @@ describe('turns of holders', () => {
     assert.equal(begun.at(-1), 'c1');
   });
 
-  it('are taken by holders, whoever has more that waits, and one fills a part of the places alone', async () => {
+  it('are shared by tenants whatever they queue, and one tenant fills only a share of the queue', async () => {
     const { begin, begun, end } = scene(1, 8);
     void begin('first', 'a');
     for (const name of ['a1', 'a2']) void begin(name, 'a');

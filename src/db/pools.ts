@@ -4,27 +4,24 @@ import { currentTenant, currentWorkTime } from './current-tenant.ts';
 import type { ConnectionFigures, DatabasePool, PoolName } from './database.ts';
 import { PoolFullError } from './errors.ts';
 
-/**
- * Lanes: connections of their own for statements that no call waits for, so that they and calls do not keep each other
- * waiting. Each has limits.
- */
+/** Limits of a connection pool for statements that no call waits for. Separate pools keep them and calls from blocking each other. */
 interface PoolLimits {
-  /** Statements and transactions at a time. */
+  /** Maximum number of concurrent statements and transactions. */
   readonly connectionsMax: number;
-  /** Further ones that may wait, and more of holders; one more is refused with `LaneFullError`. */
+  /** Maximum queue length of operators. Tenants have a longer queue. A full queue refuses with `PoolFullError`. */
   readonly waitingMax: number;
-  /** A statement that takes longer fails. */
+  /** Statement timeout. */
   readonly statementMaxMs: number;
-  /** A lock that is not free in that time fails the statement: later requests for the lock queue after this one. */
+  /** Lock timeout. While a statement waits for a lock, later requests for that lock queue behind it. */
   readonly lockMaxMs: number;
 }
 
 export const POOLS: Readonly<Record<PoolName, PoolLimits>> = {
-  /** What holders of keys ask of their balance and plan. */
+  /** Balance and plan queries with an API key. */
   balances: { connectionsMax: 2, waitingMax: 256, statementMaxMs: 2_000, lockMaxMs: 2_000 },
   /** The admin API: lists, accounts, keys, top-ups, subscriptions. */
   admin: { connectionsMax: 4, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
-  /** `/readyz`, which asks once for all who want to know. */
+  /** `/readyz`; concurrent probes share one statement. */
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
   /** Months of call records, and deletions of what has expired. */
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
@@ -88,7 +85,7 @@ export class Turns {
   /**
    * @param tenant the tenant; `null`: the gateway or an operator.
    * @param time of the work that includes this; time spent waiting here does not count.
-   * @throws LaneFullError
+   * @throws PoolFullError
    */
   async run<Result>(
     work: () => Promise<Result>,
@@ -114,7 +111,7 @@ export class Turns {
     }
   }
 
-  /** @throws LaneFullError */
+  /** @throws PoolFullError */
   #requirePlace(tenant: string | null): void {
     const waiting = this.#slots.waitingOf(tenant);
     const isFull =
@@ -127,15 +124,15 @@ export class Turns {
   }
 }
 
-/** The turns of lanes by name, and how much of each runs at a time. */
-export type LaneTurns = ReadonlyMap<PoolName, Turns>;
+/** The queue of each connection pool. */
+export type PoolQueue = ReadonlyMap<PoolName, Turns>;
 
-export const createLaneTurns = (atOnceMax: (name: PoolName) => number): LaneTurns =>
+export const createPoolQueues = (atOnceMax: (name: PoolName) => number): PoolQueue =>
   new Map(POOL_NAMES.map((name) => [name, new Turns(name, atOnceMax(name), POOLS[name].waitingMax)]));
 
-/** Lanes by name, each of which runs what its target runs, by turns. Lanes of several schemas may share them. */
+/** Connection pools whose statements pass through the queues first. Pools of several schemas can share the queues. */
 export function createPools(
-  turns: LaneTurns,
+  turns: PoolQueue,
   targetOf: (name: PoolName) => DatabasePool,
 ): (name: PoolName) => DatabasePool {
   const pools = new Map(POOL_NAMES.map((name) => [name, poolOf(turns.get(name)!, targetOf(name))]));

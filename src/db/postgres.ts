@@ -16,7 +16,7 @@ import { listen, type NotificationTiming } from './notifications.ts';
 import {
   AUDIT_STATEMENT_MAX_MS,
   AUDITS_WAITING_MAX,
-  createLaneTurns,
+  createPoolQueues,
   createPools,
   POOLS,
   STATEMENT_CONNECTIONS_MAX,
@@ -125,7 +125,7 @@ export function openPostgres(options: PostgresOptions): Database {
   );
   const firstOf = (lockMaxMs: number): readonly Query[] => (options.isOnCitus ? [limitLocksOnWorker(lockMaxMs)] : []);
   const [firstOfBatch, firstOfWaiting] = [firstOf(BATCH_LOCK_MAX_MS), firstOf(WAITING_LOCK_MAX_MS)];
-  const turns = createLaneTurns(share.pool);
+  const turns = createPoolQueues(share.pool);
   const pool = createPools(turns, (name) => {
     const { statementMaxMs, lockMaxMs } = POOLS[name];
     const serverPool = openPool(name, {

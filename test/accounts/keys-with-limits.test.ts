@@ -31,7 +31,7 @@ const LIMITED = { limits: { totalSpendCapNano: 50n, dailyCallsMax: 3 }, rates: {
 
 class StatementLostError extends Error {}
 
-/** A lane whose transactions over the directory and a partition fail at a statement. */
+/** A connection pool whose transactions over the directory and a partition fail at a statement. */
 const failingAt = (pool: PartitionPool, failing: number): PartitionPool => ({
   ...pool,
   transactionWithDirectory(work) {

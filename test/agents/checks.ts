@@ -96,7 +96,7 @@ function checkPatience({ requests }: Observed): void {
 }
 
 /** What reached a provider is what the agent sent, byte for byte, but for the model's name. Another provider may be sent it again. */
-function checkRelay({ requests, received, tenant: holder }: Observed): void {
+function checkRelay({ requests, received, tenant }: Observed): void {
   const sent = requests.filter(isCall);
   let next = 0;
   for (const [index, { body, headers }] of received.entries()) {
@@ -109,7 +109,7 @@ function checkRelay({ requests, received, tenant: holder }: Observed): void {
         assert.equal(headers[name], original.headers[name], `${name} at the provider`);
       }
     }
-    assert.ok(!JSON.stringify(headers).includes(holder.key), `the holder's key reached the provider`);
+    assert.ok(!JSON.stringify(headers).includes(tenant.key), `the holder's key reached the provider`);
   }
 }
 
@@ -120,10 +120,10 @@ function inProvidersWords(body: Buffer): Buffer {
 /** One record for each call of the agent that reached a provider, with what it reported; charges are usage times price; nothing is held. */
 async function checkBooks(
   { context, plan, balanceYuan = '0', fault, signing, expected }: Scenario,
-  { received, model, tenant: holder }: Observed,
+  { received, model, tenant }: Observed,
 ): Promise<void> {
   assert.equal(received.length, expected.provided, 'the calls that reached the provider');
-  const records = await holder.calls();
+  const records = await tenant.calls();
   let call = -1;
   let spentNano = 0n;
   let placesTaken = 0;
@@ -147,9 +147,9 @@ async function checkBooks(
     }
   }
   assert.equal(call + 1, received.length, 'the calls of the records');
-  assert.deepEqual(await holder.money(), { balanceNano: parseYuan(balanceYuan)! - spentNano, heldNano: 0n });
+  assert.deepEqual(await tenant.money(), { balanceNano: parseYuan(balanceYuan)! - spentNano, heldNano: 0n });
   if (plan !== undefined) {
-    assert.equal(await holder.remainingCalls(), PLANS[plan].fiveHourCalls - placesTaken, 'the calls left in the plan');
+    assert.equal(await tenant.remainingCalls(), PLANS[plan].fiveHourCalls - placesTaken, 'the calls left in the plan');
   }
 }
 

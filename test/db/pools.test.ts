@@ -37,7 +37,7 @@ async function whileLocked(database: Database, work: () => Promise<unknown>): Pr
   });
 }
 
-describe(`lanes`, { timeout: 60_000 }, () => {
+describe(`connection pools`, { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   before(async () => {
     stored = await createItems();
@@ -77,14 +77,14 @@ describe(`lanes`, { timeout: 60_000 }, () => {
 
   it('do not count the time in which a statement waits behind another one to the work that it is a part of', async () => {
     const { database } = stored;
-    const behindLane = workedBehind(database, (gate) => database.pool('housekeeping').transaction(() => gate));
-    assert.equal(await behindLane, 0);
+    const afterPool = workedBehind(database, (gate) => database.pool('housekeeping').transaction(() => gate));
+    assert.equal(await afterPool, 0);
     const besideOthers = workedBehind(database, (gate) => database.transaction(() => gate));
     assert.equal(await besideOthers, 10_000);
   });
 });
 
-describe('the lane of probes', { timeout: 60_000 }, () => {
+describe('the connection pool of probes', { timeout: 60_000 }, () => {
   it('responds in bounded time if the server says nothing more, and again once another connection is served', async () => {
     const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
@@ -129,7 +129,7 @@ describe('audits', { timeout: 60_000 }, () => {
   });
 });
 
-describe('connections of lanes', { timeout: 60_000 }, () => {
+describe('connections of pools', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;
   before(async () => {

@@ -37,15 +37,15 @@ describe('check-homes', () => {
 
   it('rejects connections of the other home, or of any home', () => {
     const { status, refused } = check(
-      "import type { Database, Lane, Queryable } from '../../src/db/database.ts';",
-      "import type { DirectoryLane, HomeLanes, PartitionLane } from '../../src/db/home-pools.ts';",
+      "import type { Database, DatabasePool, Queryable } from '../../src/db/database.ts';",
+      "import type { DirectoryPool, HomePools, PartitionPool } from '../../src/db/home-pools.ts';",
       'export const a = "select from accounts";',
-      'export const b = (lane: Lane) => lane;',
-      'export const c = (partition: PartitionLane, on: Pick<Queryable, "query">) => [partition, on];',
-      'export const d = (directory: DirectoryLane, homes: HomeLanes, query: Database["query"]) => [directory, homes, query];',
+      'export const b = (pool: DatabasePool) => pool;',
+      'export const c = (partition: PartitionPool, on: Pick<Queryable, "query">) => [partition, on];',
+      'export const d = (directory: DirectoryPool, homes: HomePools, query: Database["query"]) => [directory, homes, query];',
     );
     assert.equal(status, 1);
-    assert.deepEqual(refused, ['4 takes a Lane', '5 takes a PartitionLane', '5 takes a Queryable']);
+    assert.deepEqual(refused, ['4 takes a DatabasePool', '5 takes a PartitionPool', '5 takes a Queryable']);
   });
 
   it('follows constants, lists, functions and their arguments', () => {

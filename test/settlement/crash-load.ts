@@ -197,11 +197,11 @@ export class CrashLoad {
   /** Asserts that repeats of calls that succeeded get the same response again, from any node. */
   async assertRepeated(urls: readonly string[], provider: CrashProvider): Promise<void> {
     const done = this.attempts.filter(
-      ({ pool: lane, belief }) => lane.purse === 'idempotency key' && belief === 'success',
+      ({ pool, belief }) => pool.purse === 'idempotency key' && belief === 'success',
     );
-    for (const [i, { pool: lane, number, text }] of done.slice(-40).entries()) {
+    for (const [i, { pool, number, text }] of done.slice(-40).entries()) {
       const executions = provider.executionsOf(number);
-      await this.#attempt(lane, number, i % urls.length, urls[i % urls.length]!, false);
+      await this.#attempt(pool, number, i % urls.length, urls[i % urls.length]!, false);
       const again = this.attempts.at(-1)!;
       assert.deepEqual([again.status, again.text, again.isRepeated], [200, text, true]);
       assert.equal(provider.executionsOf(number), executions);

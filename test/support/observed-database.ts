@@ -76,7 +76,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
 
   /** `run`: whatever a statement of that name is asked for. */
   const observed = (real: Database, run: RunNamed): Database => {
-    /** Statements of all lanes are known by their names alone. */
+    /** Statements of all pools are known by their names alone. */
     const observeQueries = (transaction: Queryable): Queryable => ({
       query: (asked, parameters) => run(asked.name, () => transaction.query(asked, parameters)),
     });

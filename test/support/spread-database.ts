@@ -109,7 +109,7 @@ const SELECT_PLACE: Statement = {
   text: 'select partition_no as place from accounts where id = $1',
 };
 
-/** Transactions of all lanes, one within the other. */
+/** Transactions of all pools, one within the other. */
 function inAll<Result>(
   [first, ...rest]: readonly DatabasePool[],
   open: readonly Queryable[],

@@ -49,17 +49,17 @@ export class Refusals {
     forms: CredentialForms,
     report: Pick<CallReport, 'principal'>,
   ): Soon<Principal> {
-    const { principals, throttle: brake } = this.#dependencies;
+    const { principals, throttle } = this.#dependencies;
     const { request, name: address } = subject;
     const key = readCredential(request, forms, isApiKey);
     const place = principalHash(key);
     subject.place = place;
-    const known = brake.recall(address, place);
+    const known = throttle.recall(address, place);
     if (known !== null) {
       report.principal = principals.tenantOf(place);
       throw known;
     }
-    if (brake.isSaturated(address) && !principals.isCached(place)) {
+    if (throttle.isSaturated(address) && !principals.isCached(place)) {
       throw new GatewayError('overloaded', { headers: { 'retry-after': '1' } });
     }
     const principal = principals.authenticate(key, place, report);
@@ -75,21 +75,21 @@ export class Refusals {
 
   /** Delays the error of a subject that is refused too often. If too many are delayed already, the connection closes instead. */
   async slowDown({ name, place }: RefusalSubject, error: unknown, response: ServerResponse): Promise<void> {
-    const { throttle: brake } = this.#dependencies;
+    const { throttle } = this.#dependencies;
     const cost = error instanceof GatewayError ? costOf(error) : 0;
     if (cost === 0) {
-      brake.forget(name);
+      throttle.forget(name);
       return;
     }
-    const isSlowed = brake.hold(name, cost);
+    const isSlowed = throttle.hold(name, cost);
     const { kind, isMoney } = error as GatewayError;
     // A refusal that depends only on the state of the account will repeat, whatever the request contains.
-    if (isMoney || (kind === 'invalidApiKey' && place !== '')) brake.remember(name, place, error as GatewayError);
+    if (isMoney || (kind === 'invalidApiKey' && place !== '')) throttle.remember(name, place, error as GatewayError);
     if (!(await isSlowed)) response.shouldKeepAlive = false;
   }
 
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
-    const { addresses, throttle: brake } = this.#dependencies;
+    const { addresses, throttle } = this.#dependencies;
     const { request } = subject;
     // Comes before all account checks: a client that may not use the key learns nothing about the account and does not count against it.
     const { allowedNetworks } = principal;
@@ -99,7 +99,7 @@ export class Refusals {
     if (!principal.mayCall) throw new GatewayError('scopeNotAllowed');
     subject.name = `account ${principal.accountId}`;
     subject.place = `${principal.keyId} ${path}`;
-    const refusal = brake.recall(subject.name, subject.place);
+    const refusal = throttle.recall(subject.name, subject.place);
     if (refusal === null) return principal;
     if (request.headers['idempotency-key'] === undefined) throw refusal;
     return this.#unlessRepeat(request, principal, refusal);

@@ -50,7 +50,7 @@ export class RequestBodies {
   }
 
   /**
-   * Receives a body. A body of a visitor (`holder` is `null`) must be small and not encoded; others use the memory budgets.
+   * Receives a body. A body of a visitor (`tenant` is `null`) must be small and not encoded; others use the memory budgets.
    *
    * @throws GatewayError as `readBody`, and `rateLimitExceeded` if the caller sends too many bodies at once
    */

@@ -77,10 +77,10 @@ interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
 /** Serves the endpoints of a table. */
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
-  { prefix, kind, endpoints, enter, tenantOf: holderOf }: ManagementTable<Need, Context, Endpoint>,
+  { prefix, kind, endpoints, enter, tenantOf }: ManagementTable<Need, Context, Endpoint>,
   watch: ManagementWatch,
 ): void {
-  const { addresses, throttle: brake, changes, changeCounts, onChange, checksResponses, shares, bodyBudgets } = watch;
+  const { addresses, throttle, changes, changeCounts, onChange, checksResponses, shares, bodyBudgets } = watch;
   const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
   const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
@@ -94,7 +94,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       return await shares.run(tenant, work);
     } catch (error) {
       const isBusy = error instanceof ShareBusyError;
-      if (isBusy || isTooMany(error)) await brake.hold(`busy ${tenant}`, BUSY_COST);
+      if (isBusy || isTooMany(error)) await throttle.hold(`busy ${tenant}`, BUSY_COST);
       if (!isBusy) throw error;
       throw new GatewayError('rateLimitExceeded', {
         code: 'too_many_requests',
@@ -132,7 +132,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       const source = { prefix, clientAddress, requestId: request.id, localUser: localUserOf(request.headers) };
       result = await runRecorded(endpoint, input, context, source, changes);
       // The change may have removed the reason for remembered refusals.
-      brake.forgetAll();
+      throttle.forgetAll();
       onChange({
         by: context.actor,
         action: endpoint.summary,
@@ -162,7 +162,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     const id = idInPath(request);
     const idempotencyKey = readIdempotencyKey(request);
     const wantsCsv = /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? '');
-    const tenant = holderOf(context);
+    const tenant = tenantOf(context);
     let received: ReceivedBody | null = null;
     if (endpoint.bodySchema !== null) {
       received = await bodies.receive(request, reply, bodyTenantOf(context, tenant));

@@ -20,12 +20,12 @@ const GUESS_COST = 5;
  * @param what the kind of refusals that are counted together
  */
 export async function slowGuesses(
-  { addresses, throttle: brake }: GuessLimits,
+  { addresses, throttle }: GuessLimits,
   what: 'admin' | 'attempt',
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const isSlowed = await brake.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
+  const isSlowed = await throttle.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
   // Too many responses are delayed already, so the client must reconnect.
   if (!isSlowed) reply.header('connection', 'close');
 }

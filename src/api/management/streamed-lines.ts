@@ -21,7 +21,7 @@ export class StreamedLines {
 
   /**
    * Returns the same chunks. Produces the first one now, in the slot of the request; each further one waits in the caller's queue.
-   * `holder`: the caller; `null`: no queue.
+   * `tenant`: the caller; `null`: no queue.
    *
    * @throws GatewayError `rateLimitExceeded` if the caller has too many streams
    */

@@ -23,7 +23,7 @@ export function registerOidcCallback(
   dependencies: OidcDependencies & OwnUserDependencies,
   watch: ManagementWatch,
 ): void {
-  const { changes, addresses, throttle: brake } = watch;
+  const { changes, addresses, throttle } = watch;
 
   const url = `${ACCOUNT_PREFIX}/oidc/:id/callback`;
   app.get(url, { config: { envelope: adminEnvelope, kind: 'account' } }, async (request, reply: FastifyReply) => {
@@ -58,7 +58,7 @@ export function registerOidcCallback(
       });
       if (typeof result === 'string') await open.withdraw();
       else {
-        brake.forgetAll();
+        throttle.forgetAll();
         const after = { userId: result.userId, issuer, subject };
         await open.done({ actor: changeActor(visit.actor, null), subjectId: result.userId, accountId: null, after });
       }

@@ -13,7 +13,7 @@ import type { Scenario } from './scenarios.ts';
 /** After this long an agent is killed, which is a failure unless it is expected: none may sleep through a `retry-after`. */
 const LIMIT_MS = 60_000;
 
-export interface DatabasePoolOptions {
+export interface AgentRunnerOptions {
   /** The folder for homes and working directories. */
   readonly folder: string;
   readonly agent: Agent;
@@ -23,11 +23,11 @@ export interface DatabasePoolOptions {
 }
 
 /** Lets one agent live through scenarios, one after the other. */
-export interface DatabasePool {
+export interface AgentRunner {
   live(scenario: Scenario): Promise<Observed>;
 }
 
-export function createDatabasePool({ folder, agent, gateway, providers }: DatabasePoolOptions): DatabasePool {
+export function createAgentRunner({ folder, agent, gateway, providers }: AgentRunnerOptions): AgentRunner {
   return {
     async live(scenario) {
       const {
