@@ -61,9 +61,9 @@ export async function untilApplied<Result>(
         say(`The database is about to be migrated. Waiting for ${nodes} to stop.`, waitedMs);
         if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
       } else if (isLockTimeout(error)) {
-        const tenants = await lockHolders(database);
-        say(`The database is about to be migrated. Waiting for locks held by others: ${tenants}.`, waitedMs);
-        if (waitedMs >= lockPatienceMs) throw new LocksHeldError(tenants);
+        const blockers = await lockHolders(database);
+        say(`The database is about to be migrated. Waiting for locks held by others: ${blockers}.`, waitedMs);
+        if (waitedMs >= lockPatienceMs) throw new LocksHeldError(blockers);
         pauseMs = Math.min(pauseMs * 2, Math.max(pollMs, POLL_MAX_MS));
       } else throw error;
       await sleep(pauseMs, undefined, stopped === undefined ? {} : { signal: stopped }).catch(() => undefined);

@@ -196,9 +196,7 @@ export class CrashLoad {
 
   /** Asserts that repeats of calls that succeeded get the same response again, from any node. */
   async assertRepeated(urls: readonly string[], provider: CrashProvider): Promise<void> {
-    const done = this.attempts.filter(
-      ({ pool, belief }) => pool.purse === 'idempotency key' && belief === 'success',
-    );
+    const done = this.attempts.filter(({ pool, belief }) => pool.purse === 'idempotency key' && belief === 'success');
     for (const [i, { pool, number, text }] of done.slice(-40).entries()) {
       const executions = provider.executionsOf(number);
       await this.#attempt(pool, number, i % urls.length, urls[i % urls.length]!, false);
