@@ -221,7 +221,7 @@ describe('metrics of a node', () => {
       metrics.sum('faregate_settlement_duration_seconds_count', { place: 'database' }),
       metrics.sum('faregate_settlement_batch_calls_sum'),
     );
-    assert.ok(metrics.sum('faregate_database_statements_total', { pool: 'batches' }) > 0);
+    assert.ok(metrics.sum('faregate_database_statements_total', { lane: 'batches' }) > 0);
   });
 
   test('include every metric that the alert rules and the dashboard use', async () => {
