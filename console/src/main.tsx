@@ -15,26 +15,26 @@ import { LanguageProvider, useTexts } from './text/language.tsx';
 
 const theme = createTheme({
   primaryColor: 'cyan',
-  // White on it can be read: 5.6 to 1.
+  // Contrast of white text: 5.6 to 1.
   primaryShade: 9,
   defaultRadius: 'md',
   respectReducedMotion: true,
   components: {
     Anchor: Anchor.extend({ defaultProps: { inherit: true } }),
     Badge: Badge.extend({ defaultProps: { tt: 'none', variant: 'light' } }),
-    // A `header` would be a second one of the page, beside that of the frame.
+    // A second `header` element would add a second banner landmark.
     ModalHeader: { defaultProps: { component: 'div' } },
   },
   fontFamily:
     'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans SC", sans-serif',
 });
 
-/** Darker under the pointer, not lighter, so that white on it can still be read. */
+/** Darkens filled buttons on hover, to keep the contrast of white text. */
 function filledUnderPointer(color: string): Record<string, string> {
   return { '--mantine-color-cyan-filled-hover': `color-mix(in srgb, ${color} 85%, black)` };
 }
 
-/** Words that matter less can still be read: 4.5 to 1 at least, on cards and on coloured grounds too. */
+/** Contrast of dimmed text: at least 4.5 to 1, also on cards and coloured backgrounds. */
 const legibleColors: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
@@ -42,7 +42,7 @@ const legibleColors: CSSVariablesResolver = ({ colors }) => ({
     '--mantine-color-dimmed': colors.gray[7],
     '--mantine-color-placeholder': colors.gray[7],
     '--mantine-color-error': colors.red[9],
-    // On grounds of the same colour, as in badges and alerts.
+    // Text on a light background of the same colour, as in badges and alerts.
     '--mantine-color-teal-light-color': '#065f46',
     '--mantine-color-red-light-color': '#9b1c1c',
     '--mantine-color-blue-light-color': '#0f4c81',
@@ -57,11 +57,11 @@ const legibleColors: CSSVariablesResolver = ({ colors }) => ({
   },
 });
 
-// The policy of the page lets in the styles that have this nonce, and no others.
+// The Content-Security-Policy admits only styles with this nonce.
 const styleNonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')!.content;
 Object.assign(window, { __webpack_nonce__: styleNonce });
 
-/** A session that has ended leads to the sign-in, wherever that shows. */
+/** A 401 response leads to the sign-in page. */
 function noteSessionEnd(error: Error): void {
   if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: SESSION_KEY });
 }
@@ -72,13 +72,13 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // What the gateway refuses it would refuse again.
+      // Refusals would only repeat, so only requests with an unknown outcome are retried.
       retry: (failures, error) => failures < 2 && isOutcomeUnknown(error),
     },
   },
 });
 
-/** The theme, with the word that the library needs for the buttons that close dialogs and notifications. */
+/** The theme, with translated labels of the close buttons of dialogs and notifications. */
 function Themed({ children }: { readonly children: ReactNode }) {
   const { close } = useTexts(commonTexts);
   const worded = useMemo(() => {

@@ -89,13 +89,13 @@ function record(operation: string, price: object, counts: object, pricedBy: obje
 }
 
 describe('the lines of a charge', () => {
-  it('come to the charge that the record says, when factors are applied and the sum is rounded once', () => {
+  it('sum to the recorded charge after factors and one rounding', () => {
     fc.assert(
       fc.property(fc.oneof(tokenCall, otherCall), (given) => {
         const call = given as unknown as Call;
         const lines = chargeLines(call);
         const factor = factorsOf(call.price, call.pricedBy).length === 0 ? 10n : 15n;
-        // In units of 1e-16 yuan: a price has nine decimals, a million six, a factor one.
+        // In units of 1e-16 yuan: nine decimals of a price, six of a million, one of a factor.
         const exact = lines.reduce((sum, { amountYuan, per }) => {
           const [whole = '0', decimals = ''] = amountYuan.split('.');
           return sum + BigInt(whole + decimals.padEnd(15, '0')) * (per === 'million' ? factor : 10n);
@@ -108,7 +108,7 @@ describe('the lines of a charge', () => {
     );
   });
 
-  it('of models named inside the request stand apart from those of the called one', () => {
+  it('separate models named inside the request from the requested model', () => {
     const call = {
       ...record(
         'messages',
@@ -152,7 +152,7 @@ describe('the lines of a charge', () => {
 describe('amounts in the console', () => {
   const nano = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n });
 
-  it('are read and written without a loss, and added and compared as integers', () => {
+  it('are parsed and written exactly, and added and compared as integers', () => {
     fc.assert(
       fc.property(nano, nano, (a, b) => {
         assert.equal(toNano(fromNano(a)), a);
@@ -163,7 +163,7 @@ describe('amounts in the console', () => {
     );
   });
 
-  it('are not taken if they are none', () => {
+  it('are rejected if they are malformed', () => {
     for (const text of ['', '1e3', '1,5', '.5', '5.', '1.1234567890', 'NaN', '--1', '１'])
       assert.equal(enteredNano(text), null, text);
     assert.equal(enteredNano(' -12.50 '), -12_500_000_000n);

@@ -6,12 +6,12 @@ import { correctionsOf } from '../../console/src/features/calls/corrections.ts';
 const at = '2026-11-23T08:00:00.000Z';
 const later = '2026-11-23T09:00:00.000Z';
 
-describe('what operators did about a call', () => {
-  it('is nothing of most calls', () => {
+describe('corrections of a call', () => {
+  it('are empty for most calls', () => {
     assert.deepEqual(correctionsOf({ resolution: null, refunds: [] } as unknown as OwnCall), []);
   });
 
-  it('is its resolution with what was charged, and each refund with its own amount and time', () => {
+  it('contain the resolution with its charge, and each refund with its amount and time', () => {
     const call = {
       chargeYuan: '0.25',
       resolution: { action: 'charge', at },
@@ -27,7 +27,7 @@ describe('what operators did about a call', () => {
     ]);
   });
 
-  it('charges nothing if tokens were counted or all was released', () => {
+  it('have no charge if tokens were counted or the reservation was released', () => {
     const call = (resolution: object) => ({ chargeYuan: null, resolution, refunds: [] }) as unknown as OwnCall;
     const [counted] = correctionsOf(call({ action: 'count', tokens: 1200, at }));
     assert.deepEqual(counted, { kind: 'resolved', action: 'count', at, amountYuan: null, tokens: 1200, note: null });
@@ -35,7 +35,7 @@ describe('what operators did about a call', () => {
     assert.deepEqual(released, { kind: 'resolved', action: 'release', at, amountYuan: null, tokens: null, note: null });
   });
 
-  it('says to operators who decided and why', () => {
+  it('show operators who decided and why', () => {
     const call = {
       chargeYuan: '0.25',
       resolution: { action: 'charge', at, by: 'Ada', via: 'user', memo: 'the provider billed it' },

@@ -5,14 +5,14 @@ import { dayAfter, dayIn, dayStart, daysOf, isDay, lastDays, usageRange } from '
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { propertyRuns } from '../support/scope.ts';
 
-/** Zones with summer time, with half hours, far from UTC, and one that skipped a day (30 December 2011). */
+/** Zones with summer time, with half-hour offsets, far from UTC, and one that skipped a day (30 December 2011). */
 const zones = fc.constantFrom(
   ...['Asia/Shanghai', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Apia', 'Pacific/Kiritimati', 'UTC'],
 );
 const instants = fc.integer({ min: Date.parse('2011-12-01T00:00Z'), max: Date.parse('2030-01-01T00:00Z') });
 
 describe('days in the console', () => {
-  it('are those of the gateway in any time zone, and begin when they do', () => {
+  it("match the gateway's days and day starts in any time zone", () => {
     fc.assert(
       fc.property(zones, instants, (zone, ms) => {
         const calendar = createLocalTime(zone);
@@ -24,12 +24,12 @@ describe('days in the console', () => {
     );
   });
 
-  it('that a time zone skipped begin with the one after it', () => {
+  it('start with the next day if the time zone skipped them', () => {
     assert.equal(dayStart('2011-12-30', 'Pacific/Apia'), dayStart('2011-12-31', 'Pacific/Apia'));
   });
 
-  it('of a range are as many as were chosen, however long the days are and wherever the browser is', () => {
-    // In New York 1 November 2026 has 25 hours, so that the instant 24 hours before its end is of the same day.
+  it("of a range have the chosen number, whatever their length and the browser's time zone", () => {
+    // In New York 1 November 2026 has 25 hours, so the instant 24 hours before its end is on the same day.
     assert.deepEqual(lastDays(2, '2026-11-01'), { from: '2026-10-31', to: '2026-11-01' });
     assert.deepEqual(lastDays(1, '2026-03-01'), { from: '2026-03-01', to: '2026-03-01' });
     assert.deepEqual(daysOf(lastDays(3, '2024-03-01')), ['2024-02-28', '2024-02-29', '2024-03-01']);
@@ -37,7 +37,7 @@ describe('days in the console', () => {
     assert.equal(dayAfter('2026-02-28'), '2026-03-01');
   });
 
-  it('of an address are taken if the calendar has them', () => {
+  it('in an address are accepted if they exist', () => {
     for (const day of ['2026-11-23', '2024-02-29']) assert.ok(isDay(day), day);
     for (const text of [undefined, '', '2026-13-01', '2026-02-30', '2026-1-1', '12026-01-01', '0000-01-01', 'today']) {
       assert.ok(!isDay(text), text);

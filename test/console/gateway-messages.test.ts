@@ -6,17 +6,17 @@ import { GATEWAY_MESSAGES, inChinese } from '../../console/src/parts/gateway-mes
 import { children, type Node } from '../../scripts/syntax-tree.ts';
 import { passwordFault } from '../../src/people/password-rules.ts';
 
-/** That the console says in Chinese what the gateway says of requests that it refuses. */
+/** Checks that every error message of the management APIs has a Chinese translation. */
 
-/** What makes an error of its first argument. */
+/** Functions whose first argument is an error message. */
 const MAKERS: ReadonlySet<unknown> = new Set(['conflict', 'unprocessable', 'invalidRequest', 'notFound']);
 
-/** The messages of a part of a source, with `{}` for what is put into them. */
+/** Messages in a syntax tree, with `{}` for inserted values. */
 function messagesIn(node: Node): string[] {
   const [first] = (node.arguments ?? []) as Node[];
   const isMaker = node.type === 'CallExpression' && MAKERS.has((node.callee as Node).name) && first !== undefined;
   const isMessage = node.type === 'Property' && (node.key as Node).name === 'message';
-  // `notFound` is given what there is none of.
+  // The argument of `notFound` is the kind of the missing thing.
   const made = isMaker && (node.callee as Node).name === 'notFound' ? `There is no ${first.value ?? '{}'} {}.` : null;
   const own = made !== null ? [made] : isMaker ? templatesOf(first) : isMessage ? templatesOf(node.value as Node) : [];
   return [...own, ...children(node).flatMap(messagesIn)];
@@ -39,19 +39,19 @@ function templatesOf(node: Node): string[] {
   }
 }
 
-/** The management APIs: what the console asks. */
+/** Sources of the management APIs, which the console calls. */
 const files = globSync('src/api/**/*.ts').filter((file) => !/\.test\.ts$|^src\/api\/(endpoints|queries)\//.test(file));
 const messages = new Set(
   files
     .flatMap((file) => messagesIn(parseSync(file, readFileSync(file, 'utf8')).program as unknown as Node))
-    // The name of a field stands in front of some.
+    // Some messages start with a field name.
     .map((message) => message.replace(/^\w+: /, ''))
-    // That of `notFound` itself, whose calls say of what there is none.
+    // The template inside `notFound` itself.
     .filter((message) => /[a-z]{2,} /i.test(message) && message !== 'There is no {} {}.'),
 );
 
 describe('the messages of the management APIs', () => {
-  it('are said in Chinese in the console, each of them', () => {
+  it('all have a Chinese translation in the console', () => {
     assert.ok(messages.size > 100);
     assert.deepEqual(
       [...messages].filter((message) => !Object.hasOwn(GATEWAY_MESSAGES, message)),
@@ -59,7 +59,7 @@ describe('the messages of the management APIs', () => {
     );
   });
 
-  it('have each value that is put into them, and the name of their field', () => {
+  it('keep inserted values and the field name in the translation', () => {
     for (const [english, chinese] of Object.entries(GATEWAY_MESSAGES)) {
       const count = english.split('{}').length - 1;
       const numbers = [...chinese.matchAll(/\{(\d)\}/g)].map(([, number]) => Number(number));
@@ -82,7 +82,7 @@ describe('the messages of the management APIs', () => {
     );
   });
 
-  it('are as they came if another version says them', () => {
+  it('stay in English if they are unknown', () => {
     assert.equal(inChinese('The moon is full: wait.'), 'The moon is full: wait.');
   });
 });

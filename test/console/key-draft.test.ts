@@ -13,11 +13,11 @@ import {
 describe('the limits of a key in the form of the console', () => {
   const oneModel = { model: 'a', requestsPerMinute: '60', tokensPerMinute: '' };
 
-  it('are not sent if nothing was entered', () => {
+  it('are not sent if the form is empty', () => {
     assert.deepEqual(limitsOf(NO_LIMITS), {});
   });
 
-  it('are sent as a change of what differs, and null takes one away', () => {
+  it('are sent as a change of the differences, and null removes a limit', () => {
     const before = {
       ...NO_LIMITS,
       amounts: { ...NO_LIMITS.amounts, dailySpendCapYuan: '5', totalSpendCapYuan: '0.123456789' },
@@ -51,7 +51,7 @@ describe('the limits of a key in the form of the console', () => {
     });
   });
 
-  it('are as they were stored until something is entered', () => {
+  it('keep their stored values until they are edited', () => {
     const stored = {
       dailySpendCapYuan: '0.5',
       weeklySpendCapYuan: null,
@@ -71,7 +71,7 @@ describe('the limits of a key in the form of the console', () => {
     assert.deepEqual(changeOf(NO_LIMITS, draftOf(stored)), { ...limits, modelLimits });
   });
 
-  it('are complete if every field is empty or a number, and every model is named once', () => {
+  it('are complete if every field is empty or a number and no model is repeated', () => {
     const counts = (name: string, text: string) => ({ ...NO_LIMITS, counts: { ...NO_LIMITS.counts, [name]: text } });
     const rates = (changed: Partial<RatesDraft>) => ({ ...NO_LIMITS, rates: { ...NO_LIMITS.rates, ...changed } });
     assert.ok(isComplete(NO_LIMITS));
@@ -83,7 +83,7 @@ describe('the limits of a key in the form of the console', () => {
     assert.ok(!isComplete(rates({ modelLimits: [{ ...oneModel, model: '' }] })));
   });
 
-  it('are amounts of plain decimals alone', () => {
+  it('accept plain decimal amounts only', () => {
     for (const right of ['0', '5', '0.5', '100000000', '0.000000001']) assert.ok(isYuan(right), right);
     for (const wrong of ['', '-1', '1e3', '.5', '5.', '1,000', '0.0000000001', '¥5', '٣']) {
       assert.ok(!isYuan(wrong), wrong);

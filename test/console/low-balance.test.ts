@@ -8,20 +8,20 @@ const low = (thresholdYuan: string | null, defaultThresholdYuan: string | null =
 });
 
 describe('a balance', () => {
-  it('is low below its threshold, to the nano-yuan, as it is for the notice', () => {
+  it('is low below its threshold, exact to the nano-yuan, as for the notice', () => {
     assert.equal(thresholdAbove('9.999999999', low('10')), '10');
     assert.equal(thresholdAbove('10', low('10')), null);
-    // As numbers these two are the same.
+    // Equal as floating point numbers.
     assert.equal(thresholdAbove('90071992.547409921', low('90071992.547409922')), '90071992.547409922');
   });
 
-  it('has the threshold of the account before that of the gateway', () => {
+  it("uses the account's threshold before the gateway's", () => {
     assert.equal(thresholdAbove('5', low('4', '10')), null);
     assert.equal(thresholdAbove('5', low(null, '10')), '10');
     assert.equal(thresholdAbove('5', low(null)), null);
   });
 
-  it('is not low but used up if nothing is left', () => {
+  it('is not low if it is zero or negative', () => {
     assert.equal(thresholdAbove('0', low('10')), null);
     assert.equal(thresholdAbove('-1', low('10')), null);
   });

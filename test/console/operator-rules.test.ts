@@ -7,36 +7,34 @@ import { whatWasEntered } from '../../console/src/features/find/what-was-entered
 import { modelsLeftWithout } from '../../console/src/features/routes/only-routes.ts';
 import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
 
-/** Rules of operators' pages that need no browser. */
-
-describe('what was entered to be found', () => {
+describe('a search text', () => {
   const key = createApiKey(randomFillSync);
 
-  it('is a key if it has one, whatever is around it', () => {
+  it('is a key if it contains one', () => {
     for (const text of [key, ` ${key}\n`, `Authorization: Bearer ${key}`, `"${key}"`]) {
       assert.deepEqual(whatWasEntered(text), { kind: 'key', key });
     }
   });
 
-  it('is the beginning alone if a key is cut or too long, so that the rest is sent nowhere', () => {
+  it('is reduced to the prefix if the key is cut or too long, so that the rest is not sent', () => {
     for (const text of [key.slice(0, -1), `${key}x`, `${key.slice(0, 10)}…`]) {
       assert.deepEqual(whatWasEntered(text), { kind: 'prefix', prefix: key.slice(0, 10) });
     }
   });
 
-  it('is never an id if it looks like a secret of something else', () => {
+  it('is not an id if it looks like a secret of another service', () => {
     assert.deepEqual(whatWasEntered('sk-proj-abcdef'), { kind: 'foreign_secret' });
     assert.deepEqual(whatWasEntered('x-api-key: sk-ant-abc'), { kind: 'foreign_secret' });
   });
 
-  it('is a voucher if it has the form of its code, which then stands in no address', () => {
+  it('is a voucher if it has the form of a code, and is kept out of the address', () => {
     for (const code of ['7KQ2M-X0T4B-9WZ3H-DC5RA', '7kq2m-x0t4b-9wz3h-dc5ra', '7KQ2MX0T4B9WZ3HDC5RA']) {
       assert.deepEqual(whatWasEntered(` ${code} `), { kind: 'voucher', code });
     }
     assert.deepEqual(whatWasEntered('7kq2mx0t4b9wz3hdc5ra').kind, 'text');
   });
 
-  it('is a call, an account, a key or some text by its form', () => {
+  it('is a call, account or key by its form, and text otherwise', () => {
     assert.deepEqual(whatWasEntered('key_01abc'), { kind: 'key_id', id: 'key_01abc' });
     assert.deepEqual(whatWasEntered('spring fair'), { kind: 'text', id: 'spring fair' });
     assert.deepEqual(whatWasEntered(' call_01abc '), { kind: 'call', id: 'call_01abc' });
@@ -47,7 +45,7 @@ describe('what was entered to be found', () => {
 });
 
 describe('the difference of a change', () => {
-  it('has the members of members by their paths, and tells what was altered from what stayed', () => {
+  it('lists nested members by path and marks the changed ones', () => {
     const fields = fieldsOf(
       { name: 'alice', limits: { chat: { tokens: 5 } }, tags: ['a'], empty: {} },
       { name: 'alice', limits: { chat: { tokens: 6 }, other: null }, tags: ['a', 'b'], empty: {} },
@@ -64,7 +62,7 @@ describe('the difference of a change', () => {
     );
   });
 
-  it('is all of a subject that was made or taken away', () => {
+  it('contains every field of a created or deleted subject', () => {
     assert.deepEqual(fieldsOf(null, { id: 'key_1' }), [{ field: 'id', before: undefined, after: 'key_1' }]);
     assert.deepEqual(fieldsOf({ id: 'key_1' }, null), [{ field: 'id', before: 'key_1', after: undefined }]);
     assert.deepEqual(fieldsOf(null, null), []);
@@ -90,12 +88,12 @@ describe('a search in the configuration', () => {
   const found = (word: string) =>
     matchingLines(yaml, word).map(({ text, isMatch }) => `${isMatch ? '> ' : '  '}${text.trim()}`);
 
-  it('shows each line that has the word below the sections in which it stands', () => {
+  it('shows each matching line below its enclosing sections', () => {
     assert.deepEqual(found('9M'), ['  providers:', '  other:', '  timeouts:', '> idle: 9m']);
     assert.deepEqual(found('price'), ['  models:', '> price: "4"']);
   });
 
-  it('shows all lines if nothing is searched for, and none if nothing is found', () => {
+  it('shows all lines without a search, and none without a match', () => {
     assert.equal(found(' ').length, 12);
     assert.deepEqual(found('nowhere'), []);
   });
@@ -108,14 +106,14 @@ describe('models that a drain leaves without a route', () => {
   });
   const whole = (provider: string) => ({ provider, model: null, providerModel: null });
 
-  it('are those whose routes in service are all in it', () => {
+  it('are those whose routes in service are all drained by it', () => {
     const routes = [route('a', 'acme'), route('a', 'other'), route('b', 'acme'), route('c', 'other')];
     assert.deepEqual(modelsLeftWithout(routes, whole('acme')), ['b']);
     assert.deepEqual(modelsLeftWithout(routes, { provider: 'acme', model: 'a', providerModel: 'a-1' }), []);
     assert.deepEqual(modelsLeftWithout(routes, { provider: 'acme', model: 'b', providerModel: 'b-1' }), ['b']);
   });
 
-  it('are those too whose other routes are drained or switched off, and none that had no route before', () => {
+  it('include models whose other routes are drained or disabled, but none that had no route before', () => {
     const routes = [
       route('a', 'acme'),
       route('a', 'other', { isDrained: true }),

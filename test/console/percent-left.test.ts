@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { percentLeft } from '../../console/src/parts/plan/percent-left.ts';
 import { propertyRuns } from '../support/scope.ts';
 
-it('what is left of a limit is its whole percents, rounded down, whatever was used', () => {
+it('the remaining percentage of a limit is rounded down', () => {
   assert.equal(percentLeft(80, 100), 20);
   assert.equal(percentLeft(199, 200), 0);
   assert.equal(percentLeft(0, 0), 0);

@@ -26,16 +26,16 @@ const MESSAGES = [
   'event: message_stop\ndata: {"type":"message_stop"}\n\n',
 ].join('');
 
-/** What the scripted provider says, whole, or in parts of a stream. */
+/** Text of the scripted provider's responses, streaming or not. */
 const ANSWERED = /Hello|Hi|你好|\bpong\b/;
 
-/** What is run here; agents are by `npm run agents`. */
+/** Settings that this test runs. `npm run agents` runs agents. */
 const RUN = /curl|JavaScript|Python/;
-/** The vendors' SDKs, of which a quick run installs none. */
+/** The vendors' SDKs, installed in full runs only. */
 const python = inFullRunsOnly ? null : pythonEnvironment('python-sdks-1', ['openai==3.51.0', 'anthropic==2.10.0']);
 
 describe('the quickstart', () => {
-  it('reads the text of both protocols, however the bytes are cut', async () => {
+  it('reads the text of both protocols, wherever chunks are cut', async () => {
     const cuts = fc.array(fc.nat({ max: 300 }), { maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(cuts, fc.constantFrom(CHAT, MESSAGES), async (places, stream) => {
@@ -47,7 +47,7 @@ describe('the quickstart', () => {
     );
   });
 
-  it('an error in the stream ends it with the words of the gateway', async () => {
+  it("an error in the stream ends it with the gateway's message", async () => {
     const stream = 'data: {"error":{"message":"the provider went away"}}\n\n';
     await assert.rejects(async () => {
       for await (const _ of streamedText(cutBytes(new TextEncoder().encode(stream), [])))
@@ -60,7 +60,7 @@ describe('the quickstart', () => {
     for await (const part of streamedText(cutBytes(bytes, []))) assert.notEqual(part, '');
   };
 
-  it('a response whose stream is cut anywhere before its last event is whole has ended early', async () => {
+  it('a stream cut before the end of its last event has ended early', async () => {
     for (const [stream, end] of [
       [CHAT, '[DONE]'],
       [MESSAGES, '{"type":"message_stop"}'],
@@ -73,14 +73,14 @@ describe('the quickstart', () => {
     }
   });
 
-  it('a response of a provider that ends a stream behind the reason of its end is whole', async () => {
+  it('a stream that ends after its finish reason is complete', async () => {
     const text = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}\n\n';
     const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
     await cutAfter(text + finish, Number.POSITIVE_INFINITY)();
     await assert.rejects(cutAfter(text, Number.POSITIVE_INFINITY), EndedEarly);
   });
 
-  it('a response whose connection is lost has ended early, after the text that came', async () => {
+  it('a lost connection ends the response early, after the received text', async () => {
     const [first = ''] = MESSAGES.split('event: message_stop');
     let isSent = false;
     const lost = new ReadableStream<Uint8Array>({
@@ -107,7 +107,7 @@ describe('the quickstart', () => {
       server.provider.respond = responseAnything;
       account = await server.createAccount();
       await subscribe(server, account, 'starter');
-      // Within the project, so that its packages are found.
+      // Inside the project, so that its packages resolve.
       directory = mkdtempSync(join('node_modules', '.quickstart-'));
     });
     after(async () => {
@@ -131,28 +131,28 @@ describe('the quickstart', () => {
         .map((setting) => ('form' in setting ? setting.fields.flat().join('\n') : `${setting.file}\n${setting.code}`))
         .join('\n');
 
-    it('of a client that no test runs say when they were checked, and against what', () => {
+    it('of a client that no test runs name the date and source of their check', () => {
       for (const { name, checked } of CLIENTS) {
         assert.equal(checked === null, RUN.test(name), name);
         if (checked !== null) assert.match(`${checked.on} ${checked.against}`, /^2\d{3}-\d\d-\d\d \S+/, name);
       }
     });
 
-    it('of every client have address, key and model, on every system, and no quotation mark that another system would need', () => {
+    it('of every client contain address, key and model, without syntax of other systems', () => {
       for (const { name, operation } of CLIENTS) {
         const base =
           operation === 'messages' ? 'https://gate.example/altproto/coding' : 'https://gate.example/v1/coding';
         for (const system of SYSTEMS) {
           const text = textOf(name, system);
           for (const part of [base, WANTED.key]) assert.ok(text.includes(part), `${name}, ${system}: ${part}\n${text}`);
-          // A connection to Open WebUI has all models that the gateway lists.
+          // An Open WebUI connection uses all models that the gateway lists.
           if (name !== 'Open WebUI') assert.ok(text.includes(WANTED.model), `${name}, ${system}`);
           if (system !== 'unix') assert.doesNotMatch(text, /^export |~\/|\\$/m, `${name}, ${system}`);
         }
       }
     });
 
-    it('put the key into the environment of this terminal and of later ones on Windows', () => {
+    it('set the key for the current and later terminals on Windows', () => {
       assert.match(textOf('Codex', 'unix'), /^export FAREGATE_KEY=sk-fg-0$/m);
       assert.match(
         textOf('Codex', 'powershell'),
@@ -162,7 +162,7 @@ describe('the quickstart', () => {
       assert.match(textOf('Codex', 'cmd'), /^%USERPROFILE%\\\.codex\\config\.toml$/m);
     });
 
-    it('of Claude Code lead every alias of a model to one that the gateway has', () => {
+    it('of Claude Code map every model alias to a model of the gateway', () => {
       const { env } = JSON.parse(textOf('Claude Code', 'unix').replace(/^.*\n/, ''));
       const aliases = ['OPUS', 'SONNET', 'HAIKU', 'FABLE'].map((alias) => `ANTHROPIC_DEFAULT_${alias}_MODEL`);
       for (const name of ['ANTHROPIC_MODEL', ...aliases, 'CLAUDE_CODE_SUBAGENT_MODEL']) {
@@ -170,7 +170,7 @@ describe('the quickstart', () => {
       }
     });
 
-    it('give chat-style clients an address whose models they can list, and call', async () => {
+    it('give chat clients a base URL with a working list of models', async () => {
       for (const context of ['balance', 'coding'] as const) {
         const base = chatBase({ origin: server.url, context });
         const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' };
@@ -185,7 +185,7 @@ describe('the quickstart', () => {
 
     for (const { name, settings, operation } of CLIENTS.filter(({ name: each }) => RUN.test(each))) {
       const skip = name.includes('Python') && (inFullRunsOnly || (python?.missing ?? false));
-      it(`of ${name} make a call on the balance, and one on the Coding Plan`, { skip }, async () => {
+      it(`of ${name} make a call on the balance and one on the Coding Plan`, { skip }, async () => {
         const contexts = ['balance', 'coding'] as const;
         const files = contexts.map((context) => {
           const wanted: Wanted = {
@@ -221,10 +221,10 @@ describe('the quickstart', () => {
 
 const run = promisify(execFile);
 
-/** What is printed behind each file. */
+/** Printed after each file. */
 const BETWEEN = '-- and now the next --';
 
-/** What runs files of settings one after the other, in one process: most of its time goes into loading the SDK. */
+/** Runs all files in one process, because loading the SDK takes most of the time. */
 function programFor(files: readonly string[]): [program: string, given: string[]] {
   if (files[0]!.endsWith('.sh'))
     return ['sh', ['-c', `for file; do sh "$file"; echo "${BETWEEN}"; done`, 'sh', ...files]];
@@ -236,7 +236,7 @@ function programFor(files: readonly string[]): [program: string, given: string[]
   return [process.execPath, ['--input-type=module', '-e', each, ...files]];
 }
 
-/** A stream of the bytes, cut at these places. */
+/** A stream of the bytes in chunks cut at the given places. */
 function cutBytes(bytes: Uint8Array, places: readonly number[]): ReadableStream<Uint8Array> {
   const cuts = [0, ...places.filter((place) => place < bytes.length).sort((a, b) => a - b), bytes.length];
   return new ReadableStream({

@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
-/** What is loaded before the overview is shown, compressed, in bytes. */
+/** Maximum size in bytes, compressed, of everything loaded before the overview is shown. */
 const FIRST_LOAD_MAX = 210 * 1024;
 
 describe('the files of the console', () => {
@@ -23,14 +23,14 @@ describe('the files of the console', () => {
 
   const addresses = () => [...html.matchAll(/(?:src|href)="(\/console\/[^"]+)"/g)].map(([, address]) => address!);
 
-  it('the page has no script or style of its own, and a policy that lets nothing in from elsewhere', () => {
+  it("the page has no inline scripts or styles, and its policy admits only the gateway's", () => {
     assert.doesNotMatch(html, /<script(?![^>]*\ssrc="\/console\/)|<style|\sstyle=|\son\w+=|https?:\/\//);
     assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[\w+/=]{24}'; /);
     assert.doesNotMatch(policy, /unsafe|https?:|\*/);
     assert.match(policy, /frame-ancestors 'none'/);
   });
 
-  it('browsers are led from the root to it, and other clients are told that this is a gateway', async () => {
+  it('the root redirects browsers to the console, and describes the gateway to other clients', async () => {
     const get = (accept: string) => request(`${server.url}/`, { headers: { accept } });
     const browser = await get('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
     await browser.body.dump();
@@ -48,13 +48,13 @@ describe('the files of the console', () => {
     assert.ok(!(await (await fetch(`${server.url}/console`)).text()).includes(nonce));
   });
 
-  it('what is loaded before the overview is shown is at most 210 KB compressed', async () => {
+  it('at most 210 KB compressed load before the overview is shown', async () => {
     const [script] = addresses().filter((each) => each.endsWith('.js'));
     const code = (await read(script!, 'identity')).bytes.toString();
     const [, overview] = /\bOverviewPage\b.*?import\([`"']\.\/([\w.-]+)/.exec(code) ?? [];
     assert.ok(overview !== undefined);
     const needed = new Set(addresses());
-    // What a script imports is loaded with it; what it imports later, such as charts, is written `import(`.
+    // Static imports load with their script. Dynamic imports, such as charts, are written `import(`.
     for (const address of needed.add(`/console/assets/${overview}`)) {
       if (!address.endsWith('.js')) continue;
       const imports = (await read(address, 'identity')).bytes.toString().matchAll(/(?:from|import)[`"']\.\/([\w.-]+)/g);
@@ -66,7 +66,7 @@ describe('the files of the console', () => {
     assert.ok(total <= FIRST_LOAD_MAX, `${total} bytes`);
   });
 
-  it('files come in the encoding that the client takes, and say how long they may be kept', async () => {
+  it('files have an accepted encoding and a cache lifetime', async () => {
     const address = addresses().find((each) => each.endsWith('.js'))!;
     const [plain, brotli, gzip] = await Promise.all([
       read(address, 'identity'),
@@ -83,7 +83,7 @@ describe('the files of the console', () => {
     await known.body.dump();
   });
 
-  it('nothing else of the directory is served', async () => {
+  it('no other files of the directory are served', async () => {
     for (const path of [
       '/console/index.html',
       '/console/assets/',

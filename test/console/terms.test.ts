@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 
-/** That the Chinese of the console and of the documents has one word for a thing (`console/terms.md`), and the marks of Chinese. */
+/** Checks that Chinese texts of the console and the documents use one term per concept (`console/terms.md`) and Chinese punctuation. */
 
 interface Text {
   readonly where: string;
@@ -11,20 +11,19 @@ interface Text {
 
 const HAN = /\p{Script=Han}/u;
 
-/** The lines of a file that have Chinese. */
+/** Lines of a file that contain Chinese. */
 const linesOf = (file: string): Text[] =>
   (file.endsWith('.md') ? withoutMarks(readFileSync(file, 'utf8')) : readFileSync(file, 'utf8'))
     .split('\n')
     .flatMap((text, index) => (HAN.test(text) ? [{ where: `${file}:${index + 1}`, text }] : []));
 
-/** A page without what is no text of it: code in fences, and the addresses of links and pictures. */
+/** A page without fenced code and the addresses of links and pictures. */
 function withoutMarks(page: string): string {
   return page
     .replaceAll(/^```[\s\S]*?^```$/gm, (code) => code.replaceAll(/.+/g, ''))
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1');
 }
 
-/** The lines of sources; each is a text, or a part of one. */
 const texts: readonly Text[] = [
   ...globSync('console/src/**/*.{ts,tsx}'),
   'src/changes/change-facts.ts',
@@ -40,16 +39,16 @@ const terms = readFileSync('console/terms.md', 'utf8')
     return [{ term, chinese, unused: (not ?? '').split(',').flatMap((word) => word.trim() || []) }];
   });
 
-/** Where texts have what they must not have. */
+/** Locations of texts that match a forbidden pattern. */
 const found = (pattern: RegExp): string[] =>
   [...texts, ...pages].flatMap(({ where, text }) => (pattern.test(text) ? [`${where}: ${text.trim()}`] : []));
 
 describe('the Chinese of the console', () => {
-  it('has one word for a thing, and uses none of the others', () => {
+  it('uses one term per concept', () => {
     assert.ok(terms.length > 40 && texts.length > 500);
     const wrong = terms.flatMap(({ chinese, unused }) =>
       unused.flatMap((word) => {
-        // A Latin word is another one within a name of the code.
+        // A Latin word within an identifier is a different word.
         const pattern = HAN.test(word) ? new RegExp(word, 'u') : new RegExp(`(?<![A-Za-z])${word}(?![A-Za-z])`, 'u');
         return found(pattern).map((where) => `"${word}" is "${chinese}" here: ${where}`);
       }),
@@ -57,14 +56,14 @@ describe('the Chinese of the console', () => {
     assert.deepEqual(wrong, []);
   });
 
-  it('lists no term that it does not use', () => {
+  it('uses every term in its table', () => {
     assert.deepEqual(
       terms.filter(({ chinese }) => !texts.some(({ text }) => text.includes(chinese))),
       [],
     );
   });
 
-  it('has full-width marks beside Chinese characters, quotes of its own, and spaces at Latin words alone', () => {
+  it('uses full-width punctuation, Chinese quotation marks, and spaces only next to Latin words', () => {
     assert.deepEqual(found(/\p{Script=Han}\s*[,.:;?!()]/u), []);
     assert.deepEqual(found(/(?<!['`}])[,:;?!()]\s*\p{Script=Han}/u), []);
     assert.deepEqual(found(/\p{Script=Han} +\p{Script=Han}/u), []);

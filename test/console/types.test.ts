@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { endpointTypes } from '../../scripts/endpoint-types.ts';
 import { startGateway } from '../support/gateway.ts';
 
-it('the console asks by the types of the document that the gateway serves', async (t) => {
+it("the console's types match the API description that the gateway serves", async (t) => {
   const server = await startGateway();
   t.after(() => server.stop());
   const document = await (await fetch(`${server.url}/openapi.json`)).json();

@@ -14,7 +14,7 @@ const ofModel: PartOf = ({ model }) => ({ id: model ?? '', name: model ?? '–' 
 const ofKey: PartOf = (each) => keyPart(each, 'unknown key');
 
 describe('sums of usage', () => {
-  it('add what came in and went out, the dearest first, and all of it at the end', () => {
+  it('add input and output, highest charge first, with the total at the end', () => {
     const counts = { inputTokens: 1, cachedInputTokens: 2, outputTokens: 3, reasoningTokens: 3, images: 4 };
     const groups = [
       group('0.1', { model: 'a', usage: counts }),
@@ -29,7 +29,7 @@ describe('sums of usage', () => {
     assert.deepEqual([inputTokensOf({}), outputTokensOf({})], [0, 0]);
   });
 
-  it('of two keys of one name are two, each with its prefix', () => {
+  it('separate two keys of the same name by prefix', () => {
     const days = ['2026-11-22', '2026-11-23'];
     const ci = { keyName: 'ci', day: days[0] };
     const groups = [
@@ -60,15 +60,15 @@ describe('sums of usage', () => {
     ]);
   });
 
-  it('name a key without a name by its prefix, and one that is not known by its id', () => {
+  it('name an unnamed key by its prefix, and an unknown key by its id', () => {
     assert.equal(ofKey(group('1', { keyId: 'key_1', keyName: null, keyPrefix: 'sk-fg-AAAA' })).name, 'sk-fg-AAAA');
     assert.equal(ofKey(group('1', { keyId: 'key_1', keyName: null, keyPrefix: null })).name, 'key_1');
     assert.equal(ofKey(group('1')).name, 'unknown key');
   });
 
-  it('of more parts than there are colours are those of the greatest, and of all others', () => {
+  it('group everything beyond the number of colours as others', () => {
     const models = Array.from({ length: PARTS_MAX + 3 }, (_, i) => `model-${i}`);
-    // Names of members of a bar are names of models, too.
+    // Model names may equal member names of a bar.
     const groups = [...models, 'day', 'part0'].map((model, i) => group(String(i + 1), { model, day: '2026-11-23' }));
     const shares = sharesOf(groups, 'charge', ofModel);
     assert.deepEqual(shares.at(-1), { part: null, value: 1 + 2 + 3 + 4 + 5 });

@@ -5,12 +5,10 @@ import { fromLocalTime, toLocalTime } from '../../console/src/text/local-time.ts
 import { formatOf } from '../../console/src/text/written.ts';
 import { fromNano, roundYuan, toNano } from '../../console/src/text/yuan.ts';
 
-/** How the console writes amounts and instants. */
-
-describe('an amount that is shown short', () => {
+describe('a rounded amount', () => {
   const format = formatOf('en-GB', 'UTC');
 
-  it('is rounded half even to two decimals, or to the two first digits of a small one', () => {
+  it('is rounded half even to two decimals, or to two significant digits if it is small', () => {
     for (const [exact, short] of [
       ['0', '¥0.00'],
       ['12', '¥12.00'],
@@ -36,7 +34,7 @@ describe('an amount that is shown short', () => {
     }
   });
 
-  it('is the nearest such amount, and the even one of two', () => {
+  it('is the nearest such amount, with ties to even', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
         const rounded = toNano(roundYuan(fromNano(nano)));
@@ -50,14 +48,14 @@ describe('an amount that is shown short', () => {
     );
   });
 
-  it('has all its decimals where it is not short', () => {
+  it('keeps all decimals unless it is short', () => {
     assert.equal(format.yuan('0.001072'), '¥0.001072');
     assert.equal(format.yuan('-1.005'), '−¥1.005');
   });
 });
 
 describe('an instant', () => {
-  it('is written in the zone that was chosen', () => {
+  it('is written in the display time zone', () => {
     const at = '2026-11-30T16:30:00Z';
     assert.equal(formatOf('en-GB', 'Asia/Shanghai').instant(at), '1 Dec 2026, 00:30:00');
     assert.equal(formatOf('en-GB', 'America/New_York').instant(at), '30 Nov 2026, 11:30:00');
@@ -65,19 +63,19 @@ describe('an instant', () => {
     assert.equal(formatOf('en-GB', 'UTC').day(at, 'Asia/Shanghai'), '1 Dec 2026');
   });
 
-  it('is entered in a zone as it is shown there, to the minute', () => {
+  it('round-trips to the minute as input in a time zone', () => {
     const zones = fc.constantFrom('Asia/Shanghai', 'America/New_York', 'Europe/Berlin', 'Asia/Kathmandu', 'UTC');
     const instants = fc.integer({ min: Date.parse('2011-12-01T00:00Z'), max: Date.parse('2030-01-01T00:00Z') });
     fc.assert(
       fc.property(zones, instants, (zone, ms) => {
         const local = toLocalTime(ms, zone);
         assert.match(local, /^\d{4}-\d\d-\d\dT\d\d:\d\d$/);
-        // A time that the clocks have twice may be either instant, which are written alike.
+        // A local time that occurs twice may give either instant; both are written alike.
         assert.equal(toLocalTime(fromLocalTime(local, zone), zone), local);
       }),
     );
     assert.equal(fromLocalTime('2026-12-01T00:30', 'Asia/Shanghai'), '2026-11-30T16:30:00.000Z');
-    // In Berlin there was no such time: the clocks went from 2 to 3.
+    // This time does not exist in Berlin: clocks went from 2:00 to 3:00.
     assert.match(fromLocalTime('2026-03-29T02:30', 'Europe/Berlin'), /^2026-03-29T0[01]:30:00\.000Z$/);
     for (const none of ['', 'soon']) assert.equal(fromLocalTime(none, 'UTC'), '');
     assert.equal(toLocalTime('soon', 'UTC'), '');

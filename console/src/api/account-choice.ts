@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 
-/** Which of the accounts of the person is looked at; `null` if the person has none. */
+/** The selected account. Both members are `null` if the user belongs to no account. */
 export interface AccountChoice {
   readonly accountId: string | null;
   readonly role: 'owner' | 'member' | null;

@@ -1,6 +1,5 @@
 import type { Endpoints } from './types.ts';
 
-/** The address of an endpoint, with its method: a member of `Endpoints`. */
 export type EndpointName = keyof Endpoints;
 export type ReadName = Extract<EndpointName, `GET ${string}`>;
 export type ChangeName = Exclude<EndpointName, ReadName>;
@@ -9,7 +8,7 @@ export type ResponseOf<Name extends EndpointName> = Endpoints[Name]['response'];
 export type BodyOf<Name extends EndpointName> = Endpoints[Name]['body'];
 export type QueryOf<Name extends EndpointName> = Endpoints[Name]['query'];
 
-/** What an endpoint takes; members that it does not have are left out. */
+/** Parameters of an endpoint. Kinds that the endpoint does not have are optional. */
 export type InputOf<Name extends EndpointName> = Optional<'path', Endpoints[Name]['path']> &
   Optional<'query', Endpoints[Name]['query']> &
   (Endpoints[Name]['body'] extends null ? object : { readonly body: Endpoints[Name]['body'] });
@@ -19,16 +18,15 @@ type Optional<Member extends string, Value> =
     ? { readonly [name in Member]?: Value | undefined }
     : { readonly [name in Member]: Value };
 
-/** An input as the request is built from it, whatever the endpoint. */
 export interface AnyInput {
   readonly path?: { readonly [name: string]: string } | undefined;
   readonly query?: { readonly [name: string]: string | number | boolean | undefined } | undefined;
   readonly body?: unknown;
 }
 
-/** What the gateway responds with if it does not do what was asked. */
+/** An error response of the gateway. */
 export class ApiError extends Error {
-  /** The HTTP status; 0 if no response came. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
   readonly code: string;
   readonly requestId: string | null;
@@ -41,24 +39,20 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether no response of the gateway came: none at all, or that of a proxy before it which had none either. */
+/** Whether the gateway did not respond, or only a proxy did (502, 504). */
 export function isAway(error: Error | null): boolean {
   return error instanceof ApiError && [0, 502, 504].includes(error.status);
 }
 
 export interface AskOptions {
-  /** Makes a change happen once, however often the same request is sent. */
+  /** Requests with the same key change something only once. */
   readonly idempotencyKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** `text/csv` for the tables of the APIs that have it. */
+  /** `text/csv` for tables that have a CSV form. */
   readonly accept?: string | undefined;
 }
 
-/**
- * Asks the gateway for something, as the person who has signed in.
- *
- * @throws ApiError
- */
+/** Sends a request with the session of the user and reads the response. @throws ApiError */
 export async function ask<Name extends EndpointName>(
   name: Name,
   input: InputOf<Name>,
@@ -69,7 +63,7 @@ export async function ask<Name extends EndpointName>(
   return (text === '' ? null : JSON.parse(text)) as ResponseOf<Name>;
 }
 
-/** Sends a request, and returns its response if that is a success. @throws ApiError */
+/** Returns the response if its status is a success. @throws ApiError */
 export async function send(name: EndpointName, input: AnyInput, options: AskOptions = {}): Promise<Response> {
   const [method, path] = name.split(' ') as [string, string];
   const headers: Record<string, string> = { accept: options.accept ?? 'application/json' };
@@ -91,18 +85,16 @@ export async function send(name: EndpointName, input: AnyInput, options: AskOpti
   return response;
 }
 
-/** That no response came. */
 export function unreachable(): ApiError {
   return new ApiError(0, 'unreachable', 'The gateway cannot be reached.');
 }
 
-/** The path with its parameters and query string. */
 function addressOf(path: string, { path: parameters = {}, query = {} }: AnyInput): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''));
   return withQuery(filled, query);
 }
 
-/** A path with a query string. Parameters without a value are left out. */
+/** Parameters without a value are left out. */
 export function withQuery(
   path: string,
   query: { readonly [name: string]: string | number | boolean | undefined | null },
@@ -114,7 +106,7 @@ export function withQuery(
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-/** What a response says that is no success; its status if it says nothing that can be read. */
+/** The error in a response body, or the HTTP status if the body has none. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const said = `The gateway responded with status ${response.status}.`;
   const body = (await response.json().catch(() => null)) as { error?: { code?: string; message?: string } } | null;

@@ -19,28 +19,27 @@ import {
   type ResponseOf,
 } from './client.ts';
 
-/** How often what is live is read again while the page is seen. */
+/** Refresh interval of live data while the page is visible. */
 export const LIVE_MS = 5000;
 
 export interface ReadOptions {
-  /** Read again every five seconds while the page is seen. */
+  /** Refreshed every `LIVE_MS` while the page is visible. */
   readonly isLive?: boolean;
-  /** `false`: not read yet. */
+  /** `false` postpones the read. */
   readonly isWanted?: boolean;
-  /** What was found before stays until the response comes, while somebody types. Otherwise the response to one question would stand under the words of the next. */
+  /** Keeps the previous result while the user types. Without it, a result is never shown for another query. */
   readonly isTyped?: boolean;
 }
 
-/** When something is read again by itself: always if it is live, otherwise while the gateway, or what is before it, has no response. */
+/** Refresh interval: always for live data, otherwise only while the gateway does not respond. */
 export function againWhileAway(isLive: boolean) {
   return ({ state }: { readonly state: { readonly error: Error | null } }): number | false =>
     isLive || isAway(state.error) ? LIVE_MS : false;
 }
 
-/** What is read of a one-time link. */
 export const LINK_KEY = 'link';
 
-/** Reads something once, and again when a change was made or, if it is live, every five seconds. */
+/** Reads an endpoint once, after each change, and repeatedly if live. */
 export function useRead<Name extends ReadName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
   const chosen = useChosenAccount()(name, input as AnyInput) as InputOf<Name>;
   return useQuery({
@@ -58,18 +57,16 @@ function readWhen({ isLive = false, isWanted = true, isTyped = false }: ReadOpti
   };
 }
 
-/** The names of endpoints whose response is a page of a list. */
 export type ListName = {
   [Name in ReadName]: ResponseOf<Name> extends { data: readonly unknown[]; nextCursor: string | null } ? Name : never;
 }[ReadName];
 
-/** An item of a list. */
 export type ItemOf<Name extends ListName> = ResponseOf<Name>['data'][number];
 
-/** The items of a page of a list, unless more are asked for: a screen of rows. Drawing a row takes longer than reading it. */
+/** Default page size: a screen of rows. Rendering rows takes longer than reading them. */
 const PAGE_ITEMS = 25;
 
-/** Reads a list page by page; a list that is live is read again from its first page on. */
+/** Reads a list page by page. A live list is refreshed from its first page. */
 export function useList<Name extends ListName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
   const chosen = useChosenAccount()(name, input as AnyInput);
   const query = useInfiniteQuery({
@@ -96,10 +93,9 @@ export function useList<Name extends ListName>(name: Name, input: InputOf<Name>,
   };
 }
 
-/** The most pages of a list that are read at once, for a chart. */
 const WHOLE_PAGES_MAX = 10;
 
-/** Reads a list whole, for a chart, as far as it has so many pages of 500; `isCut` if it has more. */
+/** Reads up to `WHOLE_PAGES_MAX` pages of 500 items for a chart; `isCut` if the list has more. */
 export function useWholeList<Name extends ListName>(name: Name, input: InputOf<Name>) {
   const chosen = useChosenAccount()(name, input as AnyInput);
   return useQuery({
@@ -122,22 +118,21 @@ export function useWholeList<Name extends ListName>(name: Name, input: InputOf<N
   });
 }
 
-/** Within this time after a lost response the same change is a second try. */
+/** After a lost response, the same change counts as a retry for this long. */
 const SECOND_TRY_MS = 300_000;
 
 interface Try {
   readonly idempotencyKey: string;
-  /** Until when the same input is the same change. */
   readonly untilMs: number;
 }
 
 /**
- * Makes a change. What was read is read again afterwards. A second try after a lost response has the idempotency key of the first, so
- * that the endpoints that take one (of money, grants, vouchers) change nothing twice; of others, such as new keys, it may make two.
+ * Sends a change, then refreshes everything that was read. A retry after a lost response sends the same idempotency key. Endpoints that
+ * accept one (money, grants, vouchers) apply the change once; others, such as new keys, may apply it twice.
  */
 export function useChange<Name extends ChangeName>(name: Name) {
   const queries = useQueryClient();
-  /** By what was sent. Requests at the same time have keys of their own unless they are the same one. */
+  /** By input, so that concurrent requests share a key only if they are the same. */
   const tries = useRef(new Map<string, Try>());
   const choose = useChosenAccount();
   return useMutation<ResponseOf<Name>, Error, InputOf<Name>>({
@@ -158,12 +153,12 @@ export function useChange<Name extends ChangeName>(name: Name) {
         throw error;
       }
     },
-    // A one-time link is looked at once: looking at a used one would count as a guess.
+    // One-time links are not read again: reading a used link counts as a guess.
     onSettled: () => queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== LINK_KEY }),
   });
 }
 
-/** Whether what was asked may have been done, or may be yet, although no response said so. */
+/** Whether the change may have been applied although no response confirms it. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 0 || error.status >= 500;
 }
@@ -173,7 +168,7 @@ function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Adds the account that the person looks at to what is asked of the account API. */
+/** Adds the selected account to requests of the account API. */
 export function useChosenAccount() {
   const { accountId } = useAccountChoice();
   return (name: string, input: AnyInput): AnyInput => {
@@ -182,5 +177,5 @@ export function useChosenAccount() {
   };
 }
 
-/** Addresses of people, which belong to no account. */
+/** Endpoints of the user, which belong to no account. */
 const NOT_OF_AN_ACCOUNT = /\/(?:sessions?|password|user|links|oidc|identities)(?:\/|$)/;

@@ -28,7 +28,6 @@ const TABS: Readonly<Record<TabName, (account: Account) => ReactNode>> = {
 
 type TabName = 'summary' | 'money' | 'keys' | 'plan' | 'people' | 'statement';
 
-/** All that an operator does for one account. */
 export function AccountPage({ id }: PageProps) {
   const text = useTexts(accountTexts);
   const [query, setQuery] = usePlaceQuery();

@@ -1,6 +1,5 @@
 import { pageTexts } from '../parts/texts.ts';
 
-/** Words of the page of an account; each of its tabs has its own. */
 export const accountTexts = pageTexts(
   {
     all: 'All accounts',

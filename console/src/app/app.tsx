@@ -27,7 +27,7 @@ const texts = defineTexts(
   },
 );
 
-/** What is shown at an address, by who has signed in. The code of the page is loaded while that is asked. */
+/** Selects the page by address and session. The code of the page loads while the session is read. */
 export function App() {
   const { path } = usePlace();
   const session = useSessionRead();

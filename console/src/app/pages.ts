@@ -30,7 +30,7 @@ import type { ConsolePage, MenuGroup, PageFor, PageProps } from '../layout/conso
 import { loadedLater } from '../parts/loaded-later.tsx';
 import type { Language } from '../text/language.tsx';
 
-/** The component of each page, which is loaded when the page is first wanted. */
+/** The component of each page, loaded on first use. */
 const CODE = {
   '/': async () => (await import('../features/overview/own.tsx')).OverviewPage,
   '/quickstart': async () => (await import('../features/quickstart/own.tsx')).QuickstartPage,
@@ -76,7 +76,7 @@ function page(
   return { path, title, for: pageFor, group, icon, code: loadedLater<PageProps>(CODE[path]) };
 }
 
-/** All pages; within a group of the menu they have this order. */
+/** All pages, in the order of the menu. */
 export const PAGES: readonly ConsolePage[] = [
   page('/', 'member', 'calling', HomeIcon, { en: 'Overview', zh: '概览' }),
   page('/quickstart', 'member', 'calling', RocketIcon, { en: 'Quickstart', zh: '快速开始' }),
@@ -113,7 +113,7 @@ export const PAGES: readonly ConsolePage[] = [
   page('/operator/changes', 'operator', 'gateway', HistoryIcon, { en: 'Audit log', zh: '审计日志' }),
 ];
 
-/** The page at a path, with what stands at its `:id`. */
+/** The page at a path, with the value of its `:id`. */
 export function findPage(path: string): { readonly page: ConsolePage; readonly id: string } | null {
   for (const candidate of PAGES) {
     const [before, after] = candidate.path.split('/:id');
@@ -127,7 +127,7 @@ export function findPage(path: string): { readonly page: ConsolePage; readonly i
   return null;
 }
 
-/** `null`: the address was written wrongly. */
+/** `null` if the encoding is invalid. */
 function decoded(part: string): string | null {
   try {
     return decodeURIComponent(part);

@@ -2,26 +2,25 @@ import type { Icon } from '@primer/octicons-react';
 import type { LoadedLater } from '../parts/loaded-later.tsx';
 import type { Language } from '../text/language.tsx';
 
-/** Who is shown a page: everybody in an account, its owners, operators and auditors, everybody. */
+/** The audience of a page: members and owners of an account, its owners, operators and auditors, or everyone. */
 export type PageFor = 'member' | 'owner' | 'operator' | 'anyone';
 
-/** The groups of the menu, in its order; an account's first. */
+/** The groups of the menu in order; groups of the account come first. */
 export const MENU_GROUPS = ['calling', 'money', 'account', 'watch', 'accounts', 'gateway'] as const;
 export type MenuGroup = (typeof MENU_GROUPS)[number];
 
 export interface ConsolePage {
-  /** Behind the `#`; with `:id` where the page shows one thing. */
+  /** The part after `#`, with `:id` if the page shows one item. */
   readonly path: string;
   readonly title: Readonly<Record<Language, string>>;
   readonly for: PageFor;
-  /** Where it stands in the menu. */
   readonly group: MenuGroup;
-  /** `null`: not in the menu. */
+  /** `null` hides the page from the menu. */
   readonly icon: Icon | null;
   readonly code: LoadedLater<PageProps>;
 }
 
 export interface PageProps {
-  /** What stands in the address at `:id`; empty if the page has none. */
+  /** The value of `:id` in the address; empty if the path has none. */
   readonly id: string;
 }

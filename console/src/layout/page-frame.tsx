@@ -5,7 +5,7 @@ interface State {
   readonly error: Error | null;
 }
 
-/** Shows what went wrong within a page, and the frame around it stays. A page that a new version has replaced is loaded anew. */
+/** Shows errors of a page inside the frame. Retry reloads the page, because a new version may have replaced its code. */
 export class PageFrame extends Component<{ readonly children: ReactNode }, State> {
   override state: State = { error: null };
 

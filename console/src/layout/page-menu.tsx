@@ -37,13 +37,13 @@ const texts = pageTexts(
 );
 
 export interface MenuProps {
-  /** All pages, of which those stand in the menu that the person may open. */
+  /** All pages. The menu shows those that the user may open. */
   readonly pages: readonly ConsolePage[];
-  /** `null`: none of them is shown. */
+  /** `null` if no known page is shown. */
   readonly current: ConsolePage | null;
 }
 
-/** The pages by groups that fold, those of the account before those of operators. `isShown`: the menu can be seen. */
+/** The menu in collapsible groups: first the account's, then the operators'. `isShown` is false while the menu is hidden. */
 export function PageMenu({ pages, current, isShown }: MenuProps & { readonly isShown: boolean }) {
   const text = useTexts(texts);
   const { memberships, operatorRole } = useSession();
@@ -113,7 +113,7 @@ function Groups({ pages, current, isShown }: MenuProps & { readonly isShown: boo
         </UnstyledButton>
         {ofGroup.map((page) => {
           const isCurrent = current !== null && (current.path === page.path || current.path === `${page.path}/:id`);
-          // Where one is stays to be seen when its group is folded.
+          // A collapsed group still shows the current page.
           if (isFolded && !isCurrent) return null;
           return <PageLink key={page.path} page={page} isCurrent={isCurrent} isShown={isShown} />;
         })}

@@ -65,7 +65,6 @@ export function LanguageMenu() {
   );
 }
 
-/** The zones in which instants may be shown, for a menu. */
 export function TimezoneItems() {
   const text = useTexts(texts);
   const { chosen, zones, choose } = useTimezone();

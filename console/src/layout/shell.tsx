@@ -32,12 +32,11 @@ const texts = defineTexts(
   },
 );
 
-/** The frame of all pages: who and where one is, and the menu. */
 export function Shell({ children, ...menu }: MenuProps & { readonly children: ReactNode }) {
   const text = useTexts(texts);
   const { path } = usePlace();
   const [isOpen, { toggle, close }] = useDisclosure(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when one has gone elsewhere
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(close, [path, close]);
   useFocusOfPage(path);
   const isPhone = useIsPhone();
@@ -70,7 +69,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
           </Group>
         </Group>
       </AppShell.Header>
-      {/* Closed, it is only moved aside: nobody should come to links that are not seen. */}
+      {/* The closed menu is only off-screen, so `inert` excludes its links from keyboard focus. */}
       <AppShell.Navbar aria-label={text.menu} inert={isPhone && !isOpen}>
         <AppShell.Section grow component={ScrollArea} p="xs">
           <PageMenu {...menu} isShown={isOpen || !isPhone} />
@@ -84,14 +83,14 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
   );
 }
 
-/** Where instants are shown in another zone than that of days and months, both are named. */
+/** Names the display and the billing time zone if they differ. */
 function Zones() {
   const text = useTexts(texts);
   const { zone, zones, differs } = useTimezone();
   return differs ? <DimmedText mt="md">{text.zones(zone, zones.billing)}</DimmedText> : null;
 }
 
-/** When one has gone to another page, the keyboard and the screen reader go on there, unless the page has chosen a field. */
+/** Moves focus to the content after navigation, for keyboards and screen readers, unless the page has focused a field. */
 function useFocusOfPage(path: string): void {
   const shown = useRef(path);
   useEffect(() => {

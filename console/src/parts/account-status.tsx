@@ -3,7 +3,6 @@ import type { Account } from '../api/types.ts';
 import { useTexts } from '../text/language.tsx';
 import { commonTexts } from './texts.ts';
 
-/** Whether an account is verified, and whether it may make calls. */
 export function AccountStatus({ account }: { readonly account: Pick<Account, 'status' | 'verified'> }) {
   const text = useTexts(commonTexts);
   return (
@@ -14,7 +13,6 @@ export function AccountStatus({ account }: { readonly account: Pick<Account, 'st
   );
 }
 
-/** Of an account or a user. */
 export function StatusWord({ status }: { readonly status: 'active' | 'suspended' }) {
   const text = useTexts(commonTexts);
   return <Badge color={status === 'active' ? 'teal' : 'red'}>{text[status]}</Badge>;

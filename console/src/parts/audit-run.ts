@@ -2,7 +2,6 @@ import { useSyncExternalStore } from 'react';
 import { ApiError, send } from '../api/client.ts';
 import type { Audit } from '../api/types.ts';
 
-/** How far an audit is. */
 export interface AuditProgress {
   readonly accounts: number;
   readonly accountsTotal: number;
@@ -10,9 +9,9 @@ export interface AuditProgress {
   readonly calls: number;
 }
 
-/** An audit, which goes on while other pages are looked at, and its result, kept until the page is loaded anew. */
+/** An audit and its result. It continues while other pages are shown, and is lost on reload. */
 export interface AuditRun {
-  /** Who began it. What it found is shown to nobody else who signs in later. */
+  /** Who started the audit. Its result is not shown to other users who sign in later. */
   readonly userId: string | null;
   readonly state: 'none' | 'running' | 'stopped' | 'failed' | 'ended';
   readonly beganAt: string | null;
@@ -41,7 +40,7 @@ function become(changed: Partial<AuditRun>): void {
   for (const listener of listeners) listener();
 }
 
-/** The audit that a person has begun here. */
+/** The audit that the user started on this page load. */
 export function useAuditRun(userId: string): AuditRun {
   const current = useSyncExternalStore(subscribe, () => run);
   return current.userId === userId ? current : NONE;
@@ -52,12 +51,12 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Ends the audit: the gateway stops if nobody reads its lines. */
+/** Aborts the request, which stops the audit in the gateway. */
 export function stopAudit(): void {
   stopper?.abort();
 }
 
-/** Begins an audit. One that goes on still is ended. */
+/** Starts an audit and stops a running one. */
 export async function startAudit(userId: string): Promise<void> {
   stopAudit();
   const own = new AbortController();

@@ -4,14 +4,14 @@ import { isDay, isMonth } from './days.ts';
 
 interface CalendarFieldProps extends Omit<TextInputProps, 'type' | 'value' | 'onChange'> {
   readonly type: 'date' | 'month';
-  /** As `2026-11-23` or `2026-11`; empty: none. */
+  /** Such as `2026-11-23` or `2026-11`; empty for none. */
   readonly value: string;
-  /** Called with what is a day or a month, and with nothing where `isClearable`. */
+  /** Called with valid days or months, and with an empty text if `isClearable`. */
   readonly onChange: (value: string) => void;
   readonly isClearable?: boolean;
 }
 
-/** A field for a day or a month. While it is typed, the page stays at the last whole one: a year of one digit is none. */
+/** A field for a day or a month. Incomplete input, such as a year of one digit, is not reported. */
 export function CalendarField({ type, value, onChange, isClearable = false, ...rest }: CalendarFieldProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const isWhole = type === 'date' ? isDay : isMonth;
@@ -19,7 +19,7 @@ export function CalendarField({ type, value, onChange, isClearable = false, ...r
     <TextInput
       {...rest}
       type={type}
-      // Seen if the browser has no such field.
+      // Visible in browsers without date inputs.
       placeholder={type === 'date' ? '2026-11-23' : '2026-11'}
       value={typed ?? value}
       onChange={({ currentTarget }) => {

@@ -15,7 +15,7 @@ const texts = defineTexts(
   },
 );
 
-/** Copies a text. Without a right to the clipboard, as on plain http, it says so, and the text can be selected. */
+/** Copies a text. Hidden if there is no clipboard API, as on plain http. */
 export function CopyIconButton({ value, label }: { readonly value: string; readonly label?: string }) {
   const text = useTexts(texts);
   if (navigator.clipboard === undefined) return null;
@@ -32,7 +32,6 @@ export function CopyIconButton({ value, label }: { readonly value: string; reado
   );
 }
 
-/** A short text to copy, such as an id. */
 export function CopyText({ value }: { readonly value: string }) {
   return (
     <Group gap={4} wrap="nowrap" display="inline-flex">
@@ -42,7 +41,6 @@ export function CopyText({ value }: { readonly value: string }) {
   );
 }
 
-/** Lines to paste elsewhere: commands, settings. */
 export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
   return (
     <Box pos="relative">
@@ -56,7 +54,6 @@ export function CodeBlock({ code, label }: { readonly code: string; readonly lab
   );
 }
 
-/** A secret that is shown now and never again. */
 export function SecretOnce({ secret, hint }: { readonly secret: string; readonly hint: string }) {
   const text = useTexts(texts);
   return (

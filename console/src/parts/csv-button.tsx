@@ -13,7 +13,7 @@ interface CsvButtonProps<Name extends ReadName> {
   readonly fileName: string;
 }
 
-/** Saves what a page shows as CSV, as the gateway writes it. */
+/** Downloads the page's data in the gateway's CSV format. */
 export function CsvButton<Name extends ReadName>({ endpoint, input, fileName }: CsvButtonProps<Name>) {
   const text = useTexts(commonTexts);
   const choose = useChosenAccount();
@@ -36,7 +36,6 @@ export function CsvButton<Name extends ReadName>({ endpoint, input, fileName }: 
   );
 }
 
-/** Hands a text, or the parts of one, to the browser as a file to save. */
 export function saveFile(fileName: string, content: string | BlobPart[], type: string): void {
   const url = URL.createObjectURL(new Blob(typeof content === 'string' ? [content] : content, { type }));
   const link = document.createElement('a');

@@ -9,11 +9,10 @@ const CHOICES = [1, 7, 30, 90] as const;
 interface DateRangePickerProps {
   readonly value: DateRange;
   readonly onChange: (range: DateRange) => void;
-  /** The day of the billing time zone. */
+  /** In the billing time zone. */
   readonly today: string;
 }
 
-/** Chooses days: some last ones, or from one to another. */
 export function DateRangePicker({ value, onChange, today }: DateRangePickerProps) {
   const text = useTexts(commonTexts);
   const chosen = CHOICES.find((count) => {

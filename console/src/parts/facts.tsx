@@ -1,7 +1,7 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** Named values: a name and what it is, each on a line; those without a value are left out. */
+/** A list of names and values. Entries without a value are left out. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <Table layout="auto" withRowBorders={false} verticalSpacing={4} horizontalSpacing="xs">

@@ -7,7 +7,7 @@ import { Revealed } from './revealed.tsx';
 import { DimmedText } from './small.ts';
 import { commonTexts } from './texts.ts';
 
-/** An amount; one that is rounded says on hover, on tap and to the keyboard what it is. */
+/** An amount. A rounded amount reveals the exact one on hover, tap and focus. */
 export function Yuan({ amount, isShort = false }: { readonly amount: string | null; readonly isShort?: boolean }) {
   const format = useFormat();
   if (amount === null) return <span className="figure">–</span>;
@@ -16,7 +16,7 @@ export function Yuan({ amount, isShort = false }: { readonly amount: string | nu
   return <span className="figure">{shown === exact ? shown : <Revealed text={shown} whole={exact} />}</span>;
 }
 
-/** An instant; where the pointer rests it says in which zone, and of a relative one the date. `null`: never. */
+/** An instant. The tooltip has its time zone and, if it is shown as relative, its date. `null` means never. */
 export function Instant({ at, isRelative = false }: { readonly at: string | null; readonly isRelative?: boolean }) {
   const format = useFormat();
   const text = useTexts(commonTexts);
@@ -30,7 +30,7 @@ export function Instant({ at, isRelative = false }: { readonly at: string | null
   );
 }
 
-/** The time by the clock of the browser, again every half minute, or as often as is wanted. */
+/** The browser's clock, updated at an interval. */
 export function useNowMs(everyMs = 30_000): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {
@@ -43,11 +43,9 @@ export function useNowMs(everyMs = 30_000): number {
 interface TileProps {
   readonly label: string;
   readonly children: ReactNode;
-  /** A line below the figure. */
   readonly detail?: ReactNode;
 }
 
-/** One figure that people look for. */
 export function Tile({ label, children, detail }: TileProps) {
   return (
     <Card withBorder padding="md">

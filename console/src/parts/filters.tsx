@@ -12,7 +12,6 @@ import { DimmedText } from './small.ts';
 import { commonTexts } from './texts.ts';
 import { useIsPhone } from './use-is-phone.ts';
 
-/** Said of filters, and of a secret in a field of what stands in addresses. */
 export const filterTexts = defineTexts(
   {
     filters: (inForce: number) => (inForce === 0 ? 'Filters' : `Filters: ${inForce} in force`),
@@ -25,12 +24,12 @@ export const filterTexts = defineTexts(
 );
 
 interface FoldedFiltersProps {
-  /** What the filters are called in the address of the page. */
+  /** Query parameters of the filters in the page address. */
   readonly names: readonly string[];
   readonly children: ReactNode;
 }
 
-/** The filters of a page. On a phone they are folded away behind a button that says how many are in force. */
+/** The filters of a page. On phones, a button with the number of active filters unfolds them. */
 export function FoldedFilters({ names, children }: FoldedFiltersProps) {
   const text = useTexts(filterTexts);
   const [query] = usePlaceQuery();
@@ -46,7 +45,7 @@ export function FoldedFilters({ names, children }: FoldedFiltersProps) {
   );
 }
 
-/** The filters of a list of operators: its own, those by time, and a button that takes all away. */
+/** The filters of an operator's list: its own, by time, and a button to clear all. */
 export function FilterGrid({ names, children }: FoldedFiltersProps) {
   const text = useTexts(commonTexts);
   const [query, change] = usePlaceQuery();
@@ -70,22 +69,20 @@ export function FilterGrid({ names, children }: FoldedFiltersProps) {
 }
 
 interface FilterProps {
-  /** What the filter is called in the address of the page. */
+  /** Query parameter in the page address. */
   readonly name: string;
   readonly label: string;
   readonly placeholder?: string;
-  /** Changes the address, where more than this filter has to change. */
+  /** Replaces the default, which changes only this parameter. */
   readonly onChange?: (value: string) => void;
 }
 
 interface FilterSelectProps extends Pick<FilterProps, 'name' | 'label'> {
-  /** What the choice of all is called. */
+  /** Label of the choice without a filter. */
   readonly all: string;
-  /** The words for what may be chosen. */
   readonly choices: { readonly [value: string]: string };
 }
 
-/** A filter by one of a few values. */
 export function FilterSelect({ name, label, all, choices }: FilterSelectProps) {
   const [query, change] = usePlaceQuery();
   return (
@@ -98,17 +95,17 @@ export function FilterSelect({ name, label, all, choices }: FilterSelectProps) {
   );
 }
 
-/** A filter that takes effect when somebody leaves the field or presses Enter, so that a list is not read for each letter. */
+/** A filter applied on blur or Enter, to avoid a request for each letter. */
 export function FilterText(props: FilterProps) {
   return <DraftInput {...props} type="search" toDraft={(value) => value} fromDraft={(draft) => draft.trim()} />;
 }
 
-/** An instant, entered in the time zone in which instants are shown. */
+/** A filter by an instant, entered in the display time zone. */
 function FilterInstant(props: FilterProps) {
   const { zone, differs } = useTimezone();
   return (
     <DraftInput
-      // What is being entered is of one zone.
+      // Discards an unfinished input when the zone changes.
       key={zone}
       {...props}
       type="datetime-local"
@@ -119,7 +116,7 @@ function FilterInstant(props: FilterProps) {
   );
 }
 
-/** What filters a list stands in addresses, where no key belongs. */
+/** Filters are stored in the page address, which must not contain keys. */
 export const looksSecret = (text: string): boolean => /\bsk-/.test(text);
 
 interface DraftInputProps extends FilterProps {
@@ -134,7 +131,7 @@ function DraftInput({ name, onChange, type, toDraft, fromDraft, ...input }: Draf
   const [query, change] = usePlaceQuery();
   const value = query[name] ?? '';
   const [draft, setDraft] = useState(() => toDraft(value));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only a value from elsewhere replaces what is being entered
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only an external change replaces the input
   useEffect(() => setDraft(toDraft(value)), [value]);
   const isSecret = looksSecret(draft);
   const commit = (): void => {
@@ -157,11 +154,11 @@ function DraftInput({ name, onChange, type, toDraft, fromDraft, ...input }: Draf
 }
 
 interface DayFiltersProps {
-  /** Changes the address, where more than the days has to change. */
+  /** Replaces the default, which changes only the days. */
   readonly onChange?: (changed: Place['query']) => void;
 }
 
-/** Filters by the first and the last day, of the billing zone. */
+/** Filters by first and last day in the billing time zone. */
 export function DayFilters({ onChange }: DayFiltersProps) {
   const text = useTexts(commonTexts);
   const [query, change] = usePlaceQuery();
@@ -177,7 +174,7 @@ export function DayFilters({ onChange }: DayFiltersProps) {
   ));
 }
 
-/** Says of which zone the days are that a list is filtered by. Nothing if it is not. */
+/** Names the time zone of the day filters, if one is set. */
 export function DaysHint({ textOf }: { readonly textOf: (timezone: string) => string }) {
   const { zones } = useTimezone();
   const [query] = usePlaceQuery();

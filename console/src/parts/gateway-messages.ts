@@ -1,9 +1,8 @@
 /**
- * What the gateway says of a request that it refuses, in Chinese. It says it in English, because programs have it in their logs. `{}`: what
- * it puts into a message; `{1}`: the first of these. Loaded when an error is shown in Chinese.
+ * The gateway's error messages in Chinese. The gateway sends English, because programs log the messages. `{}` stands for a value, `{1}` for
+ * the first value. Loaded when an error is first shown in Chinese.
  */
 export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
-  // What is not there.
   'There is no account {}.': '没有账户 {1}。',
   'There is no user {}.': '没有用户 {1}。',
   'There is no key {}.': '没有密钥 {1}。',
@@ -34,7 +33,6 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no record of call {}: records of calls of that time are no longer kept.':
     '没有调用 {1} 的记录：该时间的调用记录已不再保留。',
   'The account has no member {}.': '账户没有成员 {1}。',
-  // What may not be done, or not by whoever asks.
   'You have several accounts. Choose one of {}.': '您有多个账户，请指定其一：{1}。',
   'You have no account {}.': '您没有账户 {1}。',
   'You have no account. Operators use the admin API.': '您没有账户。管理员请使用管理 API。',
@@ -55,7 +53,6 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'A token cannot use keepMade. Revoke the token in the console or on the machine’s command line.':
     '令牌不能使用 keepMade。请在控制台或本机命令行吊销该令牌。',
   'The token has been revoked or has expired. Use another one.': '该令牌已吊销或已过期，请使用其他令牌。',
-  // Signing in.
   'The e-mail address or name, or the password, is wrong.': '邮箱、用户名或密码有误。',
   'This is not your password.': '密码有误。',
   'Too many attempts. Try again in a moment.': '尝试次数过多，请稍后再试。',
@@ -97,7 +94,6 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'Use at most {} characters.': '最多 {1} 个字符。',
   'Do not use your e-mail address or name.': '不能与邮箱或名称相同。',
   'Is missing.': '尚未填写。',
-  // Keys, tokens, endpoints.
   'The key is revoked or has expired. Create another one.': '密钥已吊销或已过期，请创建新的密钥。',
   'The expiry is in the past.': '到期时间已过。',
   'A token called {} is in use. Revoke it first.': '名为 {1} 的令牌正在使用，请先吊销。',
@@ -110,7 +106,6 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '每分钟最多发送 {1} 次测试和重发的通知，请稍后再试。',
   'Expected an address or a range of addresses, such as 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.':
     '请填写 IP 地址或网段，例如 203.0.113.7、10.0.0.0/8 或 2001:db8::/32。',
-  // Vouchers and plans.
   'Expected either amountYuan or planId.': '请填写金额或选择套餐，二者之一。',
   'Keys can be transferred only to another member of the account.': '密钥只能移交给该账户的其他成员。',
   'Send either keys=revoke or keysTo, not both.': '密钥只能吊销或移交他人，不能同时进行。',
@@ -139,7 +134,6 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '订阅已取消、刚被续期，或在其新的结束时间之前另有订阅开始。',
   'This Idempotency-Key was used for another grant or renewal of the account.':
     '此 Idempotency-Key 已用于该账户的其他开通或续期。',
-  // Money and calls.
   'Expected a decimal string in yuan, such as "12.50", with at most 9 decimals and at most 100000000.':
     '请填写以元为单位的金额，例如 12.50，最多 9 位小数，不超过 100000000。',
   'The balance would exceed the maximum.': '余额将超出可存储的范围。',
@@ -171,11 +165,9 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'All of the charge of {} has been refunded already.': '{1} 的扣费已全部退款。',
   'The charge is {}, of which ¥{} has been refunded already; at most ¥{} can be refunded.':
     '扣费为 {1}，其中 ¥{2} 已退款，最多还可退 ¥{3}。',
-  // Routes.
   'No configured route goes to {}.': '配置中没有通往 {1} 的路由。',
   'There are {} drains already, which is the limit. Drain whole providers instead.':
     '已有 {1} 项排空，请改为排空整个供应商。',
-  // Requests.
   'Too many changes by you or your account. Nothing was changed; try again in {} s.':
     '您或您的账户在短时间内修改过多。本次未作任何修改，请在 {1} 秒后重试。',
   'Too many of your requests are waiting. Send fewer at a time.': '您的等待中请求过多，请减少同时发送的数量。',
@@ -192,12 +184,12 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The body is too large to be read: {}.': '请求体过大，无法读取（{1}）。',
 };
 
-/** Those with most words of their own first: what fits several is the message of the first. */
+/** Patterns with the most literal text first: if several match, the first is used. */
 const patterns = Object.entries(GATEWAY_MESSAGES)
   .map(([english, chinese]) => ({ parts: english.split('{}'), chinese }))
   .toSorted((one, other) => other.parts.join('').length - one.parts.join('').length);
 
-/** A message of the gateway in Chinese, behind the name of its field if it has one; as it is if it is not known here. */
+/** The message in Chinese, after its field name if it has one. Unknown messages stay in English. */
 export function inChinese(message: string): string {
   for (const { parts, chinese } of patterns) {
     const values = valuesIn(message, parts);
@@ -211,7 +203,7 @@ export function inChinese(message: string): string {
   return told === rest ? message : `${field}：${told}`;
 }
 
-/** What stands between the parts of a pattern; `null` if the message is another one. */
+/** The values of a pattern's placeholders; `null` if the message does not match. */
 function valuesIn(message: string, parts: readonly string[]): string[] | null {
   const [first, ...others] = parts as [string, ...string[]];
   if (!message.startsWith(first)) return null;

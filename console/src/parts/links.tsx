@@ -4,11 +4,10 @@ import { hashOf } from './location.ts';
 
 interface AccountLinkProps {
   readonly accountId: string;
-  /** Read if it is not given. */
+  /** Read from the gateway if absent. */
   readonly name?: string | undefined;
 }
 
-/** The name of an account, which leads to its page. */
 export function AccountLink({ accountId, name }: AccountLinkProps) {
   const account = useRead('GET /admin/v1/accounts/{id}', { path: { id: accountId } }, { isWanted: name === undefined });
   return (
@@ -21,11 +20,11 @@ export function AccountLink({ accountId, name }: AccountLinkProps) {
 interface CallLinkProps {
   readonly callId: string;
   readonly isWhole?: boolean;
-  /** Where its story stands: for operators, if nothing else is said. */
+  /** Path of the call page; by default the operators' page. */
   readonly storiesAt?: string;
 }
 
-/** The id of a call, which leads to its story; cut, because its end is what differs. */
+/** Links the id of a call to its page. By default only the end of the id is shown, which is the distinctive part. */
 export function CallLink({ callId, isWhole = false, storiesAt = '/operator/calls' }: CallLinkProps) {
   return (
     <Anchor

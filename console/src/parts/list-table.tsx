@@ -9,28 +9,28 @@ import { commonTexts } from './texts.ts';
 export interface Column<Item> {
   readonly header: string;
   readonly cell: (item: Item) => ReactNode;
-  /** Figures stand at the right. */
+  /** Aligns the column to the right. */
   readonly isFigure?: boolean;
 }
 
 interface TableProps<Item> {
-  /** What the table is about, for screen readers. */
+  /** Label for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Item>[];
-  /** What tells items apart; their `id` if it is absent. */
+  /** Key of an item; by default its `id`. */
   readonly idOf?: (item: Item) => string;
-  /** What can be done with an item, in a last column; `false`: nothing by whoever looks. */
+  /** Content of the last column; `false` if the user may not change items. */
   readonly actions?: ((item: Item) => ReactNode) | false;
 }
 
-/** Items without an `id` need something else that tells them apart. */
+/** Requires `idOf` for items without an `id`. */
 type WithIds<Item> = [Item] extends [{ readonly id: string }] ? unknown : Required<Pick<TableProps<Item>, 'idOf'>>;
 
 interface RowsProps<Item> extends TableProps<Item> {
   readonly items: readonly Item[];
 }
 
-/** A table; on a phone a card for each item. */
+/** A table; on phones, a card for each item. */
 export const DataTable: <Item>(props: RowsProps<Item> & WithIds<Item>) => ReactNode = Rows;
 
 const ownId = (item: unknown): string => (item as { readonly id: string }).id;
@@ -58,8 +58,8 @@ function Rows<Item>({ label, items, columns: shown, actions, idOf = ownId }: Row
     );
   }
   return (
-    // What scrolls has to be reached by the keyboard.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+    // Scrollable content must be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable
     <section style={{ overflowX: 'auto' }} aria-label={label} tabIndex={0}>
       <Table highlightOnHover verticalSpacing="xs">
         <Table.Thead>
@@ -87,7 +87,6 @@ function Rows<Item>({ label, items, columns: shown, actions, idOf = ownId }: Row
   );
 }
 
-/** A list as `useList` reads it. */
 export interface ReadList<Item> {
   readonly items: readonly Item[];
   readonly isLoading: boolean;
@@ -100,11 +99,10 @@ export interface ReadList<Item> {
 
 interface ListTableProps<Item> extends TableProps<Item> {
   readonly list: ReadList<Item>;
-  /** What stands here while there is nothing. */
   readonly empty?: ReactNode;
 }
 
-/** A list that is read page by page, with its states: being read, empty, not to be read. */
+/** A paginated list with its loading, empty and error states. */
 export function ListTable<Item>(props: ListTableProps<Item> & WithIds<Item>) {
   const { list, empty, ...table }: ListTableProps<Item> = props;
   const text = useTexts(commonTexts);

@@ -3,22 +3,18 @@ import { unreachable } from '../api/client.ts';
 import { LIVE_MS } from '../api/queries.ts';
 import { ErrorNotice, Loading } from './notices.tsx';
 
-/** A component whose code is loaded when it is first wanted. */
+/** A component whose code is loaded on first use. */
 export interface LoadedLater<Props> {
   /**
-   * Shows that it is being loaded, and then it. While the gateway is away it says so and goes on trying.
-   *
-   * @throws at drawing, if the gateway is there and the code cannot be loaded.
+   * Renders a placeholder until the code is loaded. While the gateway is down, it says so and retries. Throws on render if the gateway
+   * responds but the code cannot be loaded.
    */
   readonly Component: FunctionComponent<Props>;
-  /** Begins to load the code, so that it is there when the component is drawn. */
+  /** Starts loading before the component is rendered. */
   preload(): void;
 }
 
-/**
- * Not `lazy` and `Suspense`: these keep back for up to 300 ms what is loaded soon after a sign of waiting was drawn, and they draw one
- * even if the code is there.
- */
+/** `lazy` and `Suspense` would delay content by up to 300 ms after a placeholder, and show the placeholder even if the code is loaded. */
 export function loadedLater<Props extends object>(load: () => Promise<FunctionComponent<Props>>): LoadedLater<Props> {
   let loaded: FunctionComponent<Props> | null = null;
 
@@ -49,7 +45,7 @@ export function loadedLater<Props extends object>(load: () => Promise<FunctionCo
   return {
     Component,
     preload() {
-      // The component tries again, and says so if that fails too.
+      // The component retries and reports the error.
       begin().catch(() => undefined);
     },
   };
@@ -63,8 +59,8 @@ interface State<Props> {
 const AWAY = unreachable();
 
 /**
- * Returns if the gateway is there. If it was away, or is another version now, the page is loaded anew as soon as it is there: what else
- * belongs to the code, such as styles, may have failed too, and another version has other files.
+ * Returns if the gateway responds with the same version. After downtime or a new version, reloads the page instead: other files, such as
+ * styles, may have failed to load, and another version has other file names.
  */
 async function waitForGateway(shown: AbortSignal, sayAway: () => void): Promise<void> {
   let wasAway = false;
@@ -81,7 +77,7 @@ async function waitForGateway(shown: AbortSignal, sayAway: () => void): Promise<
   }
 }
 
-/** Whether the console that is served is the one that runs here; `null`: none is served now. */
+/** Whether the gateway serves the running version of the console; `null` if it serves none. */
 async function isSameVersion(): Promise<boolean | null> {
   const page = await fetch('/console', { cache: 'no-store' }).catch(() => null);
   if (page === null || !page.ok) return null;

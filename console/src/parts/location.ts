@@ -2,8 +2,8 @@ import { useCallback, useMemo, useSyncExternalStore } from 'react';
 import { withQuery } from '../api/client.ts';
 
 /**
- * Where in the console somebody is: the part of the address behind the `#`, which reaches no server. It has a path and a query,
- * as in `#/calls?keyId=key_1`, so that each view has an address that can be bookmarked and sent to somebody.
+ * The location within the console: path and query in the part of the address after `#`, such as `#/calls?keyId=key_1`. Every view can be
+ * bookmarked and shared, and the server never receives the location.
  */
 export interface Place {
   readonly path: string;
@@ -22,12 +22,12 @@ export function placeOf(hash: string): Place {
 
 type Parameters = { readonly [name: string]: string | undefined | null };
 
-/** The address of a place; parameters without a value are left out. */
+/** Parameters without a value are left out. */
 export function hashOf(path: string, query: Parameters = {}): string {
   return `#${withQuery(path, query)}`;
 }
 
-/** Goes to a place; `isReplaced`: "back" does not return to where one was. */
+/** Navigates to a location. `isReplaced` replaces the current history entry. */
 export function goTo(hash: string, isReplaced = false): void {
   if (!isReplaced) window.location.hash = hash;
   else {
@@ -36,7 +36,7 @@ export function goTo(hash: string, isReplaced = false): void {
   }
 }
 
-/** The parameters of the place, and a function that changes some of them and stays on the page. */
+/** The query of the location, and a function that changes some parameters without a history entry. */
 export function usePlaceQuery() {
   const { path, query } = usePlace();
   const change = useCallback(
@@ -46,7 +46,6 @@ export function usePlaceQuery() {
   return [query, change] as const;
 }
 
-/** Those of some parameters that the place has. */
 export function chosenOf(query: Place['query'], names: readonly string[]) {
   return Object.fromEntries(names.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
 }

@@ -11,11 +11,11 @@ import { commonTexts } from './texts.ts';
 interface ErrorNoticeProps {
   readonly error: Error | null;
   readonly onRetry?: () => void;
-  /** Something was to be changed: without a response nobody knows whether it was. */
+  /** Whether the request changes something. If so, a lost response leaves the outcome unknown. */
   readonly isOfChange?: boolean;
 }
 
-/** Says what went wrong, and by which request id the operator finds it. Nothing if nothing did. */
+/** An error with the request id, by which an operator can find the request. */
 export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeProps) {
   const text = useTexts(commonTexts);
   const message = useGatewayMessage(error?.message ?? '');
@@ -43,7 +43,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   );
 }
 
-/** What the gateway says, in the language in force. Its Chinese is loaded when it is first wanted; it stays as it is if that fails. */
+/** The gateway's message in the current language. Translations load on first use; the message stays in English if that fails. */
 function useGatewayMessage(message: string): string {
   const { language } = useLanguage();
   const [chinese, setChinese] = useState({ of: '', message: '' });
@@ -59,7 +59,6 @@ function useGatewayMessage(message: string): string {
 
 interface EmptyStateProps {
   readonly title?: string;
-  /** What to do, so that something is here. */
   readonly hint?: ReactNode;
   readonly action?: ReactNode;
 }
@@ -91,14 +90,12 @@ export function Loading() {
   );
 }
 
-/** Something that is read, as `useRead` has it. */
 export interface Read {
   readonly isPending: boolean;
   readonly error: Error | null;
   refetch(): unknown;
 }
 
-/** Says that something is being read, or why it cannot be. Nothing once it is there. */
 export function ReadState({ read }: { readonly read: Read }) {
   return read.isPending ? <Loading /> : <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />;
 }

@@ -18,7 +18,6 @@ const texts = pageTexts(
 );
 
 export interface ShownLink extends Pick<OneTimeLink, 'link' | 'linkExpiresAt' | 'linkHint'> {
-  /** Whose it is. */
   readonly name: string;
 }
 
@@ -27,7 +26,7 @@ interface OneTimeLinkNoticeProps {
   readonly onClose: () => void;
 }
 
-/** A link that was just made, until somebody has copied it. */
+/** A new one-time link, until the user closes it. */
 export function OneTimeLinkNotice({ link, onClose }: OneTimeLinkNoticeProps) {
   const text = useTexts(texts);
   if (link === null) return null;

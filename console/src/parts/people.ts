@@ -1,13 +1,13 @@
 import { useAccountChoice } from '../api/account-choice.ts';
 import { useRead } from '../api/queries.ts';
 
-/** The names of the people of the account, by their ids. */
+/** Names of the account's members by user id. */
 export type People = ReadonlyMap<string, string>;
 
-/** An account has as many people at most. */
+/** The maximum number of members of an account. */
 const PEOPLE_MAX = 200;
 
-/** Whose keys there may be; `null` for members, who see none of others. */
+/** Possible owners of keys; `null` for members, who see only their own keys. */
 export function usePeople(): People | null {
   const isOwner = useAccountChoice().role === 'owner';
   const { data } = useRead('GET /account/v1/members', { query: { limit: PEOPLE_MAX } }, { isWanted: isOwner });

@@ -20,7 +20,6 @@ const texts = pageTexts(
   },
 );
 
-/** What may be chosen: an id, and what people call it. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
@@ -28,21 +27,20 @@ export interface Choice {
 
 interface PickerProps {
   readonly label: string;
-  /** The id that is chosen; `undefined`: none. */
   readonly value: string | undefined;
   readonly onChange: (value: string | null) => void;
   readonly choices: readonly Choice[];
   readonly placeholder?: string | undefined;
   readonly isDisabled?: boolean;
-  /** The choices are those of what is typed. */
+  /** Search by the gateway: the choices match the text. */
   readonly search?: { readonly text: string; onType(text: string): void };
 }
 
-/** Chooses one of things by their names. An id that is not among them, as of an old link, stays and is shown itself. */
+/** Chooses an item by its label. An unknown id, for example from an old link, stays and is shown as it is. */
 export function Picker({ label, value, onChange, choices, placeholder, isDisabled = false, search }: PickerProps) {
   const text = useTexts(texts);
   const secret = useTexts(filterTexts);
-  // Names may be those of several.
+  // Labels may not be unique.
   const data = choices.map((choice, i) => ({
     ...choice,
     label: choices.some((other, at) => at !== i && other.label === choice.label)
@@ -70,11 +68,11 @@ export function Picker({ label, value, onChange, choices, placeholder, isDisable
   );
 }
 
-/** What is typed into a picker, once somebody has paused; a secret is sent nowhere. */
+/** The text typed into a picker, debounced. Secrets are not sent. */
 function useTyped(chosen: string | undefined) {
   const [typed, onType] = useState('');
   const [paused] = useDebouncedValue(typed, 250);
-  // The name of what is chosen stands in the field, and is searched for by nobody.
+  // The label of the chosen item is not a search.
   const search = looksSecret(paused) || paused === chosen ? '' : paused.trim();
   return { search: search === '' ? undefined : search, field: { text: typed, onType } };
 }
@@ -86,7 +84,6 @@ interface IdPickerProps {
 
 const FOUND_MAX = 20;
 
-/** Chooses an account of all, by its name. */
 export function AccountPicker({ value, onChange }: IdPickerProps) {
   const text = useTexts(texts);
   const known = useRead(
@@ -111,11 +108,9 @@ export function AccountPicker({ value, onChange }: IdPickerProps) {
 
 interface UserPickerProps extends IdPickerProps {
   readonly label: string;
-  /** What else may be chosen. */
   readonly more: readonly Choice[];
 }
 
-/** Chooses a person of all, by the name. */
 export function UserPicker({ value, onChange, label, more }: UserPickerProps) {
   const text = useTexts(texts);
   const isPerson = value?.startsWith('usr_') ?? false;
@@ -139,7 +134,7 @@ export function UserPicker({ value, onChange, label, more }: UserPickerProps) {
   );
 }
 
-/** What was found by a name, with what is chosen although it was not. */
+/** The search results plus the chosen item. */
 function withChosen(
   value: string | undefined,
   name: string | undefined,
@@ -151,11 +146,11 @@ function withChosen(
 }
 
 interface OfAccountProps extends IdPickerProps {
-  /** `undefined`: none is chosen yet. */
+  /** `undefined` until an account is chosen. */
   readonly accountId: string | undefined;
 }
 
-/** Chooses a key of an account: of the newest 500, which is more than people tell apart. */
+/** Chooses one of the newest 500 keys of an account. */
 export function KeyPicker({ value, onChange, accountId, label }: OfAccountProps & { readonly label?: string }) {
   const text = useTexts(texts);
   const isWanted = accountId !== undefined;
@@ -173,7 +168,7 @@ export function KeyPicker({ value, onChange, accountId, label }: OfAccountProps 
   );
 }
 
-/** Chooses a person of an account, which has no more than these. */
+/** Chooses a member of an account, which has at most 200. */
 export function MemberPicker({ value, onChange, accountId }: OfAccountProps) {
   const text = useTexts(texts);
   const isWanted = accountId !== undefined;
@@ -191,7 +186,6 @@ export function MemberPicker({ value, onChange, accountId }: OfAccountProps) {
   );
 }
 
-/** Chooses a model that has routes. */
 export function ModelPicker({ value, onChange }: IdPickerProps) {
   const text = useTexts(texts);
   const models = useModelNames(true);

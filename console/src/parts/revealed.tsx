@@ -2,13 +2,11 @@ import { Tooltip } from '@mantine/core';
 import { useRef, useState } from 'react';
 
 interface RevealedProps {
-  /** What stands here. */
   readonly text: string;
-  /** What it stands for. */
   readonly whole: string;
 }
 
-/** A text that says more where the pointer rests, when the keyboard comes to it, and when it is tapped. */
+/** Reveals a longer text on hover, focus and tap. */
 export function Revealed({ text, whole }: RevealedProps) {
   const [isShown, setIsShown] = useState(false);
   const button = useRef<HTMLButtonElement>(null);

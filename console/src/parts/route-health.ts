@@ -1,6 +1,6 @@
 import type { Route } from '../api/types.ts';
 
-/** Whether something is wrong with a route that nobody has wanted so. */
+/** Whether a route has a problem that is not intentional. */
 export function isUnhealthy({ state, accountBreakers, credentials }: Route): boolean {
   return (
     state === 'open' ||

@@ -2,7 +2,6 @@ import { ActionIcon, Group, Menu } from '@mantine/core';
 import { KebabHorizontalIcon } from '@primer/octicons-react';
 import type { ReactNode } from 'react';
 
-/** What can be done with a row of a table, behind a button at its end. */
 export function RowMenu({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <Group justify="flex-end">

@@ -6,15 +6,13 @@ import { commonTexts } from './texts.ts';
 
 interface SecretDialogProps {
   readonly title: string;
-  /** `null`: the dialog is closed. */
   readonly secret: string | null;
   readonly hint: string;
   readonly onClose: () => void;
-  /** What to do with it. */
   readonly children?: ReactNode;
 }
 
-/** Shows a secret that cannot be read again. It closes by its button alone, so that nobody loses the secret by a slip. */
+/** Shows a secret once. Only the button closes the dialog, so that a stray click does not lose the secret. */
 export function SecretDialog({ title, secret, hint, onClose, children }: SecretDialogProps) {
   const text = useTexts(commonTexts);
   return (

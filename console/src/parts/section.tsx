@@ -8,7 +8,6 @@ interface SectionProps {
   readonly children: ReactNode;
 }
 
-/** A part of a page, in a frame of its own. */
 export function Section({ title, lead, actions, children }: SectionProps) {
   return (
     <Card withBorder component="section" padding="md">

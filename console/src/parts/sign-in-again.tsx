@@ -8,8 +8,8 @@ import { CurrentPassword } from './forms/password-fields.ts';
 import { commonTexts } from './texts.ts';
 
 /**
- * Lets somebody sign in again whose session is too old for what was asked: by the password, or at an OpenID provider, from which the browser comes
- * back to this page. It stands inside of forms, so it is none itself.
+ * Asks the user to sign in again if the session is too old for a change: with the password, or at an OpenID provider that returns to this
+ * page. It is not a form, because it appears within forms.
  */
 export function SignInAgain({ onDone }: { readonly onDone?: (() => void) | undefined }) {
   const text = useTexts(commonTexts).signInAgain;
@@ -30,7 +30,7 @@ export function SignInAgain({ onDone }: { readonly onDone?: (() => void) | undef
   const byPassword = () =>
     attempt(async () => {
       await ask('POST /account/v1/sessions', { body: { user: user.email ?? user.name, password } });
-      // The new session takes the place of the old one.
+      // The new session replaces the old one.
       await ask('DELETE /account/v1/sessions/{id}', { path: { id: sessionId } });
       setState('done');
       await queries.invalidateQueries({ queryKey: ['GET /account/v1/session'] });

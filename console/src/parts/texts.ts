@@ -1,6 +1,5 @@
 import { defineTexts, type Texts, type Words } from '../text/language.tsx';
 
-/** Words that many pages use. */
 export const commonTexts = defineTexts(
   {
     retry: 'Try again',
@@ -18,12 +17,12 @@ export const commonTexts = defineTexts(
     yes: 'Yes',
     no: 'No',
     actions: 'Actions',
-    /** Between a name and its value, and between the items of a list. */
+    /** Separators of names and values, and of list items. */
     colon: ': ',
     comma: ', ',
     ofRequest: (id: string) => `Request ${id}`,
     failed: 'This failed',
-    // By the codes of errors; what the gateway says of the case stands below.
+    // By error code. The gateway's message is shown below.
     reasons: {
       sign_in_failed: 'Sign-in failed',
       too_many_attempts: 'Too many attempts',
@@ -282,7 +281,7 @@ export const commonTexts = defineTexts(
 
 type Common = (typeof commonTexts)['en'];
 
-/** Declares the texts of a page, which has the common ones beside its own; one of its own stands in place of a common one of that name. */
+/** Declares the texts of a page on top of the common ones. A text of the same name replaces the common one. */
 export function pageTexts<const Text extends object>(
   en: Text,
   zh: Words<Text>,

@@ -5,11 +5,10 @@ import { SmallText } from './small.ts';
 interface TwoLinesProps {
   readonly first: ReactNode;
   readonly second: ReactNode;
-  /** The first is what people know the item by. */
+  /** Shows the first line in bold, as the name of the item. */
   readonly isName?: boolean;
 }
 
-/** A cell of a table that says more of its value on a second line. */
 export function TwoLines({ first, second, isName = false }: TwoLinesProps) {
   return (
     <>

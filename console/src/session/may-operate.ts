@@ -1,6 +1,6 @@
 import { useSession } from './session.tsx';
 
-/** Whether the person may change what the admin API has: operators may, auditors see it only. */
+/** Whether the user may change resources of the admin API. Auditors can only read them. */
 export function useMayOperate(): boolean {
   return useSession().operatorRole === 'operator';
 }

@@ -6,7 +6,7 @@ import { againWhileAway } from '../api/queries.ts';
 import type { WhoAmI } from '../api/types.ts';
 import { TimezoneProvider } from '../text/timezone.tsx';
 
-/** Who has signed in. `useSession` may be used on all pages but those of signing in. */
+/** The signed-in user. `useSession` is available on all pages after sign-in. */
 export interface SessionState extends WhoAmI {
   signOut(): Promise<void>;
 }
@@ -16,12 +16,12 @@ const STORED_AS = 'faregate.account';
 
 export const SESSION_KEY = ['session'] as const;
 
-/** Nobody has signed in any more, though somebody had while this page was shown, who did not sign out here. */
+/** The session ended while the console was open, without a sign-out here. */
 export const SESSION_ENDED = 'ended';
 
 type Session = WhoAmI | typeof SESSION_ENDED | null;
 
-/** Reads who has signed in: `null` if nobody has. While the gateway is away it goes on trying. */
+/** The session, or `null` without one. Retries while the gateway is down. */
 export function useSessionRead() {
   const queries = useQueryClient();
   return useQuery({
@@ -39,13 +39,12 @@ export function useSessionRead() {
   });
 }
 
-/** Says who has signed in now, `null`: nobody. Nothing of what somebody else has read may be shown to that person. */
+/** Sets the session, or `null`. Clears everything else, so that no data of the previous user is shown. */
 export function changeSession(queries: QueryClient, whoAmI: WhoAmI | null): void {
   queries.setQueryData(SESSION_KEY, whoAmI);
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 }
 
-/** Gives the pages below who has signed in, and the account that is looked at. */
 export function SessionProvider({ whoAmI, children }: { readonly whoAmI: WhoAmI; readonly children: ReactNode }) {
   const queries = useQueryClient();
   const [wanted, setWanted] = useState(() => localStorage.getItem(STORED_AS));

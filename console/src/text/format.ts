@@ -2,7 +2,7 @@ import { LOCALES, useLanguage } from './language.tsx';
 import { useTimezone } from './timezone.tsx';
 import { type Format, formatOf } from './written.ts';
 
-/** The format of a language and a zone. All components share it: making formatters takes longer than drawing a table with them. */
+/** The shared format of a language and a zone. Creating formatters takes longer than rendering a table with them. */
 export function useFormat(): Format {
   const { language } = useLanguage();
   const { zone } = useTimezone();
@@ -15,5 +15,4 @@ export function useFormat(): Format {
   return format;
 }
 
-/** One of each language and zone that may be chosen. */
 const formats = new Map<string, Format>();

@@ -1,10 +1,8 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 
-/** The languages of the console. */
 export const LANGUAGES = { en: 'English', zh: '简体中文' } as const;
 export type Language = keyof typeof LANGUAGES;
 
-/** The tag by which dates and numbers are written. */
 export const LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', zh: 'zh-CN' };
 
 const STORED_AS = 'faregate.language';
@@ -16,7 +14,7 @@ interface LanguageChoice {
 
 const Context = createContext<LanguageChoice>({ language: 'en', choose: () => undefined });
 
-/** Shows what is below in the chosen language; in that of the browser if none is chosen. */
+/** Provides the chosen language; by default the browser's. */
 export function LanguageProvider({ children }: { readonly children: ReactNode }) {
   const [language, setLanguage] = useState(initialLanguage);
   useEffect(() => {
@@ -50,13 +48,12 @@ function initialLanguage(): Language {
     : 'en';
 }
 
-/** Texts of a page, in both languages: the Chinese ones have the members of the English ones. */
 export interface Texts<Text> {
   readonly en: Text;
   readonly zh: Text;
 }
 
-/** Texts that have the members of others. */
+/** A translation, with the same members. */
 export type Words<Text> = {
   readonly [Name in keyof Text]: Text[Name] extends string
     ? string
@@ -65,12 +62,11 @@ export type Words<Text> = {
       : Words<Text[Name]>;
 };
 
-/** Declares the texts of a page. It fails to compile if a language lacks one. */
+/** Declares texts. A missing translation does not compile. */
 export function defineTexts<const Text extends object>(en: Text, zh: Words<Text>): Texts<Words<Text>> {
   return { en: en as Words<Text>, zh };
 }
 
-/** The texts in the language in force. */
 export function useTexts<Text>(texts: Texts<Text>): Text {
   return texts[useLanguage().language];
 }

@@ -1,6 +1,6 @@
-/** Instants as fields for date and time have them: `2026-11-23T08:00`, of a time zone. */
+/** Values of `datetime-local` fields in a time zone, such as `2026-11-23T08:00`. */
 
-/** Empty if it is no instant. */
+/** Empty if the instant is invalid. */
 export function toLocalTime(instant: string | number, zone: string): string {
   const at = new Date(instant);
   if (Number.isNaN(at.getTime())) return '';
@@ -8,12 +8,12 @@ export function toLocalTime(instant: string | number, zone: string): string {
   return text.replace(' ', 'T');
 }
 
-/** The instant that somebody entered; empty if there is none. Of a time that a zone has twice it is one of both. */
+/** Empty if the value is invalid. A local time that occurs twice gives either instant. */
 export function fromLocalTime(local: string, zone: string): string {
   const asIfUtc = Date.parse(`${local}Z`);
   if (Number.isNaN(asIfUtc)) return '';
   let ms = asIfUtc;
-  // The offset of the zone is that of the instant, which the first round has but for some hours.
+  // The first round may use the offset of another time of the day; the second corrects it.
   for (let round = 0; round < 2; round++) ms = asIfUtc - (Date.parse(`${toLocalTime(ms, zone)}Z`) - ms);
   return new Date(ms).toISOString();
 }

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
 
-/** In which zone instants are shown. Days and months are those of the billing zone, whatever is chosen. */
+/** The display time zone of instants. Days and months always use the billing time zone. */
 export const TIMEZONE_CHOICES = ['billing', 'browser', 'utc'] as const;
 export type TimezoneName = (typeof TIMEZONE_CHOICES)[number];
 
@@ -9,26 +9,25 @@ const BROWSER = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 interface TimezoneState {
   readonly chosen: TimezoneName;
-  /** The zone of each choice, such as `Asia/Shanghai`. */
+  /** Such as `Asia/Shanghai`. */
   readonly zones: Readonly<Record<TimezoneName, string>>;
   choose(name: TimezoneName): void;
 }
 
 interface Timezone extends TimezoneState {
-  /** In which instants are shown. */
   readonly zone: string;
-  /** Whether that is another one than the zone of days and months. */
+  /** Whether it differs from the billing time zone. */
   readonly differs: boolean;
 }
 
-/** Before somebody has signed in the billing zone is not known. */
+/** The billing time zone is unknown before sign-in. */
 const Context = createContext<TimezoneState>({
   chosen: 'browser',
   zones: { billing: BROWSER, browser: BROWSER, utc: 'UTC' },
   choose: () => undefined,
 });
 
-/** Shows instants below in the chosen zone; in the billing zone if none is chosen. */
+/** Provides the display time zone; by default the billing time zone. */
 export function TimezoneProvider({ billing, children }: { readonly billing: string; readonly children: ReactNode }) {
   const [chosen, setChosen] = useState(storedChoice);
   const state = useMemo(

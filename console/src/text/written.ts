@@ -1,18 +1,16 @@
 import { roundYuan } from './yuan.ts';
 
-/** Writes amounts, numbers and instants in a language and a time zone. */
 export interface Format {
-  /** An amount in yuan: `¥1,234.50`, with as many decimals as it has, from two on; `isShort`: rounded to two, or to what makes it visible. */
+  /** An amount in yuan with all decimals, at least two: `¥1,234.50`. `isShort` rounds as `roundYuan`. */
   yuan(amount: string, isShort?: boolean): string;
   count(value: number): string;
-  /** `12.3M`: for axes and tiles. */
+  /** `12.3M`, for axes and tiles. */
   shortCount(value: number): string;
-  /** `2M`, `128K`, and all of `8,192`: a number that is as short as it can be without being another one. */
+  /** The shortest exact form: `2M`, `128K`, but `8,192`. */
   exactCount(value: number): string;
   percent(ratio: number): string;
-  /** Date and time to the second, in the zone that the reader has chosen. */
+  /** Date and time to the second in the display time zone. */
   instant(at: string): string;
-  /** The date of an instant in a time zone. */
   day(at: string, timezone: string): string;
   /** `in 3 hours`, `2 minutes ago`, `just now`. */
   relative(at: string, nowMs: number): string;
@@ -24,10 +22,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Writes in a language, as its tag says, and in a time zone. */
 export function formatOf(locale: string, zone: string): Format {
   const number = once(() => new Intl.NumberFormat(locale));
-  // In all languages as vendors of models write it, `1M`: British English would have `1m`, and Chinese tens of thousands.
+  // Vendors write `1M` in all languages. British English would have `1m`, and Chinese would count tens of thousands.
   const compact = once(() => new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 }));
   const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }));
   const instant = once(
@@ -72,13 +69,12 @@ export function formatOf(locale: string, zone: string): Format {
   };
 }
 
-/** Makes something when it is first wanted. */
 function once<Made>(make: () => Made): () => Made {
   let made: Made | undefined;
   return () => (made ??= make());
 }
 
-/** The text of an amount is never turned into a floating point number: money is shown as it is. */
+/** Formats the decimal string without floating point, so that the amount is exact. */
 function writeYuan(amount: string, isShort: boolean, number: Intl.NumberFormat): string {
   const [, sign = '', whole = '0', decimals = ''] =
     /^(-?)(\d+)(?:\.(\d+))?$/.exec(isShort ? roundYuan(amount) : amount) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Amounts in yuan as the gateway writes them: decimal strings with at most nine decimals. They are counted with as integers of
- * nano-yuan, never as floating point numbers.
+ * Amounts in yuan are decimal strings with at most nine decimals, as in the gateway. Calculations use integers of nano-yuan, never floating
+ * point.
  */
 
 const DECIMALS = 9;
@@ -11,7 +11,6 @@ export function toNano(amountYuan: string): bigint {
   return sign === '' ? nano : -nano;
 }
 
-/** Decimals without the zeros at their end. */
 function withoutTrailingZeros(decimals: string): string {
   let end = decimals.length;
   while (decimals[end - 1] === '0') end--;
@@ -24,15 +23,11 @@ export function fromNano(nano: bigint): string {
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${decimals === '' ? '' : `.${decimals}`}`;
 }
 
-/**
- * Rounds an amount half even to two decimals; below one yuan to the two first digits that are not zero if these stand behind them, so that a
- * small charge does not look like none.
- */
+/** Rounds half even to two decimals; amounts below 0.01 yuan to two significant digits, so that small charges do not look like zero. */
 export function roundYuan(amountYuan: string): string {
   const nano = toNano(amountYuan);
   const size = nano < 0n ? -nano : nano;
   const digits = size.toString().length;
-  // Of an amount below 0.01 yuan: as many decimals as leave two digits.
   const step = digits <= DECIMALS - 2 ? 10n ** BigInt(Math.max(digits - 2, 0)) : 10n ** BigInt(DECIMALS - 2);
   const rest = size % step;
   const isUp = 2n * rest > step || (2n * rest === step && (size / step) % 2n === 1n);
@@ -44,7 +39,7 @@ export function addYuan(a: string, b: string): string {
   return fromNano(toNano(a) + toNano(b));
 }
 
-/** An amount times a count, divided by a power of ten, exact. */
+/** The exact amount times a count, divided by a power of ten. */
 export function times(amountYuan: string, count: number, powerOfTen: number): string {
   const [whole = '0', decimals = ''] = amountYuan.split('.');
   const product = (BigInt(whole + decimals) * BigInt(count)).toString();
@@ -55,13 +50,12 @@ export function times(amountYuan: string, count: number, powerOfTen: number): st
   return places === 0 || tail === '' ? head : `${head}.${tail}`;
 }
 
-/** Below, at or above zero, as a list is sorted by. */
 export function compareYuan(a: string, b: string): number {
   const difference = toNano(a) - toNano(b);
   return difference === 0n ? 0 : difference > 0n ? 1 : -1;
 }
 
-/** The amount that somebody has entered, such as `12.50` or `-3`, in nano-yuan; `null` if it is none that the gateway would take. */
+/** The entered amount, such as `12.50` or `-3`, in nano-yuan; `null` if the gateway would not accept it. */
 export function enteredNano(text: string): bigint | null {
   return /^-?\d{1,9}(?:\.\d{1,9})?$/.test(text.trim()) ? toNano(text.trim()) : null;
 }

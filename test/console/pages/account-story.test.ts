@@ -9,7 +9,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../../support/
 import { createPerson, type TestPerson } from '../../support/people.ts';
 import { until } from '../../support/until.ts';
 
-/** What somebody does who has just got an account. */
+/** The first steps of a new account holder. */
 
 describe('an account holder', { skip: withoutBrowser }, () => {
   let server: TestGateway;
@@ -26,7 +26,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await server?.stop();
   });
 
-  it('signs in, makes a key, calls with an SDK, sees the charge, revokes the key, and is refused', async () => {
+  it('signs in, creates a key, calls with an SDK, sees the charge, revokes the key, and is refused', async () => {
     await using console = await openConsole(server, { at: '#/keys' });
     const { page } = console;
     await page.getByLabel('E-mail address or name').fill(owner.email);
@@ -68,7 +68,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await assert.rejects(ask(), (error: { status?: number }) => error.status === 401);
   });
 
-  it('tries a call in the quickstart, and sees what it cost', async () => {
+  it('makes a test call in the quickstart and sees its cost', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/quickstart' });
     const { page } = console;
     await page.getByRole('button', { name: 'Create a trial key' }).click();
@@ -98,7 +98,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
   });
 
-  it('is told that a response ended early whose connection was cut, and what it cost all the same', async () => {
+  it('sees that a response was cut off, and its cost', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/quickstart' });
     const { page } = console;
     await page.route(/\/v1\/chat\/completions$/, async (route) => {
@@ -113,7 +113,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.getByRole('alert').getByText('Cost', { exact: true }).waitFor();
   });
 
-  it('is told that the plans could not be read, and reads them once more', async () => {
+  it('sees that plans failed to load, and retries', async () => {
     await using console = await openConsole(server, { person: owner });
     const { page } = console;
     await page.route(/\/account\/v1\/plans/, (route) => route.abort());
@@ -138,7 +138,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     });
     assert.equal(response.status, 404);
     const requestId = response.headers.get('x-request-id')!;
-    // Refusals are written together, some time after they were responded to.
+    // Refusals are recorded in batches after their responses.
     await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
     await using console = await openConsole(server, { person: owner, at: '#/calls' });
     const { page } = console;
@@ -147,7 +147,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.getByText('no-such-model').first().waitFor();
   });
 
-  it('reads a statement of the month that comes to the balance', async () => {
+  it('reads a monthly statement that matches the balance', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/ledger?tab=statement' });
     const { balanceNano } = await account.money();
     const balance = `¥${balanceNano / 1_000_000_000n}.${String((balanceNano / 10_000_000n) % 100n).padStart(2, '0')}`;

@@ -7,7 +7,7 @@ import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-describe('the pages of accounts, for operators', { skip: withoutBrowser }, () => {
+describe('the account pages of operators', { skip: withoutBrowser }, () => {
   let server: TestGateway;
   let operator: TestPerson;
   let auditor: TestPerson;
@@ -23,7 +23,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
 
   const balanceOf = async (id: string) => (await server.admin('GET', `/accounts/${id}`)).body.balanceYuan;
 
-  it('creates an account that is found by its name', async () => {
+  it('create an account and find it by name', async () => {
     await using console = await openConsole(server, { person: operator, at: '#/operator/accounts' });
     const { page } = console;
     await page.getByRole('button', { name: 'New account' }).click();
@@ -43,7 +43,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     await console.assertAccessible();
   });
 
-  it('shows the summary of an account if its address names no tab that there is', async () => {
+  it('show the summary if the address names an unknown tab', async () => {
     const { id } = await server.createAccount();
     for (const tab of ['toString', '__proto__', 'no such tab']) {
       await using console = await openConsole(server, {
@@ -54,7 +54,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     }
   });
 
-  it('says what the balance will be before it tops up, and adds exactly that', async () => {
+  it('show the resulting balance before a top-up, and add exactly that amount', async () => {
     const { id } = await server.createAccount({ balanceYuan: '0.1' });
     await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=money` });
     const { page } = console;
@@ -76,7 +76,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     assert.equal(await balanceOf(id), '0.200000001');
   });
 
-  it('suspends with a reason, and reactivates', async () => {
+  it('suspend with a reason, and reactivate', async () => {
     const { id } = await server.createAccount();
     await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}` });
     const { page } = console;
@@ -92,7 +92,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     assert.equal((await server.admin('GET', `/accounts/${id}`)).body.status, 'active');
   });
 
-  it('shows an auditor every page, without a button that changes something', async () => {
+  it('show auditors every page without buttons that change something', async () => {
     const { id } = await server.createAccount();
     await server.admin('POST', `/accounts/${id}/subscriptions`, { planId: 'coder' });
     const tabs = ['summary', 'money', 'keys', 'plan', 'people', 'statement'];
@@ -113,7 +113,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
   });
 });
 
-/** The buttons of the content, without tabs, amounts, and those that only show or save something. */
+/** Buttons that change something: without tabs, amounts, and buttons that only show or save. */
 async function changingButtons(page: Page): Promise<string[]> {
   const names = await page.locator('main button:not([role=tab]):not(.revealed)').allInnerTexts();
   return names.filter(

@@ -7,12 +7,12 @@ import { createTestClock } from '../../support/clock.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-/** Days and months are those that the gateway counts, wherever the browser is and whatever its clock says. */
+/** Days and months are the gateway's, independent of the browser's time zone and clock. */
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
 describe('days in the pages of account holders', { skip: withoutBrowser }, () => {
-  // In Shanghai, where days are counted, it is 1 December, half past midnight; in New York 30 November, half past eleven.
+  // 1 December, 00:30 in Shanghai, the billing time zone; 30 November, 11:30 in New York.
   const clock = createTestClock('2026-11-30T16:30:00Z');
   const elsewhere = { timezone: 'America/New_York' } as const;
   let server: TestGateway;
@@ -29,7 +29,7 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await server?.stop();
   });
 
-  it('usage ends today, by the billing time zone', async () => {
+  it('usage ends today in the billing time zone', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/usage', ...elsewhere });
     const { page } = console;
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
@@ -40,7 +40,7 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     assert.match(page.url(), /from=2026-12-01&to=2026-12-01/);
   });
 
-  it('calls are found by the day on which they began there', async () => {
+  it('calls are found by their start day in the billing time zone', async () => {
     await using console = await openConsole(server, { person: owner, ...elsewhere });
     const { page } = console;
     await console.go('#/calls?from=2026-12-01&to=2026-12-01');
@@ -48,12 +48,12 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await page.getByText('on these days (Asia/Shanghai)').waitFor();
     await console.go('#/calls?from=2026-11-30&to=2026-11-30');
     await page.getByText('No matching calls').waitFor();
-    // No day of any calendar: it filters nothing.
+    // An invalid day does not filter.
     await console.go('#/calls?from=2026-13-45');
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
   });
 
-  it('instants are shown in the zone that the reader chooses, and both zones are named where they differ', async () => {
+  it('instants are shown in the display time zone, and both zones are named if they differ', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/calls', ...elsewhere });
     const { page } = console;
     await page.getByText('1 Dec 2026, 00:30:00').waitFor();
@@ -66,7 +66,7 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await console.assertAccessible();
     await page.reload();
     await page.getByText('30 Nov 2026, 11:30:00').waitFor();
-    // Days stay those of the billing zone.
+    // The days of filters stay in the billing time zone.
     await console.go('#/calls?from=2026-12-01&to=2026-12-01');
     await page.getByText('on these days (Asia/Shanghai)').waitFor();
     await page.getByRole('cell', { name: 'test-chat' }).waitFor();
@@ -75,7 +75,7 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await page.getByText('30 Nov 2026, 16:30:00').waitFor();
   });
 
-  it('the statement is at first that of the month there, and of its first to its last day', async () => {
+  it('the statement defaults to the current month in the billing time zone, from its first to its last day', async () => {
     await using console = await openConsole(server, {
       person: owner,
       at: '#/ledger?tab=statement',

@@ -5,7 +5,7 @@ import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-describe('the entrance of the console', { skip: withoutBrowser }, () => {
+describe('the console before and after sign-in', { skip: withoutBrowser }, () => {
   let server: TestGateway;
   let owner: TestPerson;
   let accountId: string;
@@ -19,7 +19,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await server?.stop();
   });
 
-  it('signs a person in with a password, and leads to the page that was asked for', async () => {
+  it('signs in with a password and opens the requested page', async () => {
     await using console = await openConsole(server, { at: '#/keys' });
     const { page } = console;
     await page.getByLabel('E-mail address or name').fill(owner.email);
@@ -33,7 +33,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     assert.equal(new URL(page.url()).hash, '#/keys');
   });
 
-  it('keeps the links of a closed menu from the keyboard on a phone, and goes on where one has gone', async () => {
+  it('excludes the closed menu from keyboard focus on a phone, and moves focus after navigation', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/keys', widthPx: 390 });
     const { page } = console;
     const link = page.getByRole('link', { name: 'Vouchers' });
@@ -49,7 +49,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.locator('main:focus').waitFor();
   });
 
-  it('shows the sign-in with whatever error its address names', async () => {
+  it('shows the sign-in page with an error from the address', async () => {
     for (const error of ['denied', '__proto__', 'constructor', 'no such error']) {
       await using console = await openConsole(server, { at: `#/sign-in?error=${error}` });
       await console.page.getByRole('alert').waitFor();
@@ -57,19 +57,19 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     }
   });
 
-  it('is in a language of its own, whatever the browser has stored', async () => {
+  it('uses a supported language, whatever the browser has stored', async () => {
     await using console = await openConsole(server, { at: '#/' });
     await console.page.evaluate(() => localStorage.setItem('faregate.language', 'toString'));
     await console.page.reload();
     await console.page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 
-  it('says that there is no such page at an address that cannot be read', async () => {
+  it('shows "not found" for a malformed address', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/calls/%' });
     await console.page.getByText('There is no such page').waitFor();
   });
 
-  it('signs a person out, and shows nothing that was read before', async () => {
+  it('signs out and shows nothing that was read before', async () => {
     const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
     await using console = await openConsole(server, { person });
     const { page } = console;
@@ -81,7 +81,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
 
-  it('sets a password by a first link, and takes the token out of the address', async () => {
+  it('sets a password with an invitation link and removes the token from the address', async () => {
     const made = await server.admin('POST', '/users', { name: 'Grace', memberships: [{ accountId, role: 'member' }] });
     const link = new URL(made.body.link);
     await using console = await openConsole(server, { at: link.hash });
@@ -96,7 +96,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await again.page.getByText('This link is not valid').waitFor();
   });
 
-  it('a session that was ended elsewhere leads to a sign-in that says so, and back to the page', async () => {
+  it('reports a session that was ended elsewhere, and returns to the page after sign-in', async () => {
     const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
     await using console = await openConsole(server, { person });
     const { page } = console;
@@ -116,7 +116,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     assert.equal(new URL(page.url()).hash, '#/calls?status=failed');
   });
 
-  it('a page that could not be loaded while the gateway was away is loaded when it is back', async () => {
+  it('loads a page once the gateway is available again', async () => {
     await using console = await openConsole(server, { person: owner });
     const { page, context } = console;
     await page.getByText('No calls yet').waitFor();
@@ -127,7 +127,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { level: 1, name: 'Vouchers' }).waitFor();
   });
 
-  it('folds the groups of the menu, and keeps in view where one is', async () => {
+  it('collapses menu groups and keeps the current page visible', async () => {
     const memberships = [{ accountId, role: 'owner' }] as const;
     const operator = await createPerson(server, { operatorRole: 'operator', memberships });
     await using console = await openConsole(server, { person: operator, at: '#/operator/changes' });
@@ -144,7 +144,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     assert.equal(await page.getByRole('link', { name: 'Audit', exact: true }).count(), 0);
   });
 
-  it('shows nothing that somebody else has read before, even if that session had just ended', async () => {
+  it('shows no data of a previous user, even if that session has just ended', async () => {
     const memberships = [{ accountId, role: 'owner' }] as const;
     const first = await createPerson(server, { memberships });
     const second = await createPerson(server, { memberships });
@@ -155,7 +155,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await console.go('#/keys');
     await page.getByLabel('E-mail address or name').fill(second.email);
     await page.getByLabel(/^Password/).fill(second.password);
-    // From here on the page shows what it has: no response comes any more but that of the sign-in.
+    // From here on only the sign-in gets a response.
     await page.route(/\/account\/v1\/(?!sessions?$)/, (route) => route.abort());
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
@@ -164,7 +164,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     assert.equal(await page.getByText('Spent today').count(), 0);
   });
 
-  it('speaks the language of the browser, or the one that was chosen, and keeps it', async () => {
+  it("uses the browser's language or the chosen one, and remembers the choice", async () => {
     await using console = await openConsole(server, { person: owner, language: 'zh', theme: 'dark' });
     const { page } = console;
     await page.getByRole('link', { name: '概览' }).waitFor();
@@ -176,7 +176,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await page.getByRole('link', { name: 'Overview' }).waitFor();
   });
 
-  it('shows a page to those only who may open it', async () => {
+  it('shows pages only to users who may open them', async () => {
     const member = await createPerson(server, { memberships: [{ accountId, role: 'member' }] });
     await using console = await openConsole(server, { person: member, at: '#/ledger' });
     await console.page.getByText('There is no such page').waitFor();

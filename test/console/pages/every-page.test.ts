@@ -10,12 +10,12 @@ import { isWriting, PAGE_LOOKS, PagePictures } from '../../support/page-pictures
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
 /**
- * Every page as pictures in both themes, at a desk and on a phone, in both languages; and read by axe in those looks that differ most: on a
- * phone in the light, and at a desk in Chinese and in the dark.
+ * Compares pictures of every page in both themes, on desktop and phone, in both languages. Runs axe in the two looks that differ most:
+ * light on a phone, and dark on a desktop in Chinese.
  */
 
 const LANGUAGES = ['en', 'zh'] as const;
-/** When the pictures are taken. What they show was made in the minute before. */
+/** The time of the pictures. Their data was created in the minute before. */
 const NOW = '2026-11-20T04:01:00Z';
 
 const PLACES = [
@@ -57,10 +57,10 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
   let server: TestGateway;
   let browser: Browser;
   let person: TestPerson;
-  /** By the names of their pictures. */
+  /** By picture name. */
   let places: ReadonlyMap<string, string>;
   before(async () => {
-    // No two things are made in one instant: lists are in the order of time.
+    // Every record gets a different instant, because lists are sorted by time.
     let tickMs = 1;
     let nowMs = Date.parse(NOW) - 60_000;
     const clock = { nowMs: () => (nowMs += tickMs) };
@@ -96,8 +96,8 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
   });
 
   for (const language of LANGUAGES) {
-    it(`can be used by everybody, and is as its pictures: ${language}`, { timeout: 600_000 }, async () => {
-      // The pictures begin with the look that the page has.
+    it(`is accessible and matches its pictures: ${language}`, { timeout: 600_000 }, async () => {
+      // The first picture has the look in which the page was opened.
       const looks = language === 'en' ? PAGE_LOOKS : [...PAGE_LOOKS.slice(2), ...PAGE_LOOKS.slice(0, 2)];
       await using console = await openConsole(server, { browser, language, ...looks[0], person });
       const { page } = console;
@@ -105,10 +105,10 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
       const pictures = await PagePictures.of(page, looks);
       for (const [name, place] of [...places, ['sign-in', '/keys']] as const) {
         if (name === 'sign-in') await console.context.clearCookies();
-        // Each page is loaded, and drawn once: another place of the same document would not be loaded.
+        // A full load for each page: another hash in the same document would not load it.
         await page.goto('about:blank');
         await pictures.begin();
-        // A page that is compared is waited for until it is as its picture; one that becomes a picture, until it reads nothing more.
+        // When comparing, waits until the page matches its picture; when writing pictures, until the network is idle.
         await page.goto(`${server.url}/console#${place}`, { waitUntil: isWriting ? 'networkidle' : 'load' });
         await page.locator('main h1').first().waitFor();
         await pictures.compare(`${language}/${name}`);
@@ -121,7 +121,7 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
   }
 });
 
-/** `operator-accounts-one-money` of `/operator/accounts/acct_…?tab=money`. */
+/** `operator-accounts-one-money` for `/operator/accounts/acct_…?tab=money`. */
 function nameOf(place: string): string {
   const words = place.split(/[/?=]/).filter((word) => word !== '' && word !== 'tab');
   return words.map((word) => (word.includes('_') ? 'one' : word)).join('-') || 'overview';

@@ -13,7 +13,7 @@ import { sql } from '../../support/sql.ts';
 import { until } from '../../support/until.ts';
 import { imported } from '../../transfer/books.ts';
 
-/** What operators change while others do, and where a response comes late or not at all. */
+/** Concurrent changes by operators, and late or lost responses. */
 describe('changes of operators', { skip: withoutBrowser }, () => {
   let server: TestGateway;
   let operator: TestPerson;
@@ -30,7 +30,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
   const read = async (path: string) => (await server.admin('GET', path)).body;
   const press = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
 
-  it('of an account leave what somebody else has changed since the form was opened', async () => {
+  it('of an account keep concurrent changes of others', async () => {
     const { id } = await server.createAccount();
     await using console = await open({ at: `#/operator/accounts/${id}` });
     const { page } = console;
@@ -59,7 +59,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     assert.deepEqual(account.modelLimits, { 'test-chat': { requestsPerMinute: 3, tokensPerMinute: null } });
   });
 
-  it('of a key likewise, and nothing is sent if nothing was entered', async () => {
+  it('of a key keep them too, and an unchanged form sends nothing', async () => {
     const { id, keyId } = await server.createAccount();
     await using console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;
@@ -83,7 +83,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     assert.equal(asked.filter((method) => method === 'PATCH').length, 1);
   });
 
-  it('of a user do not give back a role that was taken away', async () => {
+  it('of a user do not restore a removed role', async () => {
     const auditor = await createPerson(server, { name: 'Aude', operatorRole: 'auditor' });
     await using console = await open({ at: '#/operator/users?search=Aude' });
     const { page } = console;
@@ -96,7 +96,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     assert.deepEqual([user.name, user.operatorRole], ['Aude Martin', null]);
   });
 
-  it('whose response is lost may have been made, says the form, and a second try adds nothing', async () => {
+  it('with a lost response are reported as uncertain, and a retry adds nothing', async () => {
     const { id } = await server.createAccount({ balanceYuan: '1' });
     await using console = await open({ at: `#/operator/accounts/${id}?tab=money` });
     const { page } = console;
@@ -115,7 +115,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await dialog.waitFor({ state: 'detached' });
     assert.equal((await read(`/accounts/${id}`)).balanceYuan, '6');
 
-    // What was responded to is over: the same once more is another one.
+    // The first change has its response, so the same input again is a new change.
     await page.getByRole('button', { name: 'Top up' }).click();
     await dialog.getByLabel(/^Amount/).fill('5');
     await press(page, 'Top up');
@@ -123,7 +123,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     assert.equal((await read(`/accounts/${id}`)).balanceYuan, '11');
   });
 
-  it('keep their form open until the response is there, so that a key that is shown once is seen', async () => {
+  it('keep the form open until the response arrives, so that a new key is seen', async () => {
     const { id } = await server.createAccount();
     await using console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;
@@ -140,7 +140,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await dialog.getByLabel(/^Name/).fill('slow');
     await press(page, 'New key');
     await sent.promise;
-    // The request may leave the browser before the form is drawn as one that waits.
+    // The request may be sent before the form is rendered as pending.
     await dialog.getByRole('button', { name: 'Cancel', disabled: true }).waitFor();
     await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Cancel', disabled: true }).waitFor();
@@ -149,7 +149,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await page.getByText(/^sk-fg-\w{20,}$/).waitFor();
   });
 
-  it('refund a charge from the ledger, all that is left of it', async () => {
+  it('refund the rest of a charge from the ledger', async () => {
     const account = await server.createAccount();
     await call(`${server.url}/v1/chat/completions`, account.key, {
       model: 'test-chat',
@@ -176,7 +176,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await dialog.getByRole('alert').waitFor();
   });
 
-  it('make a user whose link is for that person, works once, and is void after another one', async () => {
+  it('create a user with a one-time link that a newer link invalidates', async () => {
     await using console = await open({ at: '#/operator/users' });
     const { page } = console;
     await page.getByRole('button', { name: 'New user' }).click();
@@ -199,7 +199,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await ofSecond.page.getByText('You belong to no account').waitFor();
   });
 
-  it('add a user who exists to an account, found by a part of the name', async () => {
+  it('add an existing user to an account by part of the name', async () => {
     const { id } = await server.createAccount();
     await createPerson(server, { name: 'Henrietta' });
     await using console = await open({ at: `#/operator/accounts/${id}?tab=people` });
@@ -219,7 +219,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     );
   });
 
-  it('limit a member over all keys, and remove the person, whose keys are handed to another one', async () => {
+  it('limit a member across all keys, and remove the member while another one takes the keys', async () => {
     const { id: accountId } = await server.createAccount();
     const [ada, mo] = await Promise.all(
       (['owner', 'member'] as const).map((role) =>
@@ -256,7 +256,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     );
   });
 
-  it('enable an endpoint of an account that the Notices page shows, and send a notice once more', async (test) => {
+  it("enable an account's endpoint from the Notices page, and resend a notice", async (test) => {
     const receiver = await startReceiver();
     test.after(() => receiver.close());
     const account = await server.createAccount();
@@ -289,7 +289,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     );
   });
 
-  it('are in a backup that a button downloads, which an import takes; the change log says who took it', async (test) => {
+  it('are in a downloaded backup that can be imported, and the audit log names who downloaded it', async (test) => {
     const stored = await createTestDatabase();
     test.after(() => stored.remove());
     const person = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
@@ -300,7 +300,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const { page } = console;
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download a backup' }).click();
-    // Whoever has the session alone gets nothing.
+    // The session alone is not enough.
     const notice = page.getByRole('alert').filter({ hasText: 'Sign in again' });
     await notice.getByLabel('Your password').fill('not the password');
     await notice.getByRole('button', { name: 'Sign in' }).click();

@@ -11,11 +11,11 @@ import { createPerson, type TestPerson } from '../../support/people.ts';
 import { chatStream, liveResponse } from '../../support/provider.ts';
 import { until } from '../../support/until.ts';
 
-/** The pages by which operators look at the gateway itself, and what they decide there. */
+/** Pages on calls, routes and audits, and the actions of operators there. */
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
-describe('the pages of operators about calls, routes and the books', { skip: withoutBrowser, timeout: 300_000 }, () => {
+describe('the operator pages on calls, routes and audits', { skip: withoutBrowser, timeout: 300_000 }, () => {
   let server: TestGateway;
   let operator: TestPerson;
   let auditor: TestPerson;
@@ -34,7 +34,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
   const open = (options: ConsoleOptions) => openConsole(server, { person: operator, ...options });
   const chat = (of: TestAccount) => call(`${server.url}/v1/chat/completions`, of.key, hello);
 
-  /** A call that another node takes for dead while it runs here: unresolved, until `end` lets it end after all. */
+  /** Creates an unresolved call: another node takes it for dead while it still runs here. `end` completes it. */
   async function unresolvedCall() {
     const own = await server.createAccount();
     const live = liveResponse();
@@ -58,7 +58,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     };
   }
 
-  it('find whose a pasted key is, without the key in an address or in storage', async () => {
+  it('find the owner of a pasted key without storing the key or putting it into the address', async () => {
     await using console = await open({ at: '#/operator/find' });
     const { page } = console;
     const addresses: string[] = [];
@@ -73,10 +73,10 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     assert.deepEqual(kept, []);
   });
 
-  it('find what became of a request by its id, a refused one too', async () => {
+  it('find a request by id, also if it was refused', async () => {
     const refused = await call(`${server.url}/v1/chat/completions`, account.key, { ...hello, model: 'no-such-model' });
     const requestId = String(refused.headers['x-request-id']);
-    // Refusals are written together, some time after they were responded to.
+    // Refusals are recorded in batches after their responses.
     await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
     await using console = await open({ at: '#/operator/find' });
     const { page } = console;
@@ -89,7 +89,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     assert.ok(page.url().includes(requestId), 'the address can be sent to somebody');
   });
 
-  it('find accounts and people by a part of their name, and a voucher by its code, which stands in no address', async () => {
+  it('find accounts and users by part of the name, and a voucher by its code without putting it into the address', async () => {
     await server.admin('PATCH', `/accounts/${account.id}`, { name: 'Harbour Lights' });
     const batch = await server.admin('POST', '/vouchers', { name: 'harbour fair', count: 1, amountYuan: '5' });
     const [code] = batch.body.codes;
@@ -120,7 +120,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     );
   });
 
-  it('filter calls and refusals by the names of an account and its key, and save them as CSV', async () => {
+  it('filter calls and refusals by account and key name, and download them as CSV', async () => {
     const own = await server.createAccount();
     await server.admin('PATCH', `/accounts/${own.id}`, { name: 'Northern Star' });
     await chat(own);
@@ -143,7 +143,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
       .split('\r\n');
     assert.equal(saved.length, 2);
     assert.ok(saved[1]!.includes('Northern Star'));
-    // The names of what an address says are read.
+    // Names for the ids in the address are read.
     await page.reload();
     await rows.nth(1).waitFor();
     assert.equal(await page.getByRole('combobox', { name: 'Account' }).inputValue(), 'Northern Star');
@@ -152,9 +152,9 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByText('No matching refusals').waitFor();
   });
 
-  it('see how fast the routes of called models are, in the time that they choose', async () => {
+  it('show the latency of routes in a chosen range', async () => {
     assert.equal((await chat(account)).status, 200);
-    // Sums are made in the background.
+    // Sums are calculated in the background.
     await until(async () => (await server.admin('GET', '/latency?model=test-chat')).body.data.length > 0);
     await using console = await open({ at: '#/operator/latency?range=hour' });
     const { page } = console;
@@ -173,7 +173,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByText('No calls in this period').waitFor();
   });
 
-  it('filter the change log by the name of who made a change', async () => {
+  it('filter the audit log by the name of the actor', async () => {
     await using console = await open({ at: '#/operator/changes' });
     const { page } = console;
     await page.getByRole('combobox', { name: 'Who' }).fill('audr');
@@ -186,7 +186,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.assertAccessible();
   });
 
-  it('refund a part of a charge, and the change log says who did', async () => {
+  it('refund part of a charge, and the audit log names who did', async () => {
     const own = await server.createAccount();
     await chat(own);
     await server.observed.callsEnded(own.id, 1);
@@ -212,7 +212,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByRole('dialog').getByText('Ada · Person').waitFor();
   });
 
-  it('resolve an unresolved call with a charge that is no more than it had reserved', async () => {
+  it('resolve a call with a charge up to its reservation', async () => {
     const { callId, end } = await unresolvedCall();
     await using console = await open({ at: '#/operator/unresolved' });
     const { page } = console;
@@ -231,7 +231,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await end();
   });
 
-  it('drain a route, whose model then responds with 503, and resume it', async () => {
+  it('drain a route, so that its model returns 503, and resume it', async () => {
     const { body } = await server.admin('GET', '/routes');
     const { provider, providerModel } = body.data.find(({ model }: { model: string }) => model === 'test-chat');
     await using console = await open({ at: '#/operator/routes' });
@@ -252,7 +252,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     assert.equal((await chat(account)).status, 200);
   });
 
-  it('test a provider, and show what it responded', async () => {
+  it('test a provider and show its response', async () => {
     await using console = await open({ at: '#/operator/routes' });
     const { page } = console;
     await page
@@ -264,7 +264,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.assertAccessible();
   });
 
-  it('run the audit, and keep its result while other pages are looked at', async () => {
+  it('run the audit and keep its result while other pages are shown', async () => {
     await using console = await open({ at: '#/operator/audit' });
     const { page } = console;
     await page.getByRole('button', { name: 'Run the audit' }).click();
@@ -275,7 +275,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByText('All data is consistent').waitFor();
   });
 
-  it('stop an audit that runs, and run another one', async () => {
+  it('stop a running audit and run another one', async () => {
     await using console = await open({ at: '#/operator/audit' });
     const { page } = console;
     const ranges = server.observed.statement('audit.next-range');
@@ -286,14 +286,14 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await reached;
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('The audit was stopped before it completed.').waitFor();
-    // The next one waits for the end of the first.
+    // The next audit waits for the end of the first.
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.getByRole('heading', { name: 'The audit is running' }).waitFor();
     ranges.release();
     await page.getByText('All data is consistent').waitFor();
   });
 
-  it('show a filter’s effect in the address, and never send a key as a filter', async () => {
+  it('put filters into the address, and never send a key as a filter', async () => {
     await using console = await open({ at: '#/operator/calls' });
     const { page } = console;
     const addresses: string[] = [];
@@ -312,7 +312,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     );
   });
 
-  it('show an auditor everything, and no button that changes something', async () => {
+  it('show auditors everything, without buttons that change something', async () => {
     const { callId, end } = await unresolvedCall();
     await using console = await open({ person: auditor, at: `#/operator/calls/${callId}` });
     const { page } = console;

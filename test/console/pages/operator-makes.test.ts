@@ -6,7 +6,7 @@ import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-describe('what operators make, and is shown once', { skip: withoutBrowser }, () => {
+describe('what operators create', { skip: withoutBrowser }, () => {
   let server: TestGateway;
   let operator: TestPerson;
 
@@ -18,7 +18,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await server?.stop();
   });
 
-  it('shows a new key once, and revokes it', async () => {
+  it('a key is shown once, and is revoked', async () => {
     const { id } = await server.createAccount();
     await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;
@@ -42,7 +42,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     assert.equal((await listModels(key!)).status, 401);
   });
 
-  it('replaces a key by one that ends when it would, and loses it to no slip', async () => {
+  it('a replacement key keeps the expiry, and its dialog closes only by its button', async () => {
     const { id } = await server.createAccount();
     const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();
     await server.admin('POST', `/accounts/${id}/keys`, { name: 'nightly', expiresAt });
@@ -64,7 +64,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     assert.equal(made.expiresAt, expiresAt);
   });
 
-  it('grants a plan and cancels it', async () => {
+  it('a plan is granted and cancelled', async () => {
     const { id } = await server.createAccount();
     await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=plan` });
     const { page } = console;
@@ -80,7 +80,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await page.getByText('No active plan').waitFor();
   });
 
-  it('invites somebody by a link that is shown once', async () => {
+  it('an invitation link is shown once', async () => {
     const { id } = await server.createAccount();
     const at = `#/operator/accounts/${id}?tab=people`;
     await using console = await openConsole(server, { person: operator, at });
@@ -99,7 +99,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await console.assertAccessible();
   });
 
-  it('makes vouchers whose codes are shown once, and cancels them', async () => {
+  it('voucher codes are shown once, and are cancelled', async () => {
     await using console = await openConsole(server, { person: operator, at: '#/operator/vouchers' });
     const { page } = console;
     const dialog = page.getByRole('dialog');
@@ -128,7 +128,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await page.getByText('canceled').waitFor();
   });
 
-  it('makes an admin token, shown once, and revokes it', async () => {
+  it('an admin token is shown once, and is revoked', async () => {
     await using console = await openConsole(server, { person: operator, at: '#/operator/users?tab=tokens' });
     const { page } = console;
     const dialog = page.getByRole('dialog');

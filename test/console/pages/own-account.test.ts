@@ -8,11 +8,11 @@ import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { ask, createPerson, signIn, type TestPerson } from '../../support/people.ts';
 import { startReceiver } from '../../support/receiver.ts';
 
-/** The pages by which people look after keys, the account and themselves. */
+/** Pages on keys, members, the account and the profile. */
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
-describe('what people look after in the console', { skip: withoutBrowser }, () => {
+describe('the settings of accounts and users', { skip: withoutBrowser }, () => {
   let server: TestGateway;
   before(async () => {
     server = await startGateway({ noticeSettings: 'notices: { allowNetworks: [127.0.0.0/8] }' });
@@ -21,7 +21,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await server?.stop();
   });
 
-  /** An account with an owner, and a member. */
+  /** Creates an account with an owner and a member. */
   async function people(): Promise<{ accountId: string; owner: TestPerson; member: TestPerson }> {
     const { id: accountId } = await server.createAccount();
     const owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
@@ -31,7 +31,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
 
   const chat = async (key: string) => (await call(`${server.url}/v1/chat/completions`, key, hello)).status;
 
-  /** The secret of the dialog that is open, which is then closed. */
+  /** Returns the secret in the open dialog and closes the dialog. */
   async function takeSecret(page: Page): Promise<string> {
     const secret = await page.getByRole('dialog').locator('code').innerText();
     await page.getByRole('button', { name: 'Done' }).click();
@@ -44,7 +44,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByRole('menuitem', { name: action, exact: true }).click();
   }
 
-  it('a key needs a name alone, is shown once, and works at once', async () => {
+  it('a key needs only a name, is shown once, and works immediately', async () => {
     const { owner } = await people();
     await using console = await openConsole(server, { person: owner, at: '#/keys' });
     const { page } = console;
@@ -64,7 +64,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     assert.ok(!stored.includes(key));
   });
 
-  it('limits of a key are sent as they were entered, and what is no amount is not sent', async () => {
+  it('limits of a key are sent as entered, and invalid amounts are not sent', async () => {
     const { owner } = await people();
     await using console = await openConsole(server, { person: owner, at: '#/keys' });
     const { page } = console;
@@ -108,7 +108,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     );
   });
 
-  it('a replaced key goes on for the time that was chosen, its new one ends when it would, a revoked one is refused and filtered', async () => {
+  it('a replaced key stays valid for the chosen time, its replacement keeps the expiry, and a revoked key is refused and filtered', async () => {
     const { accountId, owner } = await people();
     const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();
     const old = (await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'server', expiresAt })).body;
@@ -137,7 +137,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     assert.equal(new URL(page.url()).hash, '#/keys?state=revoked');
   });
 
-  it('a member sees and makes own keys alone, and changes no limits', async () => {
+  it('a member sees and creates only own keys, and cannot change limits', async () => {
     const { accountId, member } = await people();
     await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of the account' });
     await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
@@ -154,7 +154,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     assert.equal(await page.getByLabel('Whose').count(), 0);
   });
 
-  it('an invitation is a link that is shown once; a member is limited, and its keys are revoked or handed over', async () => {
+  it('an invitation link is shown once; a member gets limits, and its keys are revoked or transferred', async () => {
     const { accountId, owner, member } = await people();
     const made = await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
     await using console = await openConsole(server, { person: owner, at: '#/members' });
@@ -190,7 +190,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     assert.equal((await ask(server, 'GET', '/keys', undefined, owner.headers)).body.data[0].id, made.body.id);
   });
 
-  it('the cap of a day and the threshold of the low balance are set to the last digit', async () => {
+  it('the daily cap and the low-balance threshold are stored exactly', async () => {
     const { owner } = await people();
     await using console = await openConsole(server, { person: owner, at: '#/settings' });
     const { page } = console;
@@ -207,7 +207,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     assert.equal(body.thresholdYuan, '10.000000001');
   });
 
-  it('the balance is hidden from members, and the page says so afterwards', async () => {
+  it('the balance can be hidden from members, and the page shows it', async () => {
     const { owner } = await people();
     await using console = await openConsole(server, { person: owner, at: '#/settings' });
     const { page } = console;
@@ -220,7 +220,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     assert.equal((await ask(server, 'GET', '/account', undefined, owner.headers)).body.membersSeeBalance, false);
   });
 
-  it('a webhook gets a test, and the page shows that it was delivered', async (test) => {
+  it('a webhook receives a test event, and the page shows its delivery', async (test) => {
     const receiver = await startReceiver();
     test.after(() => receiver.close());
     const { owner } = await people();
@@ -244,7 +244,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('No endpoints yet').waitFor();
   });
 
-  it('a voucher says what it gave, and a mistyped one what is wrong with it', async () => {
+  it('a voucher shows what it added, and a mistyped code shows the error', async () => {
     const { member } = await people();
     const batch = { name: 'spring', count: 1, amountYuan: '5.5' };
     const [code] = (await server.admin('POST', '/vouchers', batch, { 'idempotency-key': 'spring' })).body.codes;
@@ -259,7 +259,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await console.assertAccessible();
   });
 
-  it('a person changes the name and the password, and ends all other sessions', async () => {
+  it('a user changes name and password, and ends all other sessions', async () => {
     const { owner } = await people();
     const elsewhere = await signIn(server, owner);
     await using console = await openConsole(server, { person: owner, at: '#/profile' });

@@ -9,7 +9,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../../support/
 import { createPerson, type TestPerson } from '../../support/people.ts';
 import { until } from '../../support/until.ts';
 
-/** Figures of an account's own: its prices, its keys, its balance, and what was given back to it. */
+/** Prices, keys, balance and refunds of an account. */
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
@@ -30,7 +30,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     assert.equal((await call(`${server.url}/v1/chat/completions`, key, hello)).status, 200);
   };
 
-  it('are its own prices, with the list prices beside them if they differ', async () => {
+  it('include its own prices, with the list prices if they differ', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/models' });
     const { page } = console;
     const input = page.getByRole('region', { name: 'test-chat', exact: true }).getByRole('row', { name: /^Input/ });
@@ -45,7 +45,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 10_000 });
   });
 
-  it('are of two keys, if two keys have one name', async () => {
+  it('are separate for two keys of the same name', async () => {
     const twins = [];
     for (let i = 0; i < 2; i++) {
       const { body } = await server.admin('POST', `/accounts/${account.id}/keys`, { name: 'twin' });
@@ -62,7 +62,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     }
   });
 
-  it('are of one key, if its menu leads to them, and may be typed days', async () => {
+  it('are filtered by a key from its menu, and by typed days', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/keys' });
     const { page } = console;
     await page.getByRole('button', { name: 'Actions for twin' }).first().click();
@@ -77,7 +77,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
   });
 
-  it('stand under no words of the next ones while these are awaited', async () => {
+  it('are not shown under the labels of a pending selection', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/usage' });
     const { page } = console;
     const table = page.getByRole('region', { name: 'Figures' });
@@ -95,8 +95,8 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await table.getByText('twin').first().waitFor();
   });
 
-  it('are rounded half even, and exact on tap, on hover and to the keyboard', async () => {
-    // A charge of more digits than a list shows.
+  it('are rounded half even, and exact on tap, hover and focus', async () => {
+    // A charge with more digits than lists show.
     await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 8888 });
     await chat(account.key);
     await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 10_000 });
@@ -122,7 +122,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     }
   });
 
-  it('are of the ledger filtered by kind, and saved as CSV', async () => {
+  it('include the ledger filtered by kind, and its CSV', async () => {
     await using console = await openConsole(server, { person: owner, at: '#/ledger' });
     const { page } = console;
     await page.getByRole('combobox', { name: 'Kind' }).selectOption({ label: 'Top-up' });
@@ -142,7 +142,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
   });
 
-  it('are refunds, which the story of a call tells with amount and time', async () => {
+  it('include refunds, with amount and time on the page of the call', async () => {
     await chat(account.key);
     const { id } = await account.endedCall(4);
     for (const [amountYuan, memo] of [
@@ -169,7 +169,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
   });
 
-  it('are a balance that is said to be low below the threshold of the settings', async () => {
+  it('mark the balance as low below the configured threshold', async () => {
     await using console = await openConsole(server, { person: owner });
     const { page } = console;
     await page.getByText('Spent today').waitFor();
@@ -183,7 +183,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
   });
 
-  it('have a legend that is whole at a desk and on a phone, where filters are folded away', async () => {
+  it('have a complete legend on desktop and phone, where filters are collapsed', async () => {
     const groups = async () => (await server.admin('GET', `/usage?accountId=${account.id}&groupBy=model`)).body.data;
     assert.equal(
       (await call(`${server.url}/v1/chat/completions`, account.key, { ...hello, model: 'test-both' })).status,

@@ -11,7 +11,6 @@ import { accountTexts } from './summary-texts.ts';
 
 const emptyDraft = () => ({ name: '', email: '', isVerified: true, balance: '', cap: '' });
 
-/** Creates an account, and leads to its page. */
 export function NewAccountDialog(dialog: DialogProps) {
   const text = useTexts(accountsTexts);
   const { cap, capHint } = useTexts(accountTexts);

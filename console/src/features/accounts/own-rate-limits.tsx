@@ -7,7 +7,6 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { settingsTexts } from './own-texts.ts';
 
-/** The limits by the minute that are in force for the account, and for models of their own. */
 export function RateLimits() {
   const text = useTexts(settingsTexts);
   const { limits } = useTexts(limitsTexts);

@@ -19,7 +19,6 @@ import { useTexts } from '../../text/language.tsx';
 import { RateLimits } from './own-rate-limits.tsx';
 import { settingsTexts } from './own-texts.ts';
 
-/** What owners may set of the account, and what is in force for it. */
 export function AccountSettingsPage() {
   const read = useRead('GET /account/v1/account', {});
   const account = read.data;
@@ -61,7 +60,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
               description={text.emailHint}
               inputWrapperOrder={['label', 'input', 'description', 'error']}
               type="email"
-              // An address can be changed, and not taken away.
+              // An address can be changed but not removed.
               required={account.email !== null}
               maxLength={200}
               {...field('email')}
@@ -122,7 +121,7 @@ function MembersSight({ account }: { readonly account: AccountOfOwner }) {
 }
 
 interface AccountFormProps {
-  /** What has changed; nothing: there is nothing to save. */
+  /** Only the changed members. The form has nothing to save if it is empty. */
   readonly body: BodyOf<'PATCH /account/v1/account'>;
   readonly children: ReactNode;
 }

@@ -11,7 +11,6 @@ import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './summary-texts.ts';
 
-/** Whether the calls of an account are served, and the buttons that change it. */
 export function StatusSection({ account }: { readonly account: Account }) {
   const text = useTexts(accountTexts);
   const mayOperate = useMayOperate();

@@ -1,6 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
 
-/** Words of what an operator sees of an account itself. */
 export const accountTexts = pageTexts(
   {
     held: (amount: string) => `${amount} reserved for calls in flight`,

@@ -130,7 +130,7 @@ interface EditButtonProps extends SummaryProps {
   readonly Dialog: FunctionComponent<EditDialogProps>;
 }
 
-/** Opens a form; auditors have none. */
+/** Auditors do not get the button. */
 function EditButton({ label, account, Dialog }: EditButtonProps) {
   const [open, dialog] = useDialog();
   if (!useMayOperate()) return null;

@@ -55,7 +55,7 @@ export const auditTexts = pageTexts(
   },
 );
 
-/** The names of the invariants in Chinese, by those that the gateway gives. One without a name here is shown as the gateway names it. */
+/** Chinese names of the invariants, by the name that the gateway returns. Others are shown as returned. */
 export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
   'the balance is the sum of the ledger entries': '余额等于账目之和',
   'reserved money is the sum of the open reservations': '预留金额等于未结预留之和',

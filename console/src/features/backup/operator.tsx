@@ -16,7 +16,6 @@ type Run =
   | { readonly state: 'running' | 'saved'; readonly bytes: number }
   | { readonly state: 'failed'; readonly error: Error };
 
-/** Saves all of the database as a file. */
 export function BackupPage() {
   const text = useTexts(backupTexts);
   const title = usePageTitle();
@@ -24,7 +23,7 @@ export function BackupPage() {
   const mayOperate = useMayOperate();
   const [run, setRun] = useState<Run>({ state: 'none' });
   const stopping = useRef<AbortController | null>(null);
-  // Whoever leaves the page stops the download.
+  // Leaving the page stops the download.
   useEffect(() => () => stopping.current?.abort(), []);
 
   async function download(): Promise<void> {
@@ -75,7 +74,7 @@ export function BackupPage() {
   );
 }
 
-/** The parts of the file as they come. Fails if it breaks off, as a response that is not whole. */
+/** Reads the file in chunks. Fails if the connection is lost. */
 async function received(signal: AbortSignal, onBytes: (bytes: number) => void): Promise<Uint8Array<ArrayBuffer>[]> {
   const { body } = await send('POST /admin/v1/export', {}, { accept: 'application/x-ndjson', signal });
   const reader = body!.getReader();

@@ -17,14 +17,12 @@ import { type Correction, correctionsOf } from './corrections.ts';
 import { unitTexts } from './unit-texts.ts';
 
 interface CallStoryProps {
-  /** As account holders see it, or as operators do. */
   readonly call: OwnCall | Call;
-  /** What to show for the key and the account, such as links. */
+  /** Replaces the ids of the key and the account, for example with links. */
   readonly keyShown?: ReactNode;
   readonly accountShown?: ReactNode;
 }
 
-/** The story of a call: what was asked, what happened, what was used, and what that cost. */
 export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
   const text = useTexts(storyTexts);
   const operationName = useOperationName();
@@ -88,7 +86,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
   );
 }
 
-/** What happened, in order, from the admission to what an operator did about it. */
+/** The events of the call in order, from admission to corrections by an operator. */
 function Course({ call }: { readonly call: OwnCall | Call }) {
   const text = useTexts(storyTexts);
   const format = useFormat();
@@ -114,7 +112,7 @@ function Course({ call }: { readonly call: OwnCall | Call }) {
         </DimmedText>
       </Timeline.Item>
       {corrections.map((correction, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: corrections stay, in their order
+        // biome-ignore lint/suspicious/noArrayIndexKey: corrections keep their order
         <Timeline.Item key={place} title={<CorrectionTitle correction={correction} />}>
           <DimmedText component="div">
             <Instant at={correction.at} />

@@ -1,23 +1,22 @@
 import type { Call, OwnCall, PricedBy } from '../../api/types.ts';
 import { times } from '../../text/yuan.ts';
 
-/** A count that was charged, with its price: a line of a bill. */
+/** A line of a bill: a count and its price. */
 export interface ChargeLine {
-  /** The model, where the call used others beside the one that was called. */
+  /** The model, if the call also used models other than the requested one. */
   readonly model: string | null;
-  /** What was counted: a unit of the usage, `images` or `calls`. */
+  /** A unit of the usage, `images` or `calls`. */
   readonly unit: string;
   readonly count: number;
   readonly priceYuan: string;
-  /** How many units the price is for. */
   readonly per: 'million' | 'one';
-  /** What chose the prices of the tokens, beside the list; `null`: nothing. */
+  /** What selected the token prices besides the price list, if anything. */
   readonly step: PriceStep | null;
   /** Count times price, exact, before factors and rounding. */
   readonly amountYuan: string;
 }
 
-/** The prices of a longer input, of reasoning, or of a longer output. */
+/** Prices that apply to longer input, to reasoning, or to longer output. */
 export interface PriceStep {
   readonly above?: string | undefined;
   readonly thinking?: true | undefined;
@@ -50,7 +49,7 @@ const USES: readonly (readonly [unit: string, price: string])[] = [
   ['otherToolUses', 'perToolUseYuan'],
 ];
 
-/** How the charge of a call comes about, by its record alone (`docs/charges.md`, "The charge on the record"). */
+/** Explains the charge of a call from its record alone (`docs/charges.md`, "The charge on the record"). */
 export function chargeLines(call: OwnCall | Call): ChargeLine[] {
   if (call.usage === null) return [];
   const own: Record<string, number> = countsOf(call.usage);
@@ -145,7 +144,7 @@ function lineOf(
   };
 }
 
-/** The terms that had a factor on the prices of tokens, with it: `priority` x 2. */
+/** The terms that multiplied the token prices, such as `priority` by 2. */
 export function factorsOf(price: object, pricedBy: PricedBy | null): { term: string; factor: string }[] {
   const list = price as Record<string, Record<string, string>>;
   const terms = [

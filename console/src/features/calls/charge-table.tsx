@@ -9,7 +9,7 @@ import { storyTexts } from './call-story-texts.ts';
 import { chargeLines, factorsOf } from './charge-lines.ts';
 import { unitTexts } from './unit-texts.ts';
 
-/** How the charge of a call comes about: counts times prices, line by line, and what is done to their sum. */
+/** Shows the charge of a call: counts times prices by line, then the factors on their sum. */
 export function ChargeTable({ call }: { readonly call: OwnCall | Call }) {
   const text = useTexts(storyTexts);
   const units = useTexts(unitTexts) as Readonly<Record<string, string>>;

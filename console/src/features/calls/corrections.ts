@@ -1,21 +1,20 @@
 import type { Call, OwnCall } from '../../api/types.ts';
 
-/** What an operator did about a call after it had ended. */
+/** A change that an operator made to a call after it ended. */
 export type Correction =
   | {
       readonly kind: 'resolved';
       readonly action: NonNullable<OwnCall['resolution']>['action'];
       readonly at: string;
-      /** What was charged; `null`: nothing was. */
+      /** `null` if nothing was charged. */
       readonly amountYuan: string | null;
-      /** What was counted on the plan; `null`: nothing was. */
       readonly tokens: number | null;
-      /** Who decided it and why, for operators alone. */
+      /** Who decided and why. Shown to operators only. */
       readonly note: string | null;
     }
   | { readonly kind: 'refunded'; readonly at: string; readonly amountYuan: string; readonly note: string | null };
 
-/** The corrections of a call in the order in which they were made. */
+/** In order of time. */
 export function correctionsOf(call: OwnCall | Call): Correction[] {
   const { resolution, refunds } = call;
   const resolved: Correction[] =
@@ -35,7 +34,7 @@ export function correctionsOf(call: OwnCall | Call): Correction[] {
     const note = 'memo' in refund ? noteOf(null, refund.memo) : null;
     return { kind: 'refunded', at: refund.at, amountYuan: refund.amountYuan, note };
   });
-  // What is not resolved has no charge to be refunded.
+  // Only resolved calls have a charge that can be refunded.
   return [...resolved, ...refunded];
 }
 

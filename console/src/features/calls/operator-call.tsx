@@ -19,7 +19,6 @@ import { CallStory } from './call-story.tsx';
 import { operatorCallsTexts } from './operator-texts.ts';
 import { ResolutionButton } from './resolution-dialog.tsx';
 
-/** One call, with what operators may correct of it. */
 export function OperatorCallPage({ id }: PageProps) {
   const text = useTexts(operatorCallsTexts);
   const read = useRead('GET /admin/v1/calls/{id}', { path: { id } });
@@ -64,7 +63,7 @@ function Corrections({ call }: { readonly call: Call }) {
   );
 }
 
-/** What account holders are not shown: the cost, and who decided on the call. */
+/** Details hidden from account holders: the cost, and who resolved the call. */
 function ForOperators({ call }: { readonly call: Call }) {
   const text = useTexts(operatorCallsTexts);
   const { resolution } = call;

@@ -98,7 +98,6 @@ function Refusals() {
   );
 }
 
-/** Filters by an account, what belongs to it, and a model. */
 function WhoseFilters() {
   const [query, change] = usePlaceQuery();
   return (

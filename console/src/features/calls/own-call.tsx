@@ -8,7 +8,6 @@ import { useTexts } from '../../text/language.tsx';
 import { CallStory } from './call-story.tsx';
 import { callsTexts } from './own-texts.ts';
 
-/** One call, from its admission to its charge. */
 export function CallPage({ id }: PageProps) {
   const text = useTexts(callsTexts);
   const keyNames = useKeyNames();

@@ -5,7 +5,6 @@ import { useKeyNames } from '../../parts/keys/own-key-names.ts';
 import type { Column } from '../../parts/list-table.tsx';
 import { useTexts } from '../../text/language.tsx';
 
-/** The columns of lists of calls of the own account. */
 export function useOwnCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
   const text = useTexts(callColumnTexts);
   const keyNames = useKeyNames();

@@ -11,7 +11,6 @@ interface KeyAndPersonFiltersProps {
   readonly onChange: (changed: { readonly [name: string]: string | null }) => void;
 }
 
-/** Filters of calls and of refusals: by a key, by a person for owners, and by a model. */
 export function KeyAndPersonFilters({ query, onChange }: KeyAndPersonFiltersProps) {
   const text = useTexts(callsTexts);
   const keyNames = useKeyNames();

@@ -13,7 +13,6 @@ import { useTexts } from '../../text/language.tsx';
 import { KeyAndPersonFilters } from './own-filters.tsx';
 import { callsTexts } from './own-texts.ts';
 
-/** What was refused, and why. */
 export function Refusals() {
   const text = useTexts(callsTexts);
   const { billingTimezone } = useSession();

@@ -17,7 +17,7 @@ import { KeyAndPersonFilters } from './own-filters.tsx';
 import { Refusals } from './own-refusals.tsx';
 import { callsTexts } from './own-texts.ts';
 
-/** All calls of the account, or of the keys of a member, and what was refused. */
+/** Calls and refusals of the account; for members, of their own keys. */
 export function CallsPage() {
   const text = useTexts(callsTexts);
   const [query, change] = usePlaceQuery();
@@ -46,7 +46,7 @@ function Filters() {
   const text = useTexts(callsTexts);
   const statuses = useTexts(callStatusTexts);
   const [query, change] = usePlaceQuery();
-  /** A request id is looked for by itself. */
+  /** A search by request id clears the other filters. */
   function findRequest(requestId: string): void {
     const others = { keyId: null, userId: null, model: null, status: null, from: null, to: null };
     change(requestId === '' ? { requestId: null } : { ...others, requestId });
@@ -96,7 +96,7 @@ function Calls() {
   );
 }
 
-/** Looked for by an id, a request is found whether it was served or refused. */
+/** A request id finds both calls and refusals. */
 function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   const text = useTexts(callsTexts);
   const found = useRead('GET /account/v1/calls', { query: { requestId } });

@@ -16,7 +16,7 @@ interface ResolutionButtonProps {
   readonly isSmall?: boolean;
 }
 
-/** Decides, once, what becomes of a call whose outcome nobody knows. */
+/** Resolves a call whose outcome is unknown. A call can be resolved once. */
 export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProps) {
   const text = useTexts(correctionTexts);
   const [open, dialog] = useDialog();
@@ -73,7 +73,7 @@ export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProp
   );
 }
 
-/** What the gateway refuses, such as more than was reserved, the dialog says. A count that is none is sent as it is, and refused. */
+/** The gateway validates the size: invalid counts are sent as entered, and the dialog shows the error. */
 function sizeOf(action: Action, size: string) {
   switch (action) {
     case 'charge':

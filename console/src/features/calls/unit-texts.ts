@@ -1,6 +1,5 @@
 import { defineTexts } from '../../text/language.tsx';
 
-/** The words for what is counted. */
 export const unitTexts = defineTexts(
   {
     inputTokens: 'input tokens',

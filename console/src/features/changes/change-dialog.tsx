@@ -13,7 +13,6 @@ interface ChangeDialogProps {
   readonly onClose: () => void;
 }
 
-/** All that is recorded of a change: who, from where, and its subject before and after. */
 export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
   const text = useTexts(changesTexts);
   const { language } = useLanguage();
@@ -58,7 +57,7 @@ function Difference({ before, after }: Pick<Change, 'before' | 'after'>) {
         checked={isAll}
         onChange={({ currentTarget }) => setIsAll(currentTarget.checked)}
       />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable */}
       <section style={{ overflowX: 'auto' }} aria-label={text.what} tabIndex={0}>
         <Table verticalSpacing={6}>
           <Table.Thead>

@@ -5,7 +5,7 @@ import { AccountPicker, KeyPicker, UserPicker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { changesTexts } from './texts.ts';
 
-/** What the filters are called in the address of the page. */
+/** Query parameters of the filters in the page address. */
 export const CHANGE_FILTERS = ['actorKind', 'actorId', 'action', 'subjectId', 'accountId', 'from', 'to'] as const;
 
 export function ChangeFilters() {

@@ -1,14 +1,14 @@
-/** A value that stands at a path of a subject, such as `modelLimits.demo-chat.requestsPerMinute`. */
+/** The value at a field path, such as `modelLimits.demo-chat.requestsPerMinute`, before and after a change. */
 export interface FieldChange {
   readonly field: string;
-  /** `undefined`: the field was not there. */
+  /** `undefined` if the field was absent. */
   readonly before: unknown;
   readonly after: unknown;
 }
 
 type Subject = { readonly [name: string]: unknown } | null;
 
-/** The fields of a subject before and after a change, in the order in which they stand there; members of members by their path. */
+/** Flattened fields of a subject before and after a change, in their original order. */
 export function fieldsOf(before: Subject, after: Subject): FieldChange[] {
   const old = flat(before);
   const next = flat(after);
@@ -20,8 +20,8 @@ export function fieldsOf(before: Subject, after: Subject): FieldChange[] {
 }
 
 /**
- * The fields of what stands on both sides of a change: of a call and its refund, what both have. That one is another thing than the
- * other, as a key and its replacement, differs by no field that says so.
+ * Fields that both subjects have, except `id`: a change may pair different things, such as a call and its refund, or a key and its
+ * replacement.
  */
 export function sharedFieldsOf(before: Subject, after: Subject): FieldChange[] {
   if (before === null || after === null) return [];
@@ -30,7 +30,6 @@ export function sharedFieldsOf(before: Subject, after: Subject): FieldChange[] {
   return fieldsOf(of(before, after), of(after, before));
 }
 
-/** Whether a change has altered the field. What was only read before or after, such as a new subject, has altered all it has. */
 export function isAltered({ before, after }: FieldChange): boolean {
   return JSON.stringify(before) !== JSON.stringify(after);
 }

@@ -4,7 +4,7 @@ import { useFormat } from '../../text/format.ts';
 import { defineTexts, useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 
-/** What fields are called that changes alter most, beside limits. All others have the names that they have in the API. */
+/** Names of the fields that change most often, besides limits. Other fields keep their API names. */
 const fieldTexts = defineTexts(
   {
     name: 'Name',
@@ -104,15 +104,14 @@ const valueTexts = defineTexts(
 );
 
 interface FieldWriter {
-  /** The path of a field: its first member in the language in force, what is below it as it stands. */
+  /** The field path with its first member translated. */
   nameOf(path: string): string;
-  /** A value of a field as a line. */
   shownOf(path: string, value: unknown): string;
 }
 
 const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$/;
 const AMOUNT = /^-?\d+(?:\.\d+)?$/;
-/** Fields whose values are words of the API; those of others may be what people have written. */
+/** Fields whose values are enumerated by the API and translated. Values of other fields may be user input. */
 const WORDS: ReadonlySet<string> = new Set(['status', 'role', 'operatorRole']);
 
 export function useFieldWriter(): FieldWriter {

@@ -72,7 +72,7 @@ function Who({ change: { actor, clientAddress } }: { readonly change: Change }) 
   );
 }
 
-/** Where to look further: the account, and the call if it is one. Names are in the sentence. */
+/** Links to the account, and to the call if there is one. Names are in the sentence. */
 function Subject({ change: { subject, accountId, accountName } }: { readonly change: Change }) {
   const account = accountId ?? (subject.kind === 'account' ? subject.id : null);
   return (
@@ -86,7 +86,7 @@ function Subject({ change: { subject, accountId, accountName } }: { readonly cha
 const SUMMARY_FIELDS = 2;
 const OUTCOME_COLORS = { done: 'teal', failed: 'red', unknown: 'yellow' } as const;
 
-/** The sentence of a change, what came of it if it is not done, and what differs of what was there before. */
+/** The sentence of a change, its outcome unless it is done, and the changed fields. */
 function What({ change: { sentence, outcome, errorCode, before, after } }: { readonly change: Change }) {
   const text = useTexts(changesTexts);
   const { language } = useLanguage();

@@ -1,14 +1,11 @@
-/** A line of the configuration as it is shown. */
 export interface ConfigLine {
   readonly number: number;
   readonly text: string;
-  /** Whether it has what was searched for; otherwise it is above a line that has, and says where that stands. */
+  /** `false` for lines of the enclosing sections. */
   readonly isMatch: boolean;
 }
 
-/**
- * The lines of a YAML text that have a word, each with the lines of the sections around it. All lines, if nothing is searched for.
- */
+/** The lines of a YAML text that contain a word, with the lines of their enclosing sections; all lines without a word. */
 export function matchingLines(yaml: string, word: string): ConfigLine[] {
   const lines = yaml.replace(/\n$/, '').split('\n');
   const wanted = word.trim().toLowerCase();
@@ -33,5 +30,5 @@ export function matchingLines(yaml: string, word: string): ConfigLine[] {
   }
 }
 
-/** A list's dash is indentation of what stands behind it. */
+/** The dash of a list item counts as indentation. */
 const depthOf = (line: string): number => /^[ ]*(?:- )?/.exec(line)![0].length;

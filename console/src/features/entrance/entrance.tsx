@@ -3,7 +3,7 @@ import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { LanguageMenu, Logo, ThemeButton } from '../../layout/preferences.tsx';
 
-/** The page around what people see before they have signed in. */
+/** The frame of pages before sign-in. */
 export function Entrance({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   useDocumentTitle(`${title} · Faregate`);
   return (

@@ -12,7 +12,7 @@ import { ownValue } from '../../text/own-value.ts';
 import { Entrance } from './entrance.tsx';
 import { sessionTexts } from './texts.ts';
 
-/** Shown wherever somebody is who has not signed in, or no more; afterwards the page is there that was asked for. */
+/** Shown instead of the requested page while nobody is signed in. */
 export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const text = useTexts(sessionTexts);
   const queries = useQueryClient();
@@ -61,7 +61,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   );
 }
 
-/** Where the browser goes when the provider sends it back. */
+/** The address to which the identity provider returns the browser. */
 function returnAddress({ path, query }: Place): string {
   return path === '/sign-in' ? '/console' : `/console${hashOf(path, query)}`;
 }

@@ -14,11 +14,11 @@ import { useTexts } from '../../text/language.tsx';
 import { Entrance } from './entrance.tsx';
 import { sessionTexts } from './texts.ts';
 
-/** Where a one-time link leads: to a first password, a new one, or into an account. */
+/** The target of one-time links: sets a first or new password, or joins an account. */
 export function WelcomePage() {
   const text = useTexts(sessionTexts);
   const [token] = useState(usePlace().query.token ?? '');
-  // The token is taken out of the address, so that it stays in no history.
+  // Removes the token from the address, so that it does not stay in the browser history.
   useEffect(() => goTo('#/welcome', true), []);
   const link = useQuery({
     queryKey: [LINK_KEY, token],

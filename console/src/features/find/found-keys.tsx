@@ -14,11 +14,10 @@ import type { Entered } from './what-was-entered.ts';
 
 interface FoundKeysProps {
   readonly entered: Extract<Entered, { kind: 'key' | 'prefix' | 'key_id' }>;
-  /** As it stands in the field; a text that is longer than the prefix was cut. */
+  /** The text as entered, possibly longer than the prefix. */
   readonly whole: string;
 }
 
-/** The keys that were searched for, and whose they are. */
 export function FoundKeys({ entered, whole }: FoundKeysProps) {
   const text = useTexts(findTexts);
   const { found, error } = useSecretSearch('POST /admin/v1/keys/search', bodyOf(entered));

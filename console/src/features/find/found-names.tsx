@@ -12,10 +12,10 @@ import { findTexts } from './texts.ts';
 
 const FOUND_MAX = 10;
 
-/** Where batches of vouchers are listed that have a text in their name, or as their id. */
+/** The list of vouchers filtered by batch name or id. */
 export const batchesAt = (search: string): string => hashOf('/operator/vouchers', { search });
 
-/** Accounts, people and batches of vouchers that have a text in their name or e-mail address, or as their id. */
+/** Finds accounts, users and voucher batches by name, e-mail address or id. */
 export function useFoundNames(search: string, isWanted: boolean) {
   const query = { search, limit: FOUND_MAX };
   const accounts = useRead('GET /admin/v1/accounts', { query }, { isWanted });
@@ -25,7 +25,7 @@ export function useFoundNames(search: string, isWanted: boolean) {
     accounts: accounts.data?.data ?? [],
     users: users.data?.data ?? [],
     batches: batches.data?.data ?? [],
-    /** Whether there are more of a kind, or not all were looked at in the time. */
+    /** Whether there are more results, or the search stopped at its time limit. */
     hasMore: [accounts, users, batches].some(({ data }) => (data?.nextCursor ?? null) !== null),
     isPending: isWanted && (accounts.isPending || users.isPending || batches.isPending),
     error: accounts.error ?? users.error ?? batches.error,
@@ -81,7 +81,6 @@ interface FoundProps<Item> {
   readonly columns: readonly Column<Item>[];
 }
 
-/** What was found of a kind; nothing if nothing was. */
 export function Found<Item extends { readonly id: string }>({ title, items, columns }: FoundProps<Item>) {
   if (items.length === 0) return null;
   return (

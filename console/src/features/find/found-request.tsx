@@ -8,7 +8,7 @@ import { useTexts } from '../../text/language.tsx';
 import { Found, FoundNames, useFoundNames } from './found-names.tsx';
 import { findTexts } from './texts.ts';
 
-/** What became of a request: its calls, and its refusals; an id of a call finds that one. And what has the text in its name. */
+/** Finds calls and refusals by request id, a call by its id, and names that contain the text. */
 export function FoundText({ id }: { readonly id: string }) {
   const text = useTexts(findTexts);
   const isCall = /^call_\w+$/.test(id);

@@ -9,7 +9,6 @@ import { batchesAt } from './found-names.tsx';
 import { findTexts } from './texts.ts';
 import { useSecretSearch } from './use-secret-search.ts';
 
-/** The batch of a voucher, and who has redeemed it. */
 export function FoundVoucher({ code }: { readonly code: string }) {
   const text = useTexts(findTexts);
   const { found, isPending, error } = useSecretSearch('POST /admin/v1/vouchers/search', { code });

@@ -13,7 +13,7 @@ import { FoundVoucher } from './found-voucher.tsx';
 import { findTexts } from './texts.ts';
 import { type Entered, whatWasEntered } from './what-was-entered.ts';
 
-/** One field for all that somebody may know of an account, a person, a key, a request or a voucher. Secrets are kept in no address. */
+/** Searches for an account, user, key, request or voucher. Secrets are never put into the address. */
 export function FindPage() {
   const text = useTexts(findTexts);
   const [{ id = '' }, setQuery] = usePlaceQuery();

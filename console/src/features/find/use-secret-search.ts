@@ -1,17 +1,17 @@
 import { useEffect, useState } from 'react';
 import { ApiError, ask, type BodyOf, type InputOf, type ResponseOf } from '../../api/client.ts';
 
-/** Addresses that take a secret in the body of the request. */
+/** Endpoints that take a secret in the request body. */
 type SecretSearch = 'POST /admin/v1/keys/search' | 'POST /admin/v1/vouchers/search';
 
 interface Found<Response> {
-  /** `null`: it is being searched for, or nothing was found. */
+  /** `null` while the search is pending, or if nothing was found. */
   readonly found: Response | null;
   readonly isPending: boolean;
   readonly error: Error | null;
 }
 
-/** Searches for what a secret is of. It is not kept as what was read is: the secret is in no cache of the page. */
+/** Searches by a secret. The query cache is not used, so that the page does not keep the secret. */
 export function useSecretSearch<Name extends SecretSearch>(name: Name, body: BodyOf<Name>): Found<ResponseOf<Name>> {
   const text = JSON.stringify(body);
   const [search, setSearch] = useState<Found<ResponseOf<Name>>>({ found: null, isPending: true, error: null });

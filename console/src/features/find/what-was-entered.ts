@@ -1,28 +1,27 @@
-/** What somebody looks for, by how it looks. */
 export type Entered =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'prefix'; readonly prefix: string }
-  /** A secret of something else: it is sent nowhere. */
+  /** A secret of another service. It is not sent. */
   | { readonly kind: 'foreign_secret' }
   | { readonly kind: 'account'; readonly id: string }
   | { readonly kind: 'key_id'; readonly id: string }
-  /** Who has it can redeem it: it stands in no address. */
+  /** A voucher code is a secret: it is not put into the address. */
   | { readonly kind: 'voucher'; readonly code: string }
   | { readonly kind: 'call'; readonly id: string }
-  /** The id of a request, a name, or a part of one. */
+  /** A request id, or part of a name. */
   | { readonly kind: 'text'; readonly id: string };
 
 const KEY_START = 'sk-fg-';
 const KEY_CHARS = 44;
-/** A code as it is given out, or without the hyphens: an id of a request has lower case. */
+/** A code with separators in any case, or without in upper case only: request ids are lower case. */
 const VOUCHER = /^(?:[0-9A-Za-z]{5}(?:[ -][0-9A-Za-z]{5}){3}|[0-9A-Z]{20})$/;
-/** As many characters as lists show of a key. */
+/** Length of the key prefix in lists. */
 const PREFIX_CHARS = 10;
 
 /**
- * Says what was entered. A key is recognized within what is around it, such as a header that was copied whole. What begins
- * like a key without being one is cut to its beginning, because the rest may be that of a mistyped real one.
+ * Classifies a search text. A key is also recognized within other text, such as a copied header. An invalid key is cut to its prefix,
+ * because it may be a mistyped real key.
  */
 export function whatWasEntered(text: string): Entered {
   const key = /sk-fg-[0-9A-Za-z]*/.exec(text)?.[0];

@@ -14,7 +14,6 @@ import { useTexts } from '../../text/language.tsx';
 import { ExpiryField, expiresAtOf, NO_EXPIRY, SAME_EXPIRY } from './key-expiry.tsx';
 import { keysTexts } from './texts.ts';
 
-/** Where keys are changed: those of the own account, or of any. */
 export interface KeyEndpoints {
   readonly change: 'PATCH /account/v1/keys/{id}' | 'PATCH /admin/v1/keys/{id}';
   readonly replace: 'POST /account/v1/keys/{id}/replacement' | 'POST /admin/v1/keys/{id}/replacement';
@@ -28,18 +27,16 @@ export interface OpenKeyDialog {
 
 interface KeyDialogsProps {
   readonly endpoints: KeyEndpoints;
-  /** `null`: none is open. */
   readonly dialog: OpenKeyDialog | null;
   readonly onClose: () => void;
-  /** Models to choose from. */
   readonly models: readonly string[];
-  /** What the button says that changes limits. */
+  /** Label of the button that changes limits. */
   readonly limitsLabel: string;
-  /** What else there is to say about the end of a new key. */
+  /** A note on the expiry of the new key. */
   readonly replaceHint?: string;
 }
 
-/** What can be changed of a key in a list, and the text of a new one that takes its place. */
+/** The dialogs of a key in a list, and the secret of a replacement key. */
 export function KeyDialogs({ endpoints, dialog, onClose, models, limitsLabel, replaceHint }: KeyDialogsProps) {
   const [made, setMade] = useState<ReplacementKey | null>(null);
   const opened = { endpoints, onClose };
@@ -62,7 +59,6 @@ interface KeyDialogProps extends Pick<KeyDialogsProps, 'endpoints' | 'onClose'> 
   readonly apiKey: Key;
 }
 
-/** Gives a key another name; its text, its use and its limits stay. */
 function RenameDialog({ endpoints, apiKey, onClose }: KeyDialogProps) {
   const text = useTexts(keysTexts);
   const before = apiKey.name ?? '';
@@ -94,7 +90,7 @@ interface LimitsDialogProps extends KeyDialogProps {
   readonly submitLabel: string;
 }
 
-/** Changes the limits and allow-lists of a key. Only what was changed is sent. */
+/** Sends only the changed limits and allow-lists. */
 function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: LimitsDialogProps) {
   const text = useTexts(keysTexts);
   const limitsText = useTexts(limitsTexts);
@@ -125,7 +121,7 @@ interface ReplaceDialogProps extends KeyDialogProps {
   readonly onMade: (made: ReplacementKey) => void;
 }
 
-/** Replaces a key by a new one, which is shown once; the old one may go on for a while. */
+/** Creates a replacement, whose secret is shown once. The old key may stay valid for a while. */
 function ReplaceDialog({ endpoints, apiKey, onClose, hint, onMade }: ReplaceDialogProps) {
   const text = useTexts(keysTexts);
   const { billingTimezone } = useSession();
@@ -133,7 +129,7 @@ function ReplaceDialog({ endpoints, apiKey, onClose, hint, onMade }: ReplaceDial
   const endsAt = apiKey.expiresAt;
   const [{ keepOldSeconds, expiry }, field] = useDraft(() => ({
     keepOldSeconds: '86400',
-    // Who replaces a key that ends would make one without an end by a slip.
+    // The default keeps the expiry, so that a replacement does not become unlimited by mistake.
     expiry: endsAt === null ? NO_EXPIRY : SAME_EXPIRY,
   }));
   const expiresAt = () => expiresAtOf(expiry, billingTimezone, Date.now(), endsAt);
@@ -163,7 +159,6 @@ function ReplaceDialog({ endpoints, apiKey, onClose, hint, onMade }: ReplaceDial
   );
 }
 
-/** The new key, and how long the old one is valid still; `null`: closed. */
 function Replacement({ made, onClose }: { readonly made: ReplacementKey | null; readonly onClose: () => void }) {
   const text = useTexts(keysTexts);
   const format = useFormat();
@@ -175,7 +170,6 @@ function Replacement({ made, onClose }: { readonly made: ReplacementKey | null; 
   );
 }
 
-/** Revokes a key for good. */
 function RevokeDialog({ endpoints, apiKey, onClose }: KeyDialogProps) {
   const text = useTexts(keysTexts);
   return (
@@ -194,7 +188,6 @@ function RevokeDialog({ endpoints, apiKey, onClose }: KeyDialogProps) {
   );
 }
 
-/** What people know a key by. */
 function nameOf({ name, prefix }: Key): string {
   return name === null ? prefix : `${name} (${prefix})`;
 }

@@ -4,10 +4,10 @@ import { useTexts } from '../../text/language.tsx';
 import { useTimezone } from '../../text/timezone.tsx';
 import { keysTexts } from './texts.ts';
 
-/** When a key expires, as it was chosen: never, after days, with the end of a day, or when the one would that it replaces. */
+/** The chosen expiry: none, after some days, at the end of a date, or as the replaced key. */
 export interface Expiry {
   readonly choice: 'never' | 'same' | 'date' | `${number}`;
-  /** `2026-12-31`, of the billing time zone; for the choice of a date. */
+  /** `2026-12-31` in the billing time zone, if the choice is a date. */
   readonly date: string;
 }
 
@@ -16,7 +16,7 @@ export const SAME_EXPIRY: Expiry = { choice: 'same', date: '' };
 const DAYS = ['7', '30', '90', '365'] as const;
 const DAY_MS = 86_400_000;
 
-/** The instant of an expiry; `undefined` if no date was entered yet. `same`: when the key ends that is replaced. */
+/** The instant of an expiry, `null` for none, `undefined` if the date is missing. `same`: the expiry of the replaced key. */
 export function expiresAtOf({ choice, date }: Expiry, timezone: string, nowMs: number, same: string | null = null) {
   if (choice === 'never') return null;
   if (choice === 'same') return same;
@@ -28,7 +28,7 @@ interface ExpiryFieldProps {
   readonly label?: string;
   readonly value: Expiry;
   readonly onChange: (value: Expiry) => void;
-  /** It replaces a key that ends. */
+  /** Offers the expiry of the replaced key. */
   readonly hasSame?: boolean;
 }
 

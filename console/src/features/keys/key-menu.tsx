@@ -14,7 +14,6 @@ interface KeyMenuProps {
   readonly onOpen: (dialog: OpenKeyDialog) => void;
 }
 
-/** What account holders can do with a key of the list. */
 export function KeyMenu({ apiKey, mayChangeLimits, onOpen }: KeyMenuProps) {
   const text = useTexts(keysTexts);
   const isActive = keyStateOf(apiKey, useNowMs()) === 'active';

@@ -7,7 +7,7 @@ import type { Column } from '../../parts/list-table.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { keysTexts } from './texts.ts';
 
-/** The columns of lists of keys; `more` stand behind what a key is known by, and its state. */
+/** Columns of key lists: name and state, then `more`. */
 export function useKeyColumns(more: readonly Column<Key>[]): Column<Key>[] {
   const text = useTexts(keysTexts);
   const nowMs = useNowMs();

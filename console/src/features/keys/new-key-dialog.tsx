@@ -20,7 +20,7 @@ interface NewKeyDraft {
   readonly name: string;
   readonly expiry: Expiry;
   readonly scopes: readonly Scope[];
-  /** Empty: the account's. */
+  /** Empty for the account. */
   readonly userId: string;
   readonly limits: LimitsDraft;
 }
@@ -36,18 +36,15 @@ const emptyDraft = (): NewKeyDraft => ({
 
 interface NewKeyDialogProps extends DialogProps {
   readonly endpoint: 'POST /account/v1/keys' | 'POST /admin/v1/accounts/{id}/keys';
-  /** The account, if the endpoint has any. */
   readonly path?: { readonly id: string };
   readonly title: string;
-  /** Models to choose from. */
   readonly models: readonly string[];
-  /** Whose it may be; `null`: the account's, or that of who makes it. */
+  /** Possible owners of the key; `null` if there is no choice. */
   readonly people: People | null;
-  /** A name and an expiry are enough for most: all else stands behind a button. */
+  /** Hides everything but name and expiry behind a button. */
   readonly isShort: boolean;
 }
 
-/** Makes a key, and shows its text once. */
 export function NewKeyDialog(props: NewKeyDialogProps) {
   const { endpoint, path = {}, title, models, people, isShort, ...dialog } = props;
   const text = useTexts(keysTexts);
@@ -123,7 +120,6 @@ interface MoreFieldsProps extends Pick<NewKeyDialogProps, 'models' | 'people'> {
   readonly onChange: (change: Partial<NewKeyDraft>) => void;
 }
 
-/** What a key may be used for, whose it is, and its limits. */
 function MoreFields({ draft: { scopes, limits }, field, onChange, models, people }: MoreFieldsProps) {
   const text = useTexts(keysTexts);
   return (

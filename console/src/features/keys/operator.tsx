@@ -24,7 +24,6 @@ const ENDPOINTS: KeyEndpoints = {
   revoke: 'DELETE /admin/v1/keys/{id}',
 };
 
-/** The keys of an account. */
 export function KeysTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorKeysTexts);
   const mayOperate = useMayOperate();
@@ -74,7 +73,6 @@ interface KeyButtonsProps {
   readonly onOpen: (dialog: OpenKeyDialog) => void;
 }
 
-/** What operators can do with a key of the list. */
 function KeyButtons({ apiKey, onOpen }: KeyButtonsProps) {
   const text = useTexts(keysTexts);
   const labels = { rename: text.rename, limits: text.limitColumn, replace: text.replace, revoke: text.revoke };

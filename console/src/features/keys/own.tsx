@@ -28,7 +28,7 @@ const ENDPOINTS: KeyEndpoints = {
   revoke: 'DELETE /account/v1/keys/{id}',
 };
 
-/** The keys of the account; for members their own. */
+/** Keys of the account; for members, their own. */
 export function KeysPage() {
   const text = useTexts(keysTexts);
   const states = useTexts(keyStateTexts);
@@ -97,7 +97,7 @@ export function KeysPage() {
   );
 }
 
-/** What the person who looks may use by all keys together; nothing is shown if that is not limited. */
+/** Limits of the signed-in member across all keys, if there are any. */
 function OwnLimits() {
   const text = useTexts(keysTexts);
   const { data } = useRead('GET /account/v1/member-limits', {});
@@ -112,7 +112,7 @@ function OwnLimits() {
 const isLimited = ({ used: _, ...limits }: MemberLimits): boolean =>
   Object.values(limits).some((limit) => limit !== null);
 
-/** Whose a key is, for those who see keys of others. */
+/** The owner of each key, for users who see keys of others. */
 function useOwnerColumns(people: People | null): Column<Key>[] {
   const text = useTexts(keysTexts);
   const { user } = useSession();
@@ -134,7 +134,7 @@ function useOwnerColumns(people: People | null): Column<Key>[] {
 
 interface OwnerFilterProps {
   readonly people: People;
-  /** The id of a person; empty: of everybody. */
+  /** A user id; empty for all users. */
   readonly value: string;
   readonly onChange: (userId: string) => void;
 }

@@ -10,12 +10,10 @@ import { latencyTexts } from './texts.ts';
 const LABELS_MAX = 8;
 
 interface LatencyChartProps {
-  /** By the hour or by the day, in their order. */
   readonly groups: readonly LatencyGroup[];
   readonly measure: LatencyMeasure;
 }
 
-/** A measure over time. */
 export function LatencyChart({ groups, measure }: LatencyChartProps) {
   const text = useTexts(latencyTexts);
   const format = useFormat();

@@ -5,14 +5,14 @@ import type { latencyTexts } from './texts.ts';
 export const MEASURES = ['duration', 'firstByte', 'errors', 'speed'] as const;
 export type LatencyMeasure = (typeof MEASURES)[number];
 
-/** A point of the chart: the instant or the day, and the figures; absent where there are none. */
+/** A point of the chart. Figures are absent if there is no data. */
 export interface LatencyPoint {
   readonly at: string;
   readonly p50?: number;
   readonly p95?: number;
 }
 
-/** The figures of a measure, in milliseconds, as a share, or in tokens a second. */
+/** The figures of a measure: milliseconds, ratio, or tokens per second. */
 export function pointOf(at: string, group: LatencyGroup, measure: LatencyMeasure): LatencyPoint {
   switch (measure) {
     case 'duration':
@@ -34,7 +34,7 @@ export const hasPercentiles = (measure: LatencyMeasure): boolean => measure === 
 
 type Words = (typeof latencyTexts)['en'];
 
-/** A time as people read it: below ten seconds in milliseconds. */
+/** Milliseconds below ten seconds, seconds above. */
 export function writeMs(ms: number | null, format: Format, text: Words): string {
   if (ms === null) return '–';
   if (ms < 10_000) return text.milliseconds(format.count(Math.round(ms)));

@@ -17,7 +17,6 @@ import { MEASURES, writeMs } from './measures.ts';
 import { latencyTexts } from './texts.ts';
 
 const HOUR_MS = 3_600_000;
-/** Ranges, how long they are, and what a point of the chart is. */
 const RANGES = {
   hour: { hours: 1, by: 'hour' },
   day: { hours: 24, by: 'hour' },
@@ -26,14 +25,13 @@ const RANGES = {
 } as const;
 const RANGE_NAMES = Object.keys(RANGES) as readonly (keyof typeof RANGES)[];
 
-/** How fast models and routes respond, and how often they fail. */
 export function LatencyPage() {
   const text = useTexts(latencyTexts);
   const format = useFormat();
   const [query, setQuery] = usePlaceQuery();
   const range = RANGE_NAMES.find((name) => name === query.range) ?? 'day';
   const measure = MEASURES.find((name) => name === query.measure) ?? 'duration';
-  // Of whole hours, so that it is asked for anew once an hour alone.
+  // Rounded to the hour, so that the query changes only once an hour.
   const nowMs = Math.floor(useNowMs() / HOUR_MS) * HOUR_MS;
   const { hours, by } = RANGES[range];
   const from = new Date(nowMs - hours * HOUR_MS).toISOString();

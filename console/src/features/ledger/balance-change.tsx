@@ -3,7 +3,7 @@ import { Yuan } from '../../parts/figures.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { moneyTexts } from './operator-texts.ts';
 
-/** The balance, and what it will be; `then` is `null` while no amount is entered. */
+/** The current and the resulting balance; `then` is `null` until an amount is entered. */
 export function BalanceChange({ now, then }: { readonly now: string; readonly then: string | null }) {
   const text = useTexts(moneyTexts);
   return (

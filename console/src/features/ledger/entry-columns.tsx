@@ -6,7 +6,7 @@ import { useTexts } from '../../text/language.tsx';
 import { ledgerKindTexts } from './ledger-kinds.ts';
 import { ledgerTexts } from './texts.ts';
 
-/** The columns of lists of entries of the ledger; `more` stand before the amounts. */
+/** Columns of ledger lists. `more` come before the amounts. */
 export function useEntryColumns<Item extends LedgerEntry | OwnLedgerEntry>(
   storiesAt: string,
   more: readonly Column<Item>[],

@@ -10,7 +10,7 @@ import { ledgerTexts } from './texts.ts';
 
 const KINDS = ['top_up', 'charge', 'refund', 'adjustment'] as const;
 
-/** What the ledger is asked for, by the address of the page, and whether that is less than all of it. */
+/** The ledger filter in the page address, and whether it restricts the list. */
 export function useLedgerFilter() {
   const { billingTimezone } = useSession();
   const [query] = usePlaceQuery();
@@ -18,7 +18,7 @@ export function useLedgerFilter() {
   return { filter, isFiltered: Object.values(filter).some((value) => value !== undefined) };
 }
 
-/** Filters of the ledger: by kind, and by days of the billing zone. `children` stand behind them. */
+/** Filters by kind and by days of the billing time zone, followed by `children`. */
 export function LedgerFilters({ children }: { readonly children: ReactNode }) {
   const text = useTexts(ledgerTexts);
   const kinds = useTexts(ledgerKindTexts);

@@ -8,7 +8,6 @@ import { useTexts } from '../../text/language.tsx';
 import { MonthlyStatement } from './statement.tsx';
 import { statementTexts } from './statement-texts.ts';
 
-/** What the ledger says of an account and a month. */
 export function StatementTab({ account }: { readonly account: Account }) {
   const text = useTexts(statementTexts);
   const [query] = usePlaceQuery();

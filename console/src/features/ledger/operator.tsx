@@ -17,7 +17,6 @@ import { moneyTexts } from './operator-texts.ts';
 import { PostEntryDialog } from './post-entry-dialog.tsx';
 import { ledgerTexts } from './texts.ts';
 
-/** Money in and out of an account, and its ledger. */
 export function MoneyTab({ account }: { readonly account: Account }) {
   const text = useTexts(moneyTexts);
   const { ledger, noneFits, noneFitsHint } = useTexts(ledgerTexts);

@@ -7,7 +7,7 @@ import { useTexts } from '../../text/language.tsx';
 import { MonthlyStatement } from './statement.tsx';
 import { statementTexts } from './statement-texts.ts';
 
-/** What a month comes to; at first the one that it is in the billing time zone. */
+/** The monthly statement; by default of the current month in the billing time zone. */
 export function OwnStatementTab() {
   const [query] = usePlaceQuery();
   const account = useRead('GET /account/v1/account', {});

@@ -12,7 +12,6 @@ import { LedgerFilters, useLedgerFilter } from './ledger-filters.tsx';
 import { OwnStatementTab } from './own-statement.tsx';
 import { ledgerTexts } from './texts.ts';
 
-/** The money of the account: its entries, and what a month comes to. */
 export function LedgerPage() {
   const text = useTexts(ledgerTexts);
   const [query, change] = usePlaceQuery();

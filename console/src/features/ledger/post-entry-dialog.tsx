@@ -19,7 +19,7 @@ interface PostEntryDialogProps extends DialogProps {
 
 const emptyDraft = () => ({ amount: '', memo: '' });
 
-/** Adds money, or corrects the balance: it says what the balance will be before anything is sent. */
+/** Posts a top-up or an adjustment. Shows the resulting balance before sending. */
 export function PostEntryDialog({ kind, account, ...dialog }: PostEntryDialogProps) {
   const text = useTexts(moneyTexts);
   const format = useFormat();

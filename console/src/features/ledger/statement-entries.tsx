@@ -23,7 +23,7 @@ const texts = pageTexts(
   },
 );
 
-/** Drawing more takes longer than a second. */
+/** Rendering more takes over a second. */
 const SHOWN_AT_FIRST = 50;
 
 interface StatementEntriesProps {
@@ -31,7 +31,7 @@ interface StatementEntriesProps {
   readonly areEntriesCut: boolean;
 }
 
-/** The single entries of a month that are no charges; memos are for operators. Nothing if there are none. */
+/** Entries of a month other than charges. Only operators see memos. */
 export function StatementEntries({ entries, areEntriesCut }: StatementEntriesProps) {
   const text = useTexts(texts);
   const kinds = useTexts(ledgerKindTexts);

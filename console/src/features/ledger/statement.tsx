@@ -16,13 +16,11 @@ import { statementTexts } from './statement-texts.ts';
 interface MonthlyStatementProps {
   readonly title: string;
   readonly month: string;
-  /** As `useRead` has it. */
   readonly read: Read & { readonly data: OwnStatement | Statement | undefined };
-  /** The button that saves it. */
   readonly csv: ReactNode;
 }
 
-/** What a month comes to, to print or to save. Amounts have all of their digits: nobody points at paper. */
+/** A monthly statement to print or save. Amounts are exact, because paper has no tooltips. */
 export function MonthlyStatement({ title, month, read, csv }: MonthlyStatementProps) {
   const text = useTexts(statementTexts);
   const [, change] = usePlaceQuery();

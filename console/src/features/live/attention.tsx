@@ -14,10 +14,9 @@ import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { liveTexts } from './texts.ts';
 
-/** Routes that are named; of more there is a number. */
+/** Routes listed by name; the rest are counted. */
 const ROUTES_SHOWN = 5;
 
-/** What somebody should look at: routes, drains, the configuration, the audit. */
 export function Attention() {
   const text = useTexts(liveTexts);
   const { user } = useSession();

@@ -10,7 +10,6 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { liveTexts } from './texts.ts';
 
-/** Calls that have not ended, of all nodes. */
 export function InFlight({ list }: { readonly list: ReadList<CallInFlight> }) {
   const text = useTexts(liveTexts);
   const format = useFormat();
@@ -55,6 +54,6 @@ export function InFlight({ list }: { readonly list: ReadList<CallInFlight> }) {
 function Elapsed({ since }: { readonly since: string }) {
   const format = useFormat();
   const nowMs = useNowMs(1000);
-  // The clocks of the browser and of the database differ by a little.
+  // The clocks of the browser and the database may differ.
   return format.duration(Math.max(0, nowMs - Date.parse(since)));
 }

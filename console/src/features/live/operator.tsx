@@ -7,7 +7,6 @@ import { InFlight } from './in-flight.tsx';
 import { liveTexts } from './texts.ts';
 import { TodayTiles } from './today-tiles.tsx';
 
-/** As many calls in flight as are read at a time. */
 const CALLS_MAX = 100;
 
 export function LivePage() {

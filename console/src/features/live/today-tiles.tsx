@@ -15,7 +15,7 @@ interface TodayTilesProps {
 
 const UNRESOLVED_MAX = 100;
 
-/** The figures of the day that is now in the billing time zone, and what waits for a decision. */
+/** Figures of the current day in the billing time zone, and the number of unresolved calls. */
 export function TodayTiles({ inFlight }: TodayTilesProps) {
   const text = useTexts(liveTexts);
   const format = useFormat();
@@ -78,10 +78,9 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
   );
 }
 
-/** What a day without a call comes to. */
 const NOTHING = { calls: 0, netChargeYuan: '0', refundYuan: '0', marginYuan: '0' };
 
-/** The sums of today; `null`: they are not known. */
+/** `null` sums are unknown. */
 function useToday() {
   const { billingTimezone } = useSession();
   const day = dayIn(billingTimezone, useNowMs());

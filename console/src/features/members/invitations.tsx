@@ -16,7 +16,6 @@ import { useTexts } from '../../text/language.tsx';
 import { type Role, RoleSelect } from './role-select.tsx';
 import { membersTexts } from './texts.ts';
 
-/** The invitations that are open, each of which can be taken back. */
 export function Invitations() {
   const text = useTexts(membersTexts);
   const read = useRead('GET /account/v1/invitations', {});
@@ -52,7 +51,6 @@ export function Invitations() {
   );
 }
 
-/** Invites somebody: makes a link, which is shown once. */
 export function InviteButton() {
   const text = useTexts(membersTexts);
   const account = useRead('GET /account/v1/account', {}).data;

@@ -8,7 +8,6 @@ import type { Column } from '../../parts/list-table.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { membersTexts } from './texts.ts';
 
-/** The columns of lists of the people of an account; `nameOf` shows who somebody is. */
 export function useMemberColumns(nameOf: (member: Member) => ReactNode): Column<Member>[] {
   const text = useTexts(membersTexts);
   return [

@@ -11,23 +11,21 @@ import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { membersTexts } from './texts.ts';
 
-/** The dialogs of a member that owners and operators have. */
-
 interface MemberDialogProps {
   readonly member: Member;
-  /** Of an operator: the account; `null`: the own one. */
+  /** The account, for operators; `null` for the selected account of an owner. */
   readonly accountId: string | null;
   readonly onClose: () => void;
 }
 
-/** Limits what a member may use by all keys. Only what was changed is sent. */
+/** Sends only the changed limits, which apply to all keys of the member together. */
 export function MemberLimitsDialog(props: MemberDialogProps & { readonly models: readonly string[] }) {
   const { member, accountId, models, onClose } = props;
   const text = useTexts(membersTexts);
   const limitsText = useTexts(limitsTexts);
   const [draft, , set, opened] = useDraft(() => draftOf({ ...OF_KEYS_ALONE, ...member }));
   const change = () => {
-    // Members have none of `OF_KEYS_ALONE`, whose fields are not shown: these never change.
+    // The fields in `OF_KEYS_ALONE` are not shown for members, so they never differ.
     const body: BodyOf<'PATCH /account/v1/members/{id}'> = changeOf(opened, draft);
     const { userId } = member;
     if (Object.keys(body).length === 0) return null;
@@ -53,12 +51,12 @@ export function MemberLimitsDialog(props: MemberDialogProps & { readonly models:
 }
 
 interface RemoveDialogProps extends MemberDialogProps {
-  /** Those who may get the keys. */
+  /** Members who may receive the keys. */
   readonly others: readonly Member[];
   readonly children: ReactNode;
 }
 
-/** Removes a member; the keys are revoked, unless they are to stay or to be somebody else's. */
+/** Removes a member and revokes the keys, unless the account or another member keeps them. */
 export function RemoveMemberDialog({ member, accountId, others, onClose, children }: RemoveDialogProps) {
   const text = useTexts(membersTexts);
   const { userId } = member;

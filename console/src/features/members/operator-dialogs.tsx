@@ -14,7 +14,7 @@ interface OfAccountProps extends DialogProps {
   readonly accountId: string;
 }
 
-/** Makes a user in the account, with a link by which the person chooses a password. */
+/** Creates a user in the account, with a one-time link to set a password. */
 export function InviteDialog(props: OfAccountProps & { readonly onLink: (link: ShownLink) => void }) {
   const { accountId, onLink, ...dialog } = props;
   const text = useTexts(peopleTexts);
@@ -41,12 +41,10 @@ export function InviteDialog(props: OfAccountProps & { readonly onLink: (link: S
   );
 }
 
-/** How long after the last letter a search is sent. */
 const SEARCH_DELAY_MS = 300;
 
 interface MemberDraft {
   readonly chosen: { readonly value: string; readonly label: string } | null;
-  /** What stands in the field. */
   readonly typed: string;
   readonly role: Role;
 }
@@ -56,7 +54,7 @@ const nobodyYet = (): MemberDraft => ({ chosen: null, typed: '', role: 'member' 
 export function AddMemberDialog({ accountId, ...dialog }: OfAccountProps) {
   const text = useTexts(peopleTexts);
   const [{ chosen, typed, role }, field, set] = useDraft(nobodyYet, dialog.isOpen);
-  // The name of who was chosen stands in the field, and is no search.
+  // The label of the selected user is not a search.
   const [search] = useDebouncedValue(typed === chosen?.label ? '' : typed, SEARCH_DELAY_MS);
   const found = useList(
     'GET /admin/v1/users',
@@ -82,7 +80,7 @@ export function AddMemberDialog({ accountId, ...dialog }: OfAccountProps) {
         required
         data-autofocus
         searchable
-        // The gateway has searched already.
+        // The gateway has filtered the options.
         filter={({ options }) => options}
         searchValue={typed}
         onSearchChange={(entered) => set({ typed: entered })}

@@ -20,7 +20,6 @@ import { membersTexts } from './texts.ts';
 
 type Dialog = { readonly kind: 'limits' | 'remove'; readonly member: Member };
 
-/** Who belongs to an account. */
 export function PeopleTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(peopleTexts);
   const mayOperate = useMayOperate();

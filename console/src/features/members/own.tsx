@@ -18,7 +18,6 @@ import { membersTexts } from './texts.ts';
 
 type Dialog = { readonly kind: 'role' | 'limits' | 'remove'; readonly member: Member };
 
-/** The people of the account, and who is invited to it. */
 export function MembersPage() {
   const text = useTexts(membersTexts);
   const { user } = useSession();

@@ -14,7 +14,6 @@ import { PeakHours } from './peak-hours.tsx';
 import { isTerm, priceLines } from './price-lines.ts';
 import { modelsTexts } from './texts.ts';
 
-/** The models that may be called, with what they cost and when. */
 export function ModelsPage() {
   const text = useTexts(modelsTexts);
   const [search, setSearch] = useState('');
@@ -50,7 +49,7 @@ function fits({ id, displayName, aliases, operations }: OwnModel, wanted: string
 
 interface ModelCardProps {
   readonly model: OwnModel;
-  /** What the account pays of the list prices, in basis points. */
+  /** The account's share of the list prices, in basis points. */
   readonly priceFactor: number;
 }
 
@@ -115,7 +114,7 @@ interface PriceTableProps {
   readonly priceFactor: number;
 }
 
-/** Price lists side by side, a line for each thing that any of them prices. */
+/** Price lists as columns, with a row for each price in any of them. */
 function PriceTable({ lists, priceFactor }: PriceTableProps) {
   const text = useTexts(modelsTexts);
   const columns = lists.map(({ name, price }) => ({
@@ -157,7 +156,6 @@ function PriceTable({ lists, priceFactor }: PriceTableProps) {
   }
 }
 
-/** What the account pays, and the list price if that is another one. */
 function Price({ list, priceFactor }: { readonly list: string; readonly priceFactor: number }) {
   const text = useTexts(modelsTexts);
   const format = useFormat();
@@ -170,7 +168,7 @@ function Price({ list, priceFactor }: { readonly list: string; readonly priceFac
   );
 }
 
-/** The words for a price by its path: `above`, `128k`, `inputYuanPerMillion`. */
+/** The label of a price path, such as `above`, `128k`, `inputYuanPerMillion`. */
 function nameOf(path: readonly string[], text: ReturnType<typeof useTexts<(typeof modelsTexts)['en']>>): string {
   const words = text.prices as Readonly<Record<string, string>>;
   const [first = '', ...rest] = path;

@@ -7,7 +7,7 @@ import { modelsTexts } from './texts.ts';
 
 const HOURS = [0, 6, 12, 18, 24] as const;
 
-/** A day of the model's time zone with its peak hours, and where in it now is. */
+/** A day in the model's time zone with its peak hours and the current time. */
 export function PeakHours({ timeOfDay }: { readonly timeOfDay: NonNullable<OwnModel['timeOfDay']> }) {
   const text = useTexts(modelsTexts);
   const { timezone, peakHours } = timeOfDay;

@@ -2,9 +2,9 @@ import type { OwnModel, Prices } from '../../api/types.ts';
 
 type Price = OwnModel['price'] | Prices;
 
-/** A line of a price list: what is priced, and the amount in yuan or, of a term, the factor on the prices of tokens. */
+/** A price in yuan, or the factor of a term on the token prices. */
 export interface PriceLine {
-  /** The path of names to the price, such as `above`, `128k`, `inputYuanPerMillion`. */
+  /** Path in the price list, such as `above`, `128k`, `inputYuanPerMillion`. */
   readonly path: readonly string[];
   readonly value: string;
 }
@@ -12,12 +12,14 @@ export interface PriceLine {
 const TERMS = ['serviceTiers', 'speeds', 'inferenceGeos'] as const;
 export type Term = (typeof TERMS)[number];
 
-/** Whether a line is a factor on prices rather than a price. */
 export function isTerm(name: string | undefined): name is Term {
   return TERMS.some((term) => term === name);
 }
 
-/** The lines of a price list that say something: not those that are as another one, nor of tokens where calls or images are priced. */
+/**
+ * The relevant lines of a price list: without prices that are zero or equal to their default, and without token prices if calls or images
+ * are priced.
+ */
 export function priceLines(price: OwnModel['price']): PriceLine[] {
   const all = linesOf(price, []);
   const isPriced = (name: string): boolean => all.some(({ path }) => path[0] === name);
@@ -32,7 +34,7 @@ export function priceLines(price: OwnModel['price']): PriceLine[] {
   });
 }
 
-/** What is charged in place of a price that the list lacks: caches and all that comes in as input, all that goes out as output. */
+/** The default of a missing price: the input price for caches and all input, the output price for all output. */
 const STAND_INS = [
   ['output', 'outputYuanPerMillion'],
   ['input', 'inputYuanPerMillion'],
@@ -48,13 +50,11 @@ function linesOf(price: Price, path: readonly string[]): PriceLine[] {
   });
 }
 
-/** A part of a day. */
 interface MinuteRange {
   readonly fromMinute: number;
   readonly toMinute: number;
 }
 
-/** `09:00-21:00`. */
 export function writeRange({ fromMinute, toMinute }: MinuteRange): string {
   return `${clock(fromMinute)}–${clock(toMinute)}`;
 }
@@ -63,7 +63,6 @@ function clock(minute: number): string {
   return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
 }
 
-/** The minute of the day in a time zone. */
 export function minuteIn(timezone: string, ms: number): number {
   const text = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' }).format(ms);
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
@@ -72,7 +71,7 @@ export function minuteIn(timezone: string, ms: number): number {
 
 export const DAY_MINUTES = 1440;
 
-/** The parts of a day that ranges fill, cut at midnight if one crosses it. */
+/** Splits ranges that cross midnight. */
 export function partsOfDay(ranges: readonly MinuteRange[]): MinuteRange[] {
   return ranges.flatMap(({ fromMinute, toMinute }) =>
     fromMinute < toMinute

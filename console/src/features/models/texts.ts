@@ -47,7 +47,7 @@ export const modelsTexts = pageTexts(
     above: (step: string) => `Input above ${step}`,
     thinking: 'With reasoning',
     outputAbove: (step: string) => `Output above ${step}`,
-    /** Of images, as vendors call them. */
+    /** Image qualities, as vendors name them. */
     qualities: {
       low: 'low',
       medium: 'medium',

@@ -9,7 +9,6 @@ import { overviewTexts } from './texts.ts';
 
 const DAYS = 14;
 
-/** The charge of the last two weeks up to today, by model. */
 export function ChargeByDay({ today }: { readonly today: string }) {
   const text = useTexts(overviewTexts);
   const range = lastDays(DAYS, today);

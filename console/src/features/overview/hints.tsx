@@ -7,7 +7,7 @@ import { toNano } from '../../text/yuan.ts';
 import { thresholdAbove } from './low-balance.ts';
 import { overviewTexts } from './texts.ts';
 
-/** What has to be done so that calls can be made, now and later. Nothing if nothing has. */
+/** Missing steps before calls can be made, and problems that will stop calls. */
 export function Hints({ account }: { readonly account: AccountOfOwner | AccountOfMember }) {
   const text = useTexts(overviewTexts);
   const format = useFormat();

@@ -1,10 +1,10 @@
 import type { ResponseOf } from '../../api/client.ts';
 import { toNano } from '../../text/yuan.ts';
 
-/** Below which balance a notice is sent: what the account has set, or else the gateway; `null`: neither has. */
+/** The balance threshold of notices: the account's, otherwise the gateway's; `null` if neither is set. */
 type LowBalance = Pick<ResponseOf<'GET /account/v1/low-balance'>, 'thresholdYuan' | 'defaultThresholdYuan'>;
 
-/** The threshold that a balance is below; `null` if it is not, and where nothing is left that could be low. */
+/** The threshold, if the balance is below it but above zero; otherwise `null`. */
 export function thresholdAbove(balanceYuan: string, low: LowBalance): string | null {
   const thresholdYuan = low.thresholdYuan ?? low.defaultThresholdYuan;
   if (thresholdYuan === null) return null;

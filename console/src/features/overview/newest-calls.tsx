@@ -12,7 +12,6 @@ import { overviewTexts } from './texts.ts';
 
 const SHOWN = 6;
 
-/** The last calls that have ended. */
 export function NewestCalls() {
   const text = useTexts(overviewTexts);
   const calls = useRead('GET /account/v1/calls', { query: { limit: SHOWN } }, { isLive: true });

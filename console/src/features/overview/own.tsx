@@ -16,10 +16,9 @@ import { Hints } from './hints.tsx';
 import { NewestCalls } from './newest-calls.tsx';
 import { overviewTexts } from './texts.ts';
 
-// Charts are half as large as all the rest: the page is there before them.
+// The chart library is half the size of everything else, so it loads after the page.
 const chargeByDay = loadedLater(async () => (await import('./charge-by-day.tsx')).ChargeByDay);
 
-/** What is left, what is used, and what happens now. */
 export function OverviewPage() {
   const text = useTexts(overviewTexts);
   const format = useFormat();
@@ -30,7 +29,7 @@ export function OverviewPage() {
   const { data } = account;
   const { data: plan } = planRead;
   const { data: inFlight } = inFlightRead;
-  // What fails fails together, mostly: one notice is enough.
+  // Reads usually fail together, so one notice is enough.
   const failed = [account, planRead, inFlightRead].find(({ error }) => error !== null);
   return (
     <Page lead={data?.role === 'member' ? text.member : data?.name}>
@@ -106,7 +105,7 @@ function Money({ account }: { readonly account: AccountOfOwner }) {
   );
 }
 
-/** In percent, for a bar. */
+/** Percentage for a progress bar. */
 function shareOf(spentYuan: string, capYuan: string): number {
   const cap = toNano(capYuan);
   return cap === 0n ? 100 : Math.min(100, Number((toNano(spentYuan) * 10_000n) / cap) / 100);

@@ -18,7 +18,6 @@ import { PlanRemainderSection } from './plan-remainder.tsx';
 import { useSubscriptionColumns } from './subscription-columns.tsx';
 import { planTexts } from './texts.ts';
 
-/** The Coding Plan of an account: what remains of it, and what was granted. */
 export function PlanTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorPlanTexts);
   const words = useTexts(planTexts);

@@ -11,7 +11,6 @@ import { PlanTerms } from './plan-terms.tsx';
 import { useSubscriptionColumns } from './subscription-columns.tsx';
 import { planTexts } from './texts.ts';
 
-/** What remains of the Coding Plan, what it gives, and the plans that there are. */
 export function PlanPage() {
   const text = useTexts(planTexts);
   const format = useFormat();

@@ -8,7 +8,6 @@ import { useTexts } from '../../text/language.tsx';
 import { operatorPlanTexts } from './operator-texts.ts';
 import { planTexts } from './texts.ts';
 
-/** What remains of the plan of an account: its windows, its quota, its concurrency. */
 export function PlanRemainderSection({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorPlanTexts);
   const words = useTexts(planTexts);

@@ -8,11 +8,10 @@ import { planTexts } from './texts.ts';
 
 interface PlanTermsProps {
   readonly plan: OfferedPlan | Plan;
-  /** What else there is to say of it, before its terms. */
+  /** Facts to list before the terms. */
   readonly before?: readonly (readonly [name: string, value: ReactNode])[];
 }
 
-/** What a plan gives. */
 export function PlanTerms({ plan, before = [] }: PlanTermsProps) {
   const text = useTexts(planTexts);
   const format = useFormat();

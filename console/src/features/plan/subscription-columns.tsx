@@ -9,7 +9,6 @@ const COLORS = { active: 'teal', scheduled: 'blue', expired: 'gray', canceled: '
 
 type Shown = Pick<Subscription, 'planName' | 'planId' | 'status' | 'startsAt' | 'endsAt' | 'canceledAt'>;
 
-/** The columns of lists of subscriptions. */
 export function useSubscriptionColumns<Item extends Shown>(): Column<Item>[] {
   const text = useTexts(planTexts);
   return [

@@ -8,7 +8,7 @@ const BROWSERS = [
 
 const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'] as const;
 
-/** The browser and the system of a user agent, as people name them: `Firefox 140, Linux`; the whole text of an unknown one. */
+/** Browser and system of a user agent, such as `Firefox 140, Linux`; the full text if it is unknown. */
 export function browserOf(userAgent: string | null): string | null {
   if (userAgent === null) return null;
   for (const [token, name] of BROWSERS) {

@@ -17,7 +17,7 @@ import { profileTexts } from './texts.ts';
 
 type Provider = ResponseOf<'GET /account/v1/oidc'>['data'][number];
 
-/** The identities by which the person signs in elsewhere; nothing if the gateway has no such service and the person no identity. */
+/** OpenID identities of the user. Hidden if the gateway has no provider and the user no identity. */
 export function Identities() {
   const text = useTexts(profileTexts);
   const read = useRead('GET /account/v1/identities', {});
@@ -68,7 +68,7 @@ export function Identities() {
   );
 }
 
-/** Sends the person to a service, to add the identity there; the password is asked for where there is one. */
+/** Redirects to the provider to add an identity, after asking for the password if the user has one. */
 function AddDialog({ provider, onClose }: { readonly provider: Provider; readonly onClose: () => void }) {
   const text = useTexts(profileTexts);
   const { user } = useSession();

@@ -9,7 +9,6 @@ import { useTexts } from '../../text/language.tsx';
 import { browserOf } from './browser-name.ts';
 import { profileTexts } from './texts.ts';
 
-/** Where the person is signed in; each session can be ended, and all but this one at once. */
 export function OwnSessions() {
   const text = useTexts(profileTexts);
   const read = useRead('GET /account/v1/sessions', {});

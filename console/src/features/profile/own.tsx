@@ -11,7 +11,6 @@ import { Identities } from './identities.tsx';
 import { OwnSessions } from './own-sessions.tsx';
 import { profileTexts } from './texts.ts';
 
-/** What belongs to the person who has signed in, whatever accounts it has. */
 export function ProfilePage() {
   return (
     <Page>

@@ -3,7 +3,7 @@ import { type Client, chatBase, messagesBase, type Operation, quoted, type Wante
 
 const KEY = 'FAREGATE_KEY';
 
-/** Coding agents of the command line, as `npm run agents` runs them (docs/agents.md). */
+/** Command-line coding agents, as tested by `npm run agents` (docs/agents.md). */
 export const AGENTS: readonly Client[] = [
   agent(
     'Claude Code',
@@ -29,7 +29,7 @@ function agent(name: string, operation: Operation, checked: Client['checked'], s
   return { name, operation, isLasting: true, checked, settings };
 }
 
-/** The variables by which it chooses a model: for itself, for each alias such as `--model sonnet`, and for its subagents. */
+/** Model variables: of the agent, of each alias such as `--model sonnet`, and of its subagents. */
 const CLAUDE_CODE_MODELS = [
   'ANTHROPIC_MODEL',
   'ANTHROPIC_DEFAULT_OPUS_MODEL',

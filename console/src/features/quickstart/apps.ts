@@ -2,10 +2,10 @@ import { homeFile, keyInEnvironment } from './shells.ts';
 import { type Client, chatBase, quoted, type Wanted, written } from './wanted.ts';
 
 const ON = '2026-11-26';
-/** What is said of a model whose context is not known: a client that thinks it small shortens its prompts too early, and never too late. */
+/** Stated for models of unknown context size. A low value makes clients compact prompts early, but never too late. */
 const CONTEXT_TOKENS = 32_000;
 
-/** Editors, desktop programs and servers that call models; they are not run here. */
+/** Editors, desktop programs and servers. Their settings are not tested by running them. */
 export const APPS: readonly Client[] = [
   app('Cherry Studio', 'docs.cherry-ai.com, github.com/CherryHQ/cherry-studio (packages/shared/api)', (wanted) => [
     {
@@ -48,7 +48,7 @@ export const APPS: readonly Client[] = [
     { file: homeFile('.continue/config.yaml', wanted.system), code: continueYaml(wanted) },
   ]),
   app('Zed', 'zed.dev/docs/ai/use-api-access', (wanted) => [
-    // Its name follows from that of the provider.
+    // Derived from the provider's name.
     keyInEnvironment('FAREGATE_API_KEY', wanted),
     {
       file: wanted.system === 'unix' ? '~/.config/zed/settings.json' : '%APPDATA%\\Zed\\settings.json',
@@ -97,7 +97,7 @@ OPENAI_MODEL_LIST=-all,+${wanted.model}`,
       form: 'OpenAI Chat Model',
       fields: [
         ['Model → ID', wanted.model],
-        // It is on unless somebody turns it off, and not every model offers it.
+        // On by default, but not every model supports it.
         ['Use Responses API', 'off'],
       ],
     },
@@ -108,7 +108,6 @@ function app(name: string, against: string, settings: Client['settings']): Clien
   return { name, operation: 'chat', isLasting: true, checked: { on: ON, against }, settings };
 }
 
-/** What is known of the sizes of the model. */
 function tokenFields({ contextTokens, outputTokens }: Wanted, context: string, output: string): [string, string][] {
   const fields: [string, number | null][] = [
     [context, contextTokens],

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 const USUAL = 'altproto';
 const CODING_MESSAGES = /^\/([^/]+)\/coding\/v1\/messages$/;
 
-/** The first part of the messages addresses of the Coding Plan, which is configured; the description of all addresses has it. */
+/** The first path segment of the Coding Plan's messages endpoints. It is configurable, so it is read from the API description. */
 export function useMessagesName(): string {
   const found = useQuery({
     queryKey: ['messages name'],

@@ -22,7 +22,6 @@ const TRY_BUDGET_YUAN = '1';
 const HOUR_MS = 3_600_000;
 const CALLED: readonly string[] = ['chat', 'responses', 'messages'] satisfies readonly Operation[];
 
-/** Settings to paste into clients, and a first call from here. */
 export function QuickstartPage() {
   const text = useTexts(quickstartTexts);
   const models = useRead('GET /account/v1/models', {});
@@ -40,7 +39,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
   const [context, setContext] = useState<Wanted['context']>('balance');
   const [chosen, setChosen] = useState<string | null>(null);
   const [key, setKey] = useState('');
-  /** The key of `key` that was made here, and ends in an hour. */
+  /** The one-hour key that was created on this page, if any. */
   const [trialKey, setTrialKey] = useState<string | null>(null);
   const [system, setSystem] = useState<System>(() => (/Windows/.test(navigator.userAgent) ? 'powershell' : 'unix'));
   const messagesName = useMessagesName();
@@ -112,7 +111,7 @@ interface KeyFieldProps {
   readonly onMade: (key: string) => void;
 }
 
-/** A key that is pasted, or one that is made for an hour. */
+/** Accepts a pasted key or creates one that expires in an hour. */
 function KeyField({ value, onChange, trialKey, onMade }: KeyFieldProps) {
   const text = useTexts(quickstartTexts);
   const format = useFormat();
@@ -123,7 +122,7 @@ function KeyField({ value, onChange, trialKey, onMade }: KeyFieldProps) {
       name: text.keyName,
       scopes: ['calls'] as const,
       expiresAt: new Date(nowMs + HOUR_MS).toISOString(),
-      // Of the balance, should it be used there.
+      // Limits the spend if the key is used with the balance.
       totalSpendCapYuan: TRY_BUDGET_YUAN,
     };
     const made = await create.mutateAsync({ body }).catch(() => null);
@@ -160,7 +159,7 @@ function KeyField({ value, onChange, trialKey, onMade }: KeyFieldProps) {
 interface SettingsProps {
   readonly wanted: Wanted;
   readonly operations: readonly string[];
-  /** Whether the key ends in an hour. */
+  /** Whether the key expires in an hour. */
   readonly isTrial: boolean;
   readonly onSystem: (system: System) => void;
 }

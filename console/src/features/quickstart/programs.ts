@@ -3,7 +3,6 @@ import { type Client, chatBase, messagesBase, type Operation, quoted, type Wante
 
 const DEFAULT_OUTPUT_TOKENS = 512;
 
-/** A first call, by hand and from a program. */
 export const PROGRAMS: readonly Client[] = [
   program('curl', 'chat', (wanted) => [{ file: null, code: chatCall(wanted) }]),
   program('curl (messages)', 'messages', (wanted) => [{ file: null, code: messagesCall(wanted) }]),

@@ -1,11 +1,7 @@
-/** A response whose stream ended before its protocol says that it is complete, as when a connection is cut. */
+/** The stream ended before the protocol's end, for example because the connection was lost. */
 export class EndedEarly extends Error {}
 
-/**
- * The text of a response that is streamed, as it comes, whichever protocol it has. Other parts of the response are left out.
- *
- * @throws EndedEarly
- */
+/** Yields the text of a streamed response in either protocol, and skips everything else. @throws EndedEarly */
 export async function* streamedText(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   let isFinished = false;
   for await (const data of eventData(body)) {
@@ -13,7 +9,7 @@ export async function* streamedText(body: ReadableStream<Uint8Array>): AsyncGene
     const event = JSON.parse(data) as StreamedEvent;
     if (event.error !== undefined) throw new Error(event.error.message ?? 'The response ended with an error.');
     if (event.type === 'message_stop') return;
-    // Some providers send nothing behind this, and end the stream.
+    // Some providers end the stream without `[DONE]`.
     if (event.choices?.[0]?.finish_reason) isFinished = true;
     const text =
       event.choices?.[0]?.delta?.content ?? (event.delta?.type === 'text_delta' ? event.delta.text : undefined);
@@ -22,7 +18,6 @@ export async function* streamedText(body: ReadableStream<Uint8Array>): AsyncGene
   if (!isFinished) throw new EndedEarly('The response ended early.');
 }
 
-/** What both protocols stream, as far as it is shown. */
 interface StreamedEvent {
   readonly type?: string;
   readonly error?: { readonly message?: string };
@@ -34,9 +29,8 @@ interface StreamedEvent {
 }
 
 /**
- * The data of server-sent events (https://html.spec.whatwg.org, "Server-sent events"), however the bytes are cut. The last event may
- * lack its empty line where its data are whole, as the gateway has it.
- *
+ * Yields the data of server-sent events (https://html.spec.whatwg.org, "Server-sent events"). Chunks may be cut anywhere. As in the
+ * gateway, the last event needs no empty line if its data is complete.
  * @throws EndedEarly if the connection is lost.
  */
 export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {

@@ -14,17 +14,16 @@ import { quickstartTexts } from './texts.ts';
 import { chatBase, messagesBase, type Wanted } from './wanted.ts';
 
 const OUTPUT_TOKENS_MAX = 512;
-/** A call that is not found this long after its end is none that the person sees. */
+/** Time after the response within which the call must be recorded; otherwise the user cannot see it. */
 const COUNTED_WITHIN_MS = 30_000;
 
 interface TryItProps {
   readonly wanted: Wanted;
-  /** `null`: there is no key to call with yet. */
   readonly apiKey: string | null;
   readonly operation: 'chat' | 'messages';
 }
 
-/** Makes a call as a program would, shows the response as it comes, and then what it cost. */
+/** Sends a test call, streams the response, then shows its cost. */
 export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   const text = useTexts(quickstartTexts);
   const [{ prompt }, field] = useDraft(() => ({ prompt: text.promptExample }));
@@ -34,7 +33,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   const [cut, setCut] = useState<'stopped' | 'endedEarly' | null>(null);
   const [isBusy, setIsBusy] = useState(false);
   const abort = useRef<AbortController | null>(null);
-  // Nobody reads on who has left the page.
+  // Leaving the page stops the call.
   useEffect(() => () => abort.current?.abort(), []);
 
   async function send(): Promise<void> {
@@ -105,7 +104,6 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   );
 }
 
-/** What a call cost, as soon as it has ended. */
 function Cost({ requestId }: { readonly requestId: string }) {
   const text = useTexts(quickstartTexts);
   const format = useFormat();
@@ -146,7 +144,7 @@ function call(operation: 'chat' | 'messages', wanted: Wanted, prompt: string, si
   };
   return fetch(isChat ? `${chatBase(wanted)}/chat/completions` : `${messagesBase(wanted)}/v1/messages`, {
     method: 'POST',
-    // The session must not come along: what pays is the key.
+    // Excludes the session cookie: the key pays.
     credentials: 'omit',
     headers: { authorization: `Bearer ${wanted.key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -1,14 +1,13 @@
-/** What somebody wants to call with which client; the settings of clients are written for it. */
+/** The choices from which client settings are generated. */
 export interface Wanted {
-  /** The address of this gateway, such as `https://gate.example`. */
+  /** Such as `https://gate.example`. */
   readonly origin: string;
   readonly context: 'balance' | 'coding';
   readonly model: string;
-  /** The key, or what stands for it. */
+  /** The key, or a placeholder. */
   readonly key: string;
-  /** Where commands are typed and files are. */
   readonly system: System;
-  /** The first part of the messages addresses of the Coding Plan (`server.protocolNames`). */
+  /** The first path segment of the Coding Plan's messages endpoints (`server.protocolNames`). */
   readonly messagesName: string;
   readonly contextTokens: number | null;
   readonly outputTokens: number | null;
@@ -17,7 +16,7 @@ export interface Wanted {
 export const SYSTEMS = ['unix', 'powershell', 'cmd'] as const;
 export type System = (typeof SYSTEMS)[number];
 
-/** Text for a file, or to be run if there is none; or what is entered in the fields of a form. */
+/** Content of a file, or a command if there is no file; or values for the fields of a form. */
 export type Setting =
   | { readonly file: string | null; readonly code: string }
   | { readonly form: string; readonly fields: readonly (readonly [label: string, value: string])[] };
@@ -26,21 +25,21 @@ export type Operation = 'chat' | 'responses' | 'messages';
 
 export interface Client {
   readonly name: string;
-  /** What the model has to offer. */
+  /** The protocol that the model must support. */
   readonly operation: Operation;
-  /** Whether its settings stay when the page is closed: a key that ends in an hour has no place in them. */
+  /** Whether the settings are stored permanently, which a one-hour key does not suit. */
   readonly isLasting: boolean;
-  /** When its settings were compared with what its makers publish, and with what of it; `null`: tests run them. */
+  /** The date and source of the last comparison with the vendor's documentation; `null` if tests run the settings. */
   readonly checked: { readonly on: string; readonly against: string } | null;
   readonly settings: (wanted: Wanted) => readonly Setting[];
 }
 
-/** What a chat-style client takes as its base address. */
+/** Base URL for clients of the chat protocol. */
 export function chatBase({ origin, context }: Pick<Wanted, 'origin' | 'context'>): string {
   return `${origin}/v1${context === 'coding' ? '/coding' : ''}`;
 }
 
-/** What a messages-style client takes as its base address; it adds `/v1/messages`. */
+/** Base URL for clients of the messages protocol, which append `/v1/messages`. */
 export function messagesBase({
   origin,
   context,
@@ -49,7 +48,7 @@ export function messagesBase({
   return context === 'coding' ? `${origin}/${messagesName}/coding` : origin;
 }
 
-/** A text as JSON, TOML, YAML, JavaScript and Python write it. */
+/** A string literal for JSON, TOML, YAML, JavaScript and Python. */
 export function quoted(text: string): string {
   return JSON.stringify(text);
 }

@@ -31,7 +31,6 @@ interface DrainsProps {
   readonly drains: readonly (Drain & { readonly routes: number })[];
 }
 
-/** The drains in force, each to be taken back as it was made. */
 export function Drains({ drains }: DrainsProps) {
   const text = useTexts(routesTexts);
   const mayOperate = useMayOperate();
@@ -68,11 +67,10 @@ export function ResumeButton({ drain }: { readonly drain: DrainTarget }) {
 
 interface DrainButtonProps {
   readonly label: string;
-  /** From the narrowest to the widest; the first is chosen at the beginning. */
+  /** From narrowest to widest. The first is the default. */
   readonly targets: readonly DrainTarget[];
 }
 
-/** Takes something out of service, with a reason. */
 export function DrainButton({ label, targets }: DrainButtonProps) {
   const text = useTexts(routesTexts);
   const nameOf = useTargetName();

@@ -1,13 +1,13 @@
 import type { Drain, Route } from '../../api/types.ts';
 
-/** What takes no new calls; `null`: all of them. */
+/** The target of a drain; `null` members match everything. */
 export type DrainTarget = Pick<Drain, 'provider' | 'model' | 'providerModel'>;
 
 type RouteInService = Pick<Route, 'provider' | 'model' | 'providerModel' | 'weight' | 'drained'>;
 
 /**
- * The models that have a route in service now and none once the target is drained. A list of routes does not say their protocols, so
- * a model that keeps a route on another protocol only is not among them; the response to a drain names that one too.
+ * The models that would lose their last route in service. The list of routes has no protocols, so models that keep a route on another
+ * protocol are missing. The response to the drain names these too.
  */
 export function modelsLeftWithout(routes: readonly RouteInService[], target: DrainTarget): string[] {
   const inService = routes.filter(({ weight, drained }) => weight > 0 && drained === null);

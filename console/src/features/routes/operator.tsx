@@ -55,7 +55,7 @@ export function RoutesPage() {
 interface ProviderProps {
   readonly provider: string;
   readonly routes: readonly Route[];
-  /** `undefined`: it had no call, `null`: they are not known. */
+  /** `undefined` if the provider had no calls, `null` if the figures are unknown. */
   readonly figures: ProviderFigures | undefined | null;
 }
 
@@ -132,7 +132,7 @@ function LastError({ route: { lastError, lastErrorAt, triedAgainAt } }: { readon
 
 function RouteDrain({ route: { provider, model, providerModel, drained } }: { readonly route: Route }) {
   const text = useTexts(routesTexts);
-  // One of the whole provider is taken back at the provider.
+  // A drain of the whole provider is ended at the provider.
   if (isOfProvider(drained)) return <span>–</span>;
   if (drained !== null) return <ResumeButton drain={drained} />;
   return (

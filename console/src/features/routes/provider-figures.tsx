@@ -9,7 +9,6 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
 
-/** What calls over a provider came to in some days. */
 export interface ProviderFigures {
   readonly sums: UsageGroup;
   readonly failed: number;
@@ -18,13 +17,12 @@ export interface ProviderFigures {
 const GROUPS_MAX = 500;
 
 interface FiguresRead {
-  /** By the names of providers; `null`: they are not known. A provider without a call is not among them. */
+  /** By provider name, without providers that had no calls; `null` if unknown. */
   readonly byProvider: ReadonlyMap<string, ProviderFigures> | null;
   readonly error: Error | null;
   retry(): void;
 }
 
-/** The figures of all providers. */
 export function useProviderFigures({ from, to }: DateRange): FiguresRead {
   const query = { from, to: dayAfter(to), limit: GROUPS_MAX, groupBy: 'provider' };
   const sums = useRead('GET /admin/v1/usage', { query }, { isLive: true });
@@ -44,7 +42,6 @@ function byProvider(sums: readonly UsageGroup[], failed: readonly UsageGroup[]):
   );
 }
 
-/** A line of the figures of one provider; `undefined`: it had no call, `null`: they are not known. */
 export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigures | undefined | null }) {
   const text = useTexts(routesTexts);
   const format = useFormat();

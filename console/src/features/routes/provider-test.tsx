@@ -17,7 +17,7 @@ interface ProviderTestButtonProps {
   readonly models: readonly string[];
 }
 
-/** Calls a provider with each of its credentials, and shows what came back. */
+/** Calls a provider with each of its credentials and shows the results. */
 export function ProviderTestButton({ provider, models }: ProviderTestButtonProps) {
   const text = useTexts(routesTexts);
   const [open, dialog] = useDialog();

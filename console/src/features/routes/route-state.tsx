@@ -5,7 +5,7 @@ import { routesTexts } from './texts.ts';
 
 const COLORS = { closed: 'teal', open: 'red', probing: 'yellow', off: 'gray' } as const;
 
-/** Whether calls go over a route, and if not, why. */
+/** Whether a route takes calls, and if not, the reason. */
 export function RouteState({ route }: { readonly route: Route }) {
   const text = useTexts(routesTexts);
   const brokenFor = route.accountBreakers.filter(({ state }) => state !== 'closed').length;
@@ -27,7 +27,6 @@ export function RouteState({ route }: { readonly route: Route }) {
   );
 }
 
-/** The credentials of a route that are not in use at the moment; those in use as a number. */
 export function Credentials({ route: { credentials } }: { readonly route: Route }) {
   const text = useTexts(routesTexts);
   return credentials.map(({ name, state, status }) => (

@@ -8,7 +8,7 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
 
-/** What calls used and nobody paid, because it has no price. Nothing if there is nothing. */
+/** Usage that was not charged because it has no price, if there is any. */
 export function UnpricedUses() {
   const text = useTexts(routesTexts);
   const format = useFormat();

@@ -12,7 +12,6 @@ interface MeasurePickerProps {
   readonly labels: Readonly<Record<UsageMeasure, string>>;
 }
 
-/** Chooses what charts show. */
 export function MeasurePicker({ value, onChange, labels }: MeasurePickerProps) {
   const text = useTexts(usageTexts);
   return (
@@ -25,7 +24,7 @@ export function MeasurePicker({ value, onChange, labels }: MeasurePickerProps) {
   );
 }
 
-/** Up to when calls are in the sums; `null`: older ones are still missing. */
+/** The time up to which the sums are complete; `null` while older calls are still being added. */
 export function Completeness({ until }: { readonly until: string | null }) {
   const text = useTexts(usageTexts);
   const format = useFormat();

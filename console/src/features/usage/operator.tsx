@@ -20,7 +20,6 @@ import { UsageTable } from './usage-table.tsx';
 
 const FILTERS = ['accountId', 'model', 'provider'] as const;
 
-/** What all accounts used, what they paid for it, and what it cost. */
 export function OperatorUsagePage() {
   const text = useTexts(operatorUsageTexts);
   const words = useTexts(usageTexts);

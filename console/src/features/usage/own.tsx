@@ -27,7 +27,6 @@ import { UsageShares } from './usage-shares.tsx';
 
 const DIMENSIONS = ['model', 'key', 'status', 'context'] as const;
 
-/** What was used: charts by day and by what the person chooses, and the figures as a table and as CSV. */
 export function UsagePage() {
   const text = useTexts(ownUsageTexts);
   const account = useRead('GET /account/v1/account', {});
@@ -39,7 +38,7 @@ export function UsagePage() {
   );
 }
 
-/** `today`: in the billing time zone. */
+/** `today` is in the billing time zone. */
 function Usage({ today }: { readonly today: string }) {
   const text = useTexts(ownUsageTexts);
   const words = useTexts(usageTexts);
@@ -107,7 +106,6 @@ function Usage({ today }: { readonly today: string }) {
   );
 }
 
-/** Says that the usage is of one key, which may be taken back. */
 function OnlyKey({ keyId, onRemove }: { readonly keyId: string; readonly onRemove: () => void }) {
   const text = useTexts(ownUsageTexts);
   const name = useKeyNames().get(keyId) ?? keyId;

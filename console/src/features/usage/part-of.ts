@@ -6,7 +6,7 @@ import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 import { type Dimension, usageTexts } from './texts.ts';
 
-/** What a group is of, in words if it is one of a few. */
+/** Returns the id and the label of a group in a dimension. */
 export function usePartOf(dimension: Dimension): PartOf {
   const { unknownKey } = useTexts(usageTexts);
   const common = useTexts(commonTexts);

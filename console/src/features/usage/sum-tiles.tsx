@@ -8,7 +8,7 @@ import { MARGINS, unknownMargin } from './margins.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usageTexts } from './texts.ts';
 
-/** The sums of the range; `undefined`: there were no calls. */
+/** Sums of the range; `undefined` if there were no calls. */
 export function SumTiles({ sums }: { readonly sums: UsageGroup | undefined }) {
   const text = useTexts(operatorUsageTexts);
   const words = useTexts(usageTexts);

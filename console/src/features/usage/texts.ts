@@ -1,6 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
 
-/** Words of what account holders and operators see of usage alike. */
 export const usageTexts = pageTexts(
   {
     by: 'Grouped by',
@@ -40,9 +39,7 @@ export const usageTexts = pageTexts(
   },
 );
 
-/** What usage can be divided by. */
 export type Dimension = keyof (typeof usageTexts)['en']['dimensions'];
 
-/** What operators can divide it by. */
 export const GROUPINGS = ['model', 'provider', 'account', 'day', 'status'] as const satisfies readonly Dimension[];
 export type Grouping = (typeof GROUPINGS)[number];

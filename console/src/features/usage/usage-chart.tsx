@@ -14,10 +14,10 @@ interface UsageChartProps {
   readonly place: UsagePlace<Grouping>;
 }
 
-/** As many groups as a page of the list has at most. */
+/** The maximum page size. */
 const GROUPS_MAX = 500;
 
-/** The days as bars, made of the groups if one page has all of these. */
+/** Bars by day, split by group if all groups fit in one page. */
 export function UsageChart({ asked, place: { range, by, measure } }: UsageChartProps) {
   const text = useTexts(operatorUsageTexts);
   const words = useTexts(usageTexts);

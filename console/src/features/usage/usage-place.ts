@@ -4,20 +4,15 @@ import type { UsageMeasure } from '../../parts/usage/usage-parts.ts';
 
 export const MEASURES: readonly UsageMeasure[] = ['charge', 'calls', 'tokens'];
 
-/** What the page shows, by its address. */
 export interface UsagePlace<Dimension> {
   readonly range: DateRange;
-  /** What it is divided by. */
   readonly by: Dimension;
   readonly measure: UsageMeasure;
 }
 
 const DAYS_AT_FIRST = 30;
 
-/**
- * Reads what is shown from the address; what it does not say, or says wrongly, is as at first. `measure` is that which the address
- * names.
- */
+/** Reads the view from the address. Missing and invalid parameters have their defaults. `measure` is the parameter's value. */
 export function usagePlaceOf<Dimension extends string>(
   query: Place['query'],
   measure: string | undefined,

@@ -16,7 +16,6 @@ interface UsageSharesProps {
   readonly label: string;
 }
 
-/** The shares of the whole range, with their figures. */
 export function UsageShares({ groups, measure, partOf, label }: UsageSharesProps) {
   const text = useTexts(commonTexts);
   const format = useFormat();

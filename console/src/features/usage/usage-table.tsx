@@ -22,7 +22,7 @@ interface UsageTableProps {
 
 const GROUPS_MAX = 500;
 
-/** The groups with their figures. Those that are all read stand by what they brought, days by their dates. */
+/** Groups sorted by net charge if all of them are loaded; days sorted newest first. */
 export function UsageTable({ asked, by }: UsageTableProps) {
   const text = useTexts(operatorUsageTexts);
   const format = useFormat();

@@ -20,10 +20,9 @@ import { fromLocalTime } from '../../text/local-time.ts';
 import { useTimezone } from '../../text/timezone.tsx';
 import { usersTexts } from './texts.ts';
 
-/** `export`: no role, and the scope of that name. */
+/** `export` is a token with the scope `export` and no role. */
 const ROLES = ['auditor', 'operator', 'export'] as const;
 
-/** Named tokens of the admin API. */
 export function TokensTab() {
   const text = useTexts(usersTexts);
   const nowMs = useNowMs();

@@ -13,7 +13,6 @@ interface UserActionsProps {
   readonly onLink: (link: ShownLink) => void;
 }
 
-/** What an operator does with one user. */
 export function UserActions({ user, onLink }: UserActionsProps) {
   const text = useTexts(usersTexts);
   const [open, dialog] = useDialog();

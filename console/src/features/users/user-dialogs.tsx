@@ -13,12 +13,12 @@ const ROLES = ['none', 'auditor', 'operator'] as const;
 type Role = (typeof ROLES)[number];
 
 interface UserDialogProps extends DialogProps {
-  /** `null`: a new one. */
+  /** `null` to create a user. */
   readonly user: User | null;
   readonly onLink: (link: ShownLink) => void;
 }
 
-/** Creates a user, whose link is shown once, or changes one. */
+/** Creates a user and shows the one-time link, or edits a user. */
 export function UserDialog({ user, onLink, ...dialog }: UserDialogProps) {
   const text = useTexts(usersTexts);
   const [draft, field, , opened] = useDraft(

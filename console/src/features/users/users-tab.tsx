@@ -18,7 +18,6 @@ import { usersTexts } from './texts.ts';
 import { UserActions } from './user-actions.tsx';
 import { UserDialog } from './user-dialogs.tsx';
 
-/** People who may sign in. */
 export function UsersTab() {
   const text = useTexts(usersTexts);
   const mayOperate = useMayOperate();

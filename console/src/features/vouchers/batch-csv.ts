@@ -1,7 +1,7 @@
 import { CsvAmount, csvLine } from '../../../../src/lib/csv.ts';
 import type { NewVoucherBatch } from '../../api/types.ts';
 
-/** The codes of a new batch, as the gateway writes them for `Accept: text/csv`. */
+/** The codes of a new batch in the gateway's `text/csv` format. */
 export function batchCsv({ codes, amountYuan, planId, expiresAt }: NewVoucherBatch): string {
   const amount = amountYuan === null ? null : new CsvAmount(amountYuan);
   return [

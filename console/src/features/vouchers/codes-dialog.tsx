@@ -8,15 +8,14 @@ import { batchCsv } from './batch-csv.ts';
 import { vouchersTexts } from './operator-texts.ts';
 
 interface CodesDialogProps {
-  /** `null`: closed. */
   readonly batch: NewVoucherBatch | null;
   readonly onClose: () => void;
 }
 
-/** So many codes are written on the page; the file has all of them. */
+/** Codes shown on the page. The file has all codes. */
 const SHOWN_MAX = 100;
 
-/** The codes of a batch that was just made. It closes by its button alone, so that no click beside it loses them. */
+/** The codes of a new batch. Only the button closes the dialog, so that a stray click does not lose the codes. */
 export function CodesDialog({ batch, onClose }: CodesDialogProps) {
   const text = useTexts(vouchersTexts);
   if (batch === null) return null;

@@ -12,7 +12,6 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { redeemTexts } from './own-texts.ts';
 
-/** Redeems a voucher for the account, and says what it gave. */
 export function RedeemPage() {
   const text = useTexts(redeemTexts);
   const redeem = useChange('POST /account/v1/vouchers');

@@ -13,7 +13,6 @@ interface RedemptionsDialogProps {
   readonly onClose: () => void;
 }
 
-/** Who has redeemed vouchers of a batch. */
 export function RedemptionsDialog({ batch, onClose }: RedemptionsDialogProps) {
   const text = useTexts(vouchersTexts);
   const list = useList('GET /admin/v1/vouchers/{id}/redemptions', { path: { id: batch.id } });

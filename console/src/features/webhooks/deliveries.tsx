@@ -19,7 +19,7 @@ interface DeliveriesProps {
   readonly onClose: () => void;
 }
 
-/** What was sent to an endpoint and what is to be; each notice can be sent once more. */
+/** Past and scheduled deliveries of an endpoint. Each can be resent. */
 export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
   const text = useTexts(webhooksTexts);
   const format = useFormat();

@@ -11,7 +11,7 @@ import { useWebhookSide } from './webhook-side.ts';
 type AccountEvent = NonNullable<BodyOf<'POST /account/v1/webhooks'>['events']>[number];
 type Event = NonNullable<BodyOf<'POST /admin/v1/webhooks'>['events']>[number];
 
-/** What an account can hear of, and what operators can. */
+/** Events that accounts can receive; operators can receive all. */
 const ACCOUNT_EVENTS: readonly AccountEvent[] = ['balance.low', 'plan.nearly_used', 'key.expiring'];
 const EVENTS: readonly Event[] = [...ACCOUNT_EVENTS, 'route.down', 'provider.refused_account'];
 
@@ -22,13 +22,12 @@ interface EndpointDraft {
 }
 
 interface EndpointDialogProps extends DialogProps {
-  /** `null`: a new one. */
+  /** `null` to create an endpoint. */
   readonly endpoint: WebhookEndpoint | null;
-  /** Told the secret of a new one, which is shown once. */
+  /** Called with the secret of a new endpoint, which is shown once. */
   readonly onSecret?: (secret: string) => void;
 }
 
-/** Adds an endpoint, or changes one. */
 export function EndpointDialog({ endpoint, onSecret, ...dialog }: EndpointDialogProps) {
   const { api } = useWebhookSide();
   const text = useTexts(webhooksTexts);
@@ -72,7 +71,7 @@ export function EndpointDialog({ endpoint, onSecret, ...dialog }: EndpointDialog
   );
 }
 
-/** Of an account without the events that only operators hear of, which cannot be chosen for it. */
+/** The fields of an account's endpoint offer only account events, so the cast is safe. */
 function bodyOf({ url, hearsAll, events }: EndpointDraft) {
   return { url: url.trim(), events: hearsAll ? null : (events as readonly AccountEvent[]) };
 }
@@ -81,11 +80,9 @@ interface EndpointFieldsProps {
   readonly draft: EndpointDraft;
   readonly field: FieldOf<EndpointDraft>;
   readonly onChange: (change: Partial<EndpointDraft>) => void;
-  /** What can be chosen. */
   readonly known: readonly Event[];
 }
 
-/** The address of an endpoint, and what it hears of. */
 function EndpointFields({ draft: { hearsAll, events }, field, onChange, known }: EndpointFieldsProps) {
   const text = useTexts(webhooksTexts);
   return (

@@ -15,7 +15,6 @@ interface EndpointMenuProps {
   readonly onShowDeliveries: (endpoint: WebhookEndpoint) => void;
 }
 
-/** What can be done with an endpoint. */
 export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) {
   const text = useTexts(webhooksTexts);
   const { api, mayChange } = useWebhookSide();

@@ -19,7 +19,7 @@ import { EndpointMenu } from './endpoint-menu.tsx';
 import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
 
-/** The endpoints to which notices are posted. The address names the one whose deliveries are shown. */
+/** Webhook endpoints. The page address names the endpoint whose deliveries are shown. */
 export function Endpoints({ lead }: { readonly lead: string }) {
   const text = useTexts(webhooksTexts);
   const [query, setQuery] = usePlaceQuery();
@@ -83,7 +83,6 @@ function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   );
 }
 
-/** Creates an endpoint; its secret is shown once. */
 function CreateButton() {
   const text = useTexts(webhooksTexts);
   const [open, dialog] = useDialog();

@@ -3,7 +3,7 @@ import { Endpoints } from './endpoints.tsx';
 import { webhooksTexts } from './texts.ts';
 import { WebhookSide } from './webhook-side.ts';
 
-/** The endpoints of the operators, which hear of everything, and those of accounts. */
+/** Endpoints of operators, which can receive every event, and of accounts. */
 export function OperatorWebhooksPage() {
   const text = useTexts(webhooksTexts);
   return (

@@ -12,19 +12,17 @@ import { callColumnTexts } from './column-texts.ts';
 import { useOperationName } from './operation-name.ts';
 import { StatusBadge } from './status-badge.tsx';
 
-/** As account holders see it, or as operators do; it may be in flight. */
 export type AnyCall = Call | CallInFlight | OwnCall | OwnCallInFlight;
 
 interface CallColumnsOptions<Item> {
-  /** Whose the call is: a key of the account, or the account. */
+  /** The column of the call's owner: a key of the account, or the account. */
   readonly whose: Column<Item>;
-  /** Where the story of a call stands, to which the time of its beginning leads. */
+  /** Path of the call page, to which the start time links. */
   readonly storiesAt: string;
-  /** The end of its id, which is what differs, stands below that time. */
+  /** Shows the end of the call id, which is the distinctive part. */
   readonly hasIds?: boolean;
 }
 
-/** The columns of lists of calls. */
 export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions<Item>): Column<Item>[] {
   const { whose, storiesAt, hasIds = false } = options;
   const text = useTexts(callColumnTexts);
@@ -82,12 +80,12 @@ export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions
 
 function Began({ call, storiesAt }: { readonly call: AnyCall; readonly storiesAt: string }) {
   const at = <Instant at={call.status === 'in_flight' ? (call.startedAt ?? call.reservedAt) : call.startedAt} />;
-  // A call in flight has no record yet.
+  // Calls in flight have no record yet.
   if (call.status === 'in_flight') return at;
   return <Anchor href={hashOf(`${storiesAt}/${call.id}`)}>{at}</Anchor>;
 }
 
-/** What a call was charged, and what of that was given back; what one in flight has reserved. */
+/** The charge of a call with its refunds; for a call in flight, the reserved amount. */
 export function CallCharge({ call }: { readonly call: AnyCall }) {
   const text = useTexts(callColumnTexts);
   const { coding } = useTexts(commonTexts);
@@ -96,7 +94,7 @@ export function CallCharge({ call }: { readonly call: AnyCall }) {
   if (call.status === 'in_flight') {
     return call.heldYuan === null ? '–' : <span>{text.held(format.yuan(call.heldYuan))}</span>;
   }
-  // Nothing is charged for it, and what was reserved is free again, until somebody decides.
+  // Not charged, and the reservation is released, until an operator resolves the call.
   if (call.status === 'unresolved') return '–';
   const isRefunded = call.refundedYuan !== null && /[1-9]/.test(call.refundedYuan);
   return (

@@ -1,6 +1,5 @@
 import { pageTexts } from '../texts.ts';
 
-/** Words of tables of calls and of refusals. */
 export const callColumnTexts = pageTexts(
   {
     input: 'Input',

@@ -1,7 +1,7 @@
 import { defineTexts, useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 
-/** What calls ask a model to do. In English an operation has its name on the wire. */
+/** Names of operations. English uses the names on the wire. */
 const operationTexts = defineTexts(
   {
     chat: 'chat',
@@ -25,7 +25,7 @@ const operationTexts = defineTexts(
   },
 );
 
-/** Writes an operation in the language in force; one of another version as it is called on the wire. */
+/** Translates an operation. Operations unknown to this version keep their name on the wire. */
 export function useOperationName(): (operation: string) => string {
   const names: Readonly<Record<string, string>> = useTexts(operationTexts);
   return (operation) => ownValue(names, operation) ?? operation;

@@ -8,7 +8,6 @@ import { useRefusalColumns } from './refusal-columns.tsx';
 
 type AnyCall = Call | CallInFlight;
 
-/** The columns of lists of calls of all accounts. Operators know calls by their ids. */
 export function useAllCallColumns(): Column<AnyCall>[] {
   const text = useTexts(callColumnTexts);
   return useCallColumns<AnyCall>({
@@ -21,7 +20,6 @@ export function useAllCallColumns(): Column<AnyCall>[] {
   });
 }
 
-/** The columns of lists of refusals of all accounts. */
 export function useAllRefusalColumns(): Column<Refusal>[] {
   const text = useTexts(callColumnTexts);
   return useRefusalColumns<Refusal>({

@@ -15,12 +15,10 @@ import { ErrorNotice } from '../notices.tsx';
 import { refundTexts } from './refund-texts.ts';
 
 interface RefundDialogProps {
-  /** `null`: closed. */
   readonly callId: string | null;
   readonly onClose: () => void;
 }
 
-/** Gives the charge of a call back, or a part of it. */
 export function RefundDialog({ callId, onClose }: RefundDialogProps) {
   const text = useTexts(refundTexts);
   const format = useFormat();
@@ -61,7 +59,7 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
   );
 }
 
-/** Whether something of the charge is left to give back. */
+/** Whether part of the charge is not refunded yet. */
 export function isRefundable({ chargeYuan, refundedYuan }: Pick<Call, 'chargeYuan' | 'refundedYuan'>): boolean {
   return chargeYuan !== null && /[1-9]/.test(chargeYuan) && chargeYuan !== refundedYuan;
 }

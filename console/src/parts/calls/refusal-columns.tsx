@@ -7,7 +7,7 @@ import { SmallText } from '../small.ts';
 import { TwoLines } from '../two-lines.tsx';
 import { callColumnTexts } from './column-texts.ts';
 
-/** The columns of lists of refusals; `whose`: the account of the key, for operators. */
+/** Columns of lists of refusals. `whose` is the account of the key, for operators. */
 export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
   ...whose: readonly Column<Item>[]
 ): Column<Item>[] {
@@ -50,7 +50,7 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
     },
     {
       header: text.requestId,
-      // A count of refusals is of no single request.
+      // An aggregated count has no request id.
       cell: ({ method, id, clientRequestId }) =>
         method === null ? (
           '–'

@@ -2,7 +2,6 @@ import { Badge } from '@mantine/core';
 import type { Call, CallInFlight } from '../../api/types.ts';
 import { defineTexts, useTexts } from '../../text/language.tsx';
 
-/** The words for the statuses of calls. */
 export const callStatusTexts = defineTexts(
   {
     succeeded: 'succeeded',
@@ -34,7 +33,6 @@ const COLORS: Readonly<Record<CallStatus, string>> = {
 export type CallStatus = (Call | CallInFlight)['status'];
 export const CALL_STATUSES = Object.keys(COLORS) as readonly CallStatus[];
 
-/** How a call ended, as a word in a colour. */
 export function StatusBadge({ status }: { readonly status: CallStatus }) {
   const text = useTexts(callStatusTexts);
   return <Badge color={COLORS[status]}>{text[status]}</Badge>;

@@ -10,28 +10,27 @@ import type { DialogProps } from './use-dialog.ts';
 
 export interface ChangeDialogProps<Name extends ChangeName> extends DialogProps {
   readonly endpoint: Name;
-  /** What is sent, by what was entered; `null`: nothing has to be. */
+  /** The input to send, or `null` if nothing changed. */
   readonly input: () => InputOf<Name> | null;
-  /** Why what was entered cannot be sent; `null`: it can. */
+  /** Validation error, or `null`. */
   readonly problem?: () => string | null;
-  /** What is said when it is done. */
   readonly doneText?: string | ((response: ResponseOf<Name>) => string);
   readonly onDone?: (response: ResponseOf<Name>) => void;
   readonly title: string;
-  /** What the button says; the title if it is absent. */
+  /** Defaults to the title. */
   readonly submitLabel?: string;
   readonly isDangerous?: boolean;
   readonly size?: string;
-  /** What was entered is checked by `problem`, and not by the browser, which cannot point at fields that are folded away. */
+  /** Validates with `problem` instead of the browser, which cannot focus collapsed fields. */
   readonly noValidate?: boolean;
   readonly children: ReactNode;
-  /** Shows what came back in the form, which then stays open. */
+  /** Renders the response in the form, which then stays open. */
   readonly result?: (response: ResponseOf<Name>) => ReactNode;
 }
 
 /**
- * A form over the page that makes one change. It stays open, with the reason, where the gateway refuses what was entered. It cannot be
- * closed before the response is there: that may have a secret that is shown once.
+ * A modal form for one change. It stays open with the error if the change is refused. It cannot be closed while the request is pending,
+ * because the response may have a secret that is shown only once.
  */
 export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<Name>) {
   const { endpoint, input, problem, doneText, onDone, title, submitLabel = title, isOpen, onClose, children } = props;
@@ -39,7 +38,7 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
   const text = useTexts(commonTexts);
   const { mutateAsync, reset, isPending, error, data } = useChange(endpoint);
   const [found, setFound] = useState<string | null>(null);
-  // Known at once, where `isPending` comes with the next rendering: a key that is pressed in between would close the form.
+  // Set synchronously, unlike `isPending`: a key pressed before the next render would close the form.
   const isSending = useRef(false);
   useEffect(() => {
     if (!isOpen) return;
@@ -51,7 +50,7 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    // A form within a dialog is within the page for React.
+    // React events bubble from the dialog to a form around it.
     event.stopPropagation();
     const wrong = problem?.() ?? null;
     setFound(wrong);
@@ -62,7 +61,7 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
       return;
     }
     isSending.current = true;
-    // What opened the form may be gone with the change, such as a button in a row: what follows is not left to it.
+    // The change may remove the component that opened the dialog, such as a button in a row, so callbacks of `mutate` might not run.
     mutateAsync(given)
       .then(
         (response) => {

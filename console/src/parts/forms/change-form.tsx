@@ -8,17 +8,16 @@ import { Form } from './form.tsx';
 
 interface ChangeFormProps<Name extends ChangeName> {
   readonly endpoint: Name;
-  /** What is sent, by what was entered; `null`: nothing can or has to be, and the button is off. */
+  /** The input to send; `null` disables the button. */
   readonly input: InputOf<Name> | null;
-  /** What is said when it is done. */
   readonly doneText: string;
   readonly onDone?: () => void;
-  /** What the button says; "Save" if it is absent. */
+  /** Defaults to "Save". */
   readonly submitLabel?: string;
   readonly children: ReactNode;
 }
 
-/** Fields on a page that make one change; `ChangeDialog` is the same over the page. */
+/** An inline form for one change; `ChangeDialog` is the modal counterpart. */
 export function ChangeForm<Name extends ChangeName>(props: ChangeFormProps<Name>) {
   const { endpoint, input, doneText, onDone, submitLabel, children } = props;
   const common = useTexts(commonTexts);

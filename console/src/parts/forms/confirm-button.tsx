@@ -7,12 +7,11 @@ import { useDialog } from './use-dialog.ts';
 interface ConfirmButtonProps<Name extends ChangeName>
   extends Pick<ChangeDialogProps<Name>, 'endpoint' | 'isDangerous' | 'doneText' | 'onDone'> {
   readonly label: string;
-  /** What happens, and what cannot be taken back. */
+  /** States the effect and what is irreversible. */
   readonly question: string;
   readonly input: InputOf<Name>;
 }
 
-/** A button that asks before it makes a change. */
 export function ConfirmButton<Name extends ChangeName>({
   label,
   question,

@@ -6,20 +6,16 @@ export interface FormProps {
   readonly submitLabel: string;
   readonly onSubmit: () => void;
   readonly isBusy?: boolean;
-  /** Nothing is entered that could be sent. */
   readonly isDisabled?: boolean;
   readonly error?: Error | null;
-  /** Something is to be changed: without a response nobody knows whether it was. */
+  /** Whether the request changes something. If so, a lost response leaves the outcome unknown. */
   readonly isOfChange?: boolean;
-  /** The button is as wide as the fields. */
   readonly isWide?: boolean;
   readonly icon?: ReactNode;
-  /** What stands beside the button. */
   readonly beside?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** Fields on a page, with the button that sends them, and the reason if they were refused. */
 export function Form(props: FormProps) {
   const { submitLabel, onSubmit, isBusy = false, isDisabled = false, error = null, children, icon, beside } = props;
   const { isOfChange = false, isWide = false } = props;

@@ -2,7 +2,7 @@ import { TextInput } from '@mantine/core';
 import { useTimezone } from '../../text/timezone.tsx';
 import type { EnteredFieldProps } from './number-fields.tsx';
 
-/** An instant in the time zone in which instants are shown, as the input has it; `fromLocalTime` makes it what the gateway takes. */
+/** A date and time in the display time zone. `fromLocalTime` converts it for the gateway. */
 export function InstantInput({ value, onChange, description, ...input }: EnteredFieldProps) {
   const { zone, differs } = useTimezone();
   return (

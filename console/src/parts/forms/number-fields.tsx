@@ -11,12 +11,11 @@ const texts = defineTexts(
 );
 
 export interface EnteredFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error' | 'type'> {
-  /** What was entered; empty: nothing. */
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
 
-/** An amount of yuan; `isSigned`: also one below zero. It stays text, so that nothing is rounded. */
+/** An amount in yuan, as text to avoid rounding. `isSigned` allows negative amounts. */
 export function YuanField({
   value,
   onChange,
@@ -40,7 +39,6 @@ export function YuanField({
   );
 }
 
-/** A whole number, from `min` on. */
 export function CountField({ value, onChange, min = 0, ...input }: EnteredFieldProps & { readonly min?: number }) {
   const text = useTexts(texts);
   return (

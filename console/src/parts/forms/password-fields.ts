@@ -1,9 +1,8 @@
 import { PasswordInput } from '@mantine/core';
 
-/** The password that somebody has. */
 export const CurrentPassword = PasswordInput.withProps({ required: true, autoComplete: 'current-password' });
 
-/** A password that somebody chooses, as the gateway takes it. */
+/** Applies the gateway's length limits. */
 export const NewPassword = PasswordInput.withProps({
   required: true,
   minLength: 12,

@@ -1,17 +1,17 @@
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
 
-/** What a field says that was changed: the new value, or the event of an input that has it. */
+/** A change reported by a field: the value, or the event that contains it. */
 type Entered<Value> = Value | ChangeEvent<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>;
 
 /**
- * What is being entered: what is stored, again whenever the form is opened (one that stands on a page always is). Beside it: what a field
- * needs that a member of it is entered in, a function that changes some members, and what was stored when the form was opened.
+ * The state of a form. It is reset to the stored values whenever a dialog opens; inline forms are always open. Returns the draft, a
+ * function that binds a field to a member, a setter for some members, and the values at opening.
  */
 export function useDraft<Draft>(stored: () => Draft, isOpen = true) {
   const [opened, setOpened] = useState(stored);
   const [draft, setDraft] = useState(opened);
   const wasOpen = useRef(isOpen);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is read meanwhile does not replace what is being entered
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a refresh must not replace the input
   useEffect(() => {
     const isOpened = isOpen && !wasOpen.current;
     wasOpen.current = isOpen;
@@ -31,5 +31,4 @@ export function useDraft<Draft>(stored: () => Draft, isOpen = true) {
   return [draft, field, set, opened] as const;
 }
 
-/** Makes what the field of a member of a draft needs. */
 export type FieldOf<Draft> = ReturnType<typeof useDraft<Draft>>[1];

@@ -3,7 +3,7 @@ import type { Key, OwnKey } from '../../api/types.ts';
 import { changedMembers } from '../forms/changed-members.ts';
 import { countOrNull, isCount, isYuan, textOrNull } from '../forms/number-text.ts';
 
-/** Limits by the minute, as they stand in the fields of a form: text, which is empty if there is no limit. */
+/** Rate limits per minute as form input; empty for no limit. */
 export type RatePair = { readonly [name in (typeof RATES)[number]]: string };
 
 export interface RatesDraft extends RatePair {
@@ -14,7 +14,6 @@ export interface ModelLimitDraft extends RatePair {
   readonly model: string;
 }
 
-/** The limits of a key, likewise. */
 export interface LimitsDraft {
   readonly amounts: { readonly [name in AmountName]: string };
   readonly counts: { readonly [name in CountName]: string };
@@ -26,7 +25,7 @@ export interface LimitsDraft {
 export const AMOUNTS = ['dailySpendCapYuan', 'weeklySpendCapYuan', 'monthlySpendCapYuan', 'totalSpendCapYuan'] as const;
 export const COUNTS = ['dailyCalls', 'concurrency'] as const;
 export const RATES = ['requestsPerMinute', 'tokensPerMinute'] as const;
-/** What is used of the limits that count something. */
+/** The usage member that counts against each limit. */
 export const USED = {
   dailySpendCapYuan: 'dailySpendYuan',
   weeklySpendCapYuan: 'weeklySpendYuan',
@@ -41,7 +40,6 @@ type CountName = (typeof COUNTS)[number];
 type Rates = Pick<OwnKey, (typeof RATES)[number] | 'modelLimits'>;
 export type Limits = Pick<OwnKey, AmountName | CountName | 'allowedModels' | 'allowedNetworks'> & Rates;
 
-/** The limits that a key can be made with, and changed by. */
 export type LimitsBody = BodyOf<'PATCH /account/v1/keys/{id}'>;
 export type RatesBody = Pick<LimitsBody, (typeof RATES)[number] | 'modelLimits'>;
 
@@ -65,7 +63,6 @@ export function draftOf(key: Limits): LimitsDraft {
   };
 }
 
-/** Of a key, or of an account. */
 export function ratesDraftOf({ requestsPerMinute, tokensPerMinute, modelLimits }: Rates): RatesDraft {
   return {
     requestsPerMinute: String(requestsPerMinute ?? ''),
@@ -78,11 +75,11 @@ export function ratesDraftOf({ requestsPerMinute, tokensPerMinute, modelLimits }
   };
 }
 
-/** Whether all fields can be sent: each is empty or a number, and each model that has limits is named once. */
+/** Whether every field is empty or a number, and every model limit names a different model. */
 export function isComplete({ amounts, counts, rates }: LimitsDraft): boolean {
   return (
     AMOUNTS.every((name) => amounts[name] === '' || isYuan(amounts[name])) &&
-    // 0 stands for "none at all".
+    // 0 forbids all calls.
     COUNTS.every((name) => isCountOrEmpty(counts[name], 0)) &&
     areRatesComplete(rates)
   );
@@ -97,12 +94,12 @@ export function areRatesComplete({ modelLimits, ...ofAll }: RatesDraft): boolean
   );
 }
 
-/** The limits that a new key has; those without a value are left out. */
+/** Limits of a new key, without empty ones. */
 export function limitsOf(draft: LimitsDraft): LimitsBody {
   return changeOf(NO_LIMITS, draft);
 }
 
-/** What differs between two drafts, as the gateway takes a change: `null` takes a limit away, what stays is left out. */
+/** The difference of two drafts as a change: `null` removes a limit, unchanged limits are left out. */
 export function changeOf(before: LimitsDraft, after: LimitsDraft): LimitsBody {
   return { ...changedMembers(bodyOf(before), bodyOf(after)), ...changeOfRates(before.rates, after.rates) };
 }
@@ -116,7 +113,7 @@ function bodyOf({ amounts, counts, allowedModels, allowedNetworks }: LimitsDraft
   };
 }
 
-/** As `changeOf`. A model that has lost its limits is `null`; of the others those are named whose limits differ. */
+/** As `changeOf`. `null` removes the limits of a model; only models with changed limits are included. */
 export function changeOfRates(before: RatesDraft, after: RatesDraft): RatesBody {
   const stored = limitsByModel(before);
   const removed = Object.fromEntries(Object.keys(stored).map((model) => [model, null]));

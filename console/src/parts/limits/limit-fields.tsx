@@ -9,13 +9,11 @@ import { limitsTexts } from './texts.ts';
 interface LimitFieldsProps {
   readonly draft: LimitsDraft;
   readonly onChange: (draft: LimitsDraft) => void;
-  /** Models to choose from. */
   readonly models: readonly string[];
-  /** Whether they are of a member, who has none by the minute and of networks. */
+  /** Hides the fields that member limits do not have: rates and networks. */
   readonly isOfMember?: boolean;
 }
 
-/** All limits that a key, or a member, may have. */
 export function LimitFields({ draft, onChange, models, isOfMember = false }: LimitFieldsProps) {
   const text = useTexts(limitsTexts);
   return (

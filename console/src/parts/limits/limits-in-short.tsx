@@ -6,7 +6,7 @@ import { commonTexts } from '../texts.ts';
 import { AMOUNTS, COUNTS, type Limits, RATES, USED } from './limit-draft.ts';
 import { limitsTexts } from './texts.ts';
 
-/** What keys may have and members have not. */
+/** Limits that keys have and members do not. */
 export const OF_KEYS_ALONE = {
   requestsPerMinute: null,
   tokensPerMinute: null,
@@ -14,7 +14,7 @@ export const OF_KEYS_ALONE = {
   allowedNetworks: null,
 } as const;
 
-/** The limits of a key, or of a member, a line each, with what is used of them, where that is known. */
+/** The limits of a key or member, one per line, with their usage if known. */
 export function LimitsInShort({ limits }: { readonly limits: Limits & { readonly used?: Key['used'] } }) {
   const { inShort, ofTotal } = useTexts(limitsTexts);
   const common = useTexts(commonTexts);

@@ -10,11 +10,9 @@ import { limitsTexts } from './texts.ts';
 interface RateFieldsProps {
   readonly draft: RatesDraft;
   readonly onChange: (draft: RatesDraft) => void;
-  /** Models to choose from. */
   readonly models: readonly string[];
 }
 
-/** Limits by the minute: of all calls together, and of single models. */
 export function RateFields({ draft, onChange, models }: RateFieldsProps) {
   const text = useTexts(limitsTexts);
   const { modelLimits } = draft;
@@ -27,7 +25,7 @@ export function RateFields({ draft, onChange, models }: RateFieldsProps) {
         <RatePairFields limits={draft} onChange={(changed) => onChange({ ...draft, ...changed })} />
       </SimpleGrid>
       {modelLimits.map((limit, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a row has no name before a model is chosen
+        // biome-ignore lint/suspicious/noArrayIndexKey: a row has no model at first
         <Group key={index} gap="sm" align="flex-end" wrap="nowrap">
           <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="xs" flex={1}>
             <Select

@@ -11,13 +11,11 @@ interface RingProps {
   readonly name: string;
   readonly used: number;
   readonly limit: number;
-  /** What is left, of how much. */
   readonly figures: string;
-  /** When there is more again. */
+  /** When the limit resets. */
   readonly recovery: string | null;
 }
 
-/** What is left of a limit: as a ring, in figures, and when there is more again. */
 function Ring({ name, used, limit, figures, recovery }: RingProps) {
   const format = useFormat();
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
@@ -48,7 +46,7 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
   );
 }
 
-/** All limits of a Coding Plan, each with what is left and when it recovers. Nothing if there is no plan. */
+/** The limits of a Coding Plan, each with its remaining amount and reset. Empty without a plan. */
 export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
   const text = useTexts(ringTexts);
   const format = useFormat();
@@ -89,7 +87,7 @@ export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
           used={concurrency.inFlight}
           limit={concurrency.limit}
           figures={text.free(
-            // A limit that was lowered may be taken beyond.
+            // The limit may have been lowered below the calls in flight.
             format.count(Math.max(0, concurrency.limit - concurrency.inFlight)),
             format.count(concurrency.limit),
           )}

@@ -1,6 +1,5 @@
 import { defineTexts } from '../../text/language.tsx';
 
-/** Words of what is left of a Coding Plan. */
 export const ringTexts = defineTexts(
   {
     fiveHour: 'Five hours',

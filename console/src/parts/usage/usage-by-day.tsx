@@ -12,27 +12,27 @@ import { colorOfPart, writeMeasure } from './usage-chart-marks.ts';
 import type { UsageGroup } from './usage-group.ts';
 import { barsOf, type PartOf, type UsageMeasure } from './usage-parts.ts';
 
-/** Half the height of the label beside the top line. */
+/** Half the height of the top label of the axis. */
 const TOP_TICK_HALF_PX = 8;
 const FADED_OPACITY = 0.1;
-/** How many days below the chart are labelled at most. Left to choose, the library would measure every label. */
+/** Maximum labels below the chart. Without it, the library measures every label. */
 const DAY_LABELS_MAX = { base: 5, sm: 10 };
 
 interface UsageByDayProps {
-  /** Grouped by day, and by what the bars are made of. */
+  /** By day, and by the part of bars if `partOf` is set. */
   readonly groups: readonly UsageGroup[];
-  /** The first and the last day, so that days without a call are seen too. */
+  /** Both days are included, so that days without calls are shown. */
   readonly from: string;
   readonly to: string;
   readonly measure: UsageMeasure;
-  /** What a bar is made of; `null`: bars have one part. */
+  /** The part of a group; `null` for undivided bars. */
   readonly partOf: PartOf | null;
-  /** What the chart shows, for screen readers; a table beside it has the figures. */
+  /** Label for screen readers. A table next to the chart has the figures. */
   readonly label: string;
   readonly heightPx?: number;
 }
 
-/** Bars by day, made of the greatest parts and all others. Drawing takes long, so they are drawn anew only if they differ. */
+/** Bars by day, divided into the largest parts and the rest. Memoized, because rendering is slow. */
 export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
   const { groups, from, to, measure, partOf, label, heightPx = 260 } = props;
   const text = useTexts(commonTexts);
@@ -71,9 +71,9 @@ export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
         })}
       />
       {series.length > 1 && (
-        // Below the chart, not within: there its height is known only when all is drawn, and all is drawn again.
+        // Outside the chart: inside, its height is known only after rendering, which repeats the rendering.
         <ChartLegend
-          // By itself it is as high as all around it, and most of it would be cut off.
+          // The default height is that of the container, which would cut off most of the legend.
           h="auto"
           payload={series.map(({ name, color }) => ({
             dataKey: name,
@@ -88,10 +88,10 @@ export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
   );
 });
 
-/** The grid has lines across only; for others the library would measure the labels of all days. */
+/** Horizontal lines only: for vertical ones the library measures the labels of all days. */
 const noLines = (): number[] => [];
 
-/** A part of a bar: a bare rectangle, where the library's own would be ready to move. */
+/** A plain rectangle, because the library's own supports animation. */
 function BarPart({ x, y, width, height, fill, fillOpacity }: BarShapeProps) {
   if (height === 0) return null;
   return (
@@ -106,7 +106,7 @@ function BarPart({ x, y, width, height, fill, fillOpacity }: BarShapeProps) {
   );
 }
 
-/** Ticks are round numbers; those of amounts below a yuan have all of their decimals. */
+/** Ticks are round numbers. Amounts below 1,000 yuan keep their decimals. */
 function writeTick(value: number, measure: UsageMeasure, format: Format): string {
   return measure === 'charge' && value < 1000 ? writeMeasure(value, measure, format) : format.shortCount(value);
 }

@@ -1,9 +1,8 @@
 import type { UsageGroup } from './usage-group.ts';
 
-/** What a chart shows of each group. */
 export type UsageMeasure = 'charge' | 'calls' | 'tokens';
 
-/** What groups are of: those of one id belong together, and the name is shown. Names may be the same, as those of keys. */
+/** What a group belongs to. Groups with the same id belong together; names, such as those of keys, may not be unique. */
 export interface UsagePart {
   readonly id: string;
   readonly name: string;
@@ -11,16 +10,16 @@ export interface UsagePart {
 
 export type PartOf<Group = UsageGroup> = (group: Group) => UsagePart;
 
-/** As many parts as there are colours. */
+/** The number of colours. */
 export const PARTS_MAX = 8;
 
-/** How a key is named among others: by its name, and by its prefix, which differs where names do not. */
+/** A key with its name and prefix, because names may not be unique. */
 export function keyPart({ keyId, keyName, keyPrefix }: UsageGroup, unknown: string): UsagePart {
   const name = [keyName, keyPrefix].filter((part) => part != null && part !== '').join(' · ');
   return { id: keyId ?? '', name: name === '' ? (keyId ?? unknown) : name };
 }
 
-/** The figure of a group. Money becomes a number here, to be drawn; nothing is counted with it. */
+/** The figure of a group as a number to draw. Amounts are not calculated from it. */
 export function measureOf(group: UsageGroup, measure: UsageMeasure): number {
   switch (measure) {
     case 'charge':
@@ -32,20 +31,20 @@ export function measureOf(group: UsageGroup, measure: UsageMeasure): number {
   }
 }
 
-/** All tokens in and out; reasoning tokens are among the output. */
+/** Input and output tokens. Reasoning tokens are part of the output. */
 export function tokensOf({ usage }: Pick<UsageGroup, 'usage'>): number {
   return Object.entries(usage)
     .filter(([unit]) => unit.endsWith('Tokens') && unit !== 'reasoningTokens')
     .reduce((sum, [, count]) => sum + count, 0);
 }
 
-/** A part with its sum; `null`: all parts that are not among the greatest. */
+/** A part with its sum; `null` stands for all other parts. */
 export interface PartSum {
   readonly part: UsagePart | null;
   readonly value: number;
 }
 
-/** The sums of the greatest parts, the greatest first, and of all others if there are more. */
+/** The largest parts in descending order, then the sum of all others, if any. */
 export function sharesOf(groups: readonly UsageGroup[], measure: UsageMeasure, partOf: PartOf): PartSum[] {
   const sums = new Map<string, { part: UsagePart; value: number }>();
   for (const group of groups) {
@@ -58,13 +57,13 @@ export function sharesOf(groups: readonly UsageGroup[], measure: UsageMeasure, p
   return [...sorted.slice(0, PARTS_MAX), ...(sorted.length > PARTS_MAX ? [{ part: null, value: others }] : [])];
 }
 
-/** A day of a chart: the sums of its parts by the place of these in `parts`. */
+/** The bar of a day. `part0` is the value of the first of `parts`. */
 export interface DayBar {
   readonly day: string;
   readonly [series: `part${number}`]: number;
 }
 
-/** The days as bars, those without a call too; the parts are the greatest of all days, and all others (`null`). */
+/** A bar for each day, also without calls. The parts are the largest over all days, and `null` for all others. */
 export function barsOf(
   groups: readonly UsageGroup[],
   days: readonly string[],

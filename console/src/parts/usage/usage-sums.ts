@@ -2,7 +2,7 @@ import { addYuan, compareYuan } from '../../text/yuan.ts';
 import type { UsageGroup } from './usage-group.ts';
 import type { PartOf } from './usage-parts.ts';
 
-/** The sum of groups of the same part; of all of them where `id` is `null`. */
+/** The sum of a part's groups, or of all groups if `id` is `null`. */
 export interface UsageSum {
   readonly id: string | null;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface UsageSum {
   readonly netChargeYuan: string;
 }
 
-/** Sums up groups by what they are of, the dearest first, and all of them at the end, as `totalName`. Amounts are added exactly. */
+/** Sums groups by part, highest charge first, then the total as `totalName`. Amounts are exact. */
 export function sumGroups<Group extends UsageGroup>(
   groups: readonly Group[],
   partOf: PartOf<Group>,
@@ -43,12 +43,12 @@ function added(sum: UsageSum, { calls, usage, netChargeYuan }: UsageGroup): Usag
   };
 }
 
-/** All tokens that came in: text, pictures, sound, and what caches read and wrote. */
+/** Input tokens of all kinds, including cache reads and writes. */
 export function inputTokensOf(usage: object): number {
   return sumOf(usage, /^(?:input|cachedInput|cacheWrite\w*|imageInput|audioInput)Tokens$/);
 }
 
-/** All tokens that went out; reasoning is among the output. */
+/** Output tokens of all kinds. Reasoning tokens are part of `outputTokens`. */
 export function outputTokensOf(usage: object): number {
   return sumOf(usage, /^(?:output|imageOutput|audioOutput|separateReasoning)Tokens$/);
 }
