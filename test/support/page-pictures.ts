@@ -29,16 +29,16 @@ export interface Look {
   readonly heightPx: number;
 }
 
-const DESK = { widthPx: 1440, heightPx: 900 };
-/** As high as the desk: how far the menu scrolls must not depend on which of the two sizes changes first. */
+const DESKTOP = { widthPx: 1440, heightPx: 900 };
+/** As high as the desktop: how far the menu scrolls must not depend on which of the two sizes changes first. */
 const PHONE = { widthPx: 390, heightPx: 900 };
 
 const CENTER_MENU = `document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'center' })`;
 
-/** Every page in both themes, at a desk and on a phone. Each differs in one thing from the one before. */
+/** Every page in both themes, at a desktop and on a phone. Each differs in one thing from the one before. */
 export const PAGE_LOOKS: readonly Look[] = [
-  { theme: 'light', ...DESK },
-  { theme: 'dark', ...DESK },
+  { theme: 'light', ...DESKTOP },
+  { theme: 'dark', ...DESKTOP },
   { theme: 'dark', ...PHONE },
   { theme: 'light', ...PHONE },
 ];
@@ -132,7 +132,7 @@ export class PagePictures {
 
   async #take({ widthPx, heightPx }: Look): Promise<Picture> {
     // How far the menu was scrolled, so that its page is seen, depends on what was seen before.
-    if (widthPx === DESK.widthPx) await this.#page.evaluate(CENTER_MENU);
+    if (widthPx === DESKTOP.widthPx) await this.#page.evaluate(CENTER_MENU);
     const { data } = await this.#session.send('Page.captureScreenshot', {
       format: 'png',
       optimizeForSpeed: true,
