@@ -24,7 +24,7 @@ export function keysOn(homes: HomePools, clock: Clock): Keys {
   });
 }
 
-/** Makes a key with limits, of an id that the test knows. */
+/** Creates a key with limits and a given id. */
 export async function insertLimitedKey(
   pool: DatabasePool,
   { accountId, id, at }: { readonly accountId: string; readonly id: string; readonly at: Date },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { beside, cut, differingPixels, type Picture, readPng, writePng } from './small-png.ts';
 
-/** White, with a box in a colour from a column on. */
+/** White, with a coloured box from a column on. */
 function boxAt(left: number, color: number): Picture {
   const pixels = Buffer.alloc(20 * 10 * 3, 255);
   for (let y = 2; y < 8; y++) pixels.fill(color, (y * 20 + left) * 3, (y * 20 + left + 4) * 3);
