@@ -4,10 +4,10 @@ import { type CallLength, COLUMNS, countCalls, SHAPES } from './call-lengths.ts'
 import { REPOSITORY } from './revisions.ts';
 
 /**
- * What one call takes at most. A figure that falls is written down here; one that rises needs a reason beside it.
+ * Limits for one call. If a figure falls, lower its limit here; if it rises, give a reason next to it.
  *
- * Files, own files, functions, function calls, messages, promises, timers. Of timers an idle machine counts 14; one more is started where a
- * busy one lets a limit of time end between two steps.
+ * Files, own files, functions, function calls, messages, promises, timers. An idle machine counts 14 timers; on a busy one a call may
+ * exceed a time limit between two phases, which starts another.
  */
 const MOST: Readonly<Record<(typeof SHAPES)[number]['name'], readonly number[]>> = {
   'stream, balance': [169, 86, 744, 1_621, 4, 87, 15],

@@ -37,7 +37,7 @@ describe('a gateway of the bench', () => {
   after(() => directory.remove());
   const started: ChildProcess[] = [];
 
-  /** A checkout whose launcher starts another process, which responds so to the admin API. */
+  /** A checkout whose launcher starts another process with these responses of the admin API. */
   function startResponding(name: string, status: number): Promise<GatewayTarget> {
     const checkout = join(directory.path, name);
     mkdirSync(join(checkout, 'bin'), { recursive: true });

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { openOrderLine } from './order-line.ts';
 
 const ORDERS = new URL('./orders.ts', import.meta.url).href;
-/** Doubles what it is asked, and would run for a minute. */
+/** Doubles its orders. Runs for a minute unless it is stopped. */
 const TARGET = `
   import { isTarget, ORDERS_PORT, replyToOrders } from '${ORDERS}';
   if (isTarget) replyToOrders(async ({ value }) => ({ value: value * 2, isPassedOn: ORDERS_PORT in process.env }));

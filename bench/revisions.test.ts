@@ -61,7 +61,7 @@ describe('revisions', () => {
   });
 
   it('checked out: leaves neither the checkout nor half of the modules behind if these cannot be installed', () => {
-    // Its lock file is no JSON.
+    // Its lock file is invalid JSON.
     for (let attempt = 0; attempt < 2; attempt++) {
       assert.throws(() => checkOut(commits[0]!, directory.path, repository), /^Error: npm ci failed for /);
       assert.deepEqual(worktrees(), [repository]);

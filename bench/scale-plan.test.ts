@@ -19,7 +19,7 @@ const ORDER = {
 describe('a plan for many calls', () => {
   it('has the machines whose cores are busy for as long as calls take, and one gateway more', () => {
     const plan = planScale(COSTS, ORDER);
-    // 5 and 4 cores are busy, of 2 that are planned for on each machine.
+    // 5 and 4 busy cores; plans for 2 on each machine.
     assert.deepEqual([plan.gatewayNodes, plan.gatewayProcesses, plan.databaseWorkers], [4, 16, 2]);
     assert.deepEqual([plan.partitions, plan.accountsAPartition, plan.callsAPartition], [8, 12_500, 1_250]);
   });

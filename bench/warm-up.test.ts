@@ -5,7 +5,7 @@ import { parseScenarios } from './scenarios.ts';
 import { passedOn, type Target } from './targets.ts';
 import { type WarmUp, warmUp } from './warm-up.ts';
 
-/** Warms a target up whose calls take so many µs in one slice after the other; each slice has 1,000 calls. */
+/** Warms up a target whose calls take these µs in consecutive slices; each slice has 1,000 calls. */
 async function run(
   name: string,
   given: WarmUp,
@@ -60,7 +60,7 @@ describe('warm-up of a target', () => {
   });
 
   it('with seconds: until the target has worked for so long, and at most for twice that', async () => {
-    // Half a second of CPU a slice, and a tenth of that.
+    // Half a second of CPU per slice, and a tenth of that.
     assert.equal((await run('chat-64', { seconds: 2, atMostSeconds: 20 }, Array(9).fill(500))).orders.length, 4);
     assert.equal((await run('chat-64', { seconds: 2, atMostSeconds: 20 }, Array(9).fill(50))).orders.length, 8);
   });
