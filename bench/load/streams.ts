@@ -11,7 +11,7 @@ const CHUNKS_PER_SECOND = 5_000;
 const BEGIN_AT_A_TIME = 50;
 /** Unlimited, because a stream that waits for the end of another one would wait forever. */
 const FIRST_CHUNK_WITHIN_MS = 20_000;
-/** Limit for targets that lose the end of a stream. */
+/** Limit for targets that start a stream only once another one has ended. */
 const END_WITHIN_MS = 20_000;
 
 /** Clients of event streams. */

@@ -2,59 +2,59 @@ import { MODEL, type PlanId, THINKER, VENDORS } from './gateway.ts';
 import { DONE, type Fault, type Signing } from './model.ts';
 import { type AgentName, type Context, replaced, USED_UP } from './page.ts';
 
-/** What an agent lives through, and what must have happened then. */
+/** A scenario for an agent, and its expected outcome. */
 export interface Scenario {
   readonly agent: AgentName;
-  /** The row of the table in `docs/agents.md`. */
+  /** Its row in the table in `docs/agents.md`. */
   readonly event: string;
   readonly context: Context;
   readonly plan?: PlanId;
   readonly balanceYuan?: string;
   readonly isKeyRevoked?: boolean;
-  /** A call of another program with the same key is under way until the agent has been refused once. */
+  /** Another program's call with the same key is in flight until the agent has been refused once. */
   readonly isBusy?: boolean;
-  /** What the provider does instead of responding the call of that number, from 0. */
+  /** The provider's failure in the call with this number, from 0. */
   readonly fault?: (call: number) => Fault | null;
   /** Two vendors serve the model, which thinks. */
   readonly signing?: Signing;
-  /** Whether the agent is run again at its end, with the same prompt, to continue the conversation. */
+  /** Whether the agent runs a second time with the same prompt, to continue the conversation. */
   readonly isContinued?: boolean;
   /** Files of 23 KB that the model reads first. */
   readonly files?: number;
-  /** The prompt of the agent, if it is not the task. */
+  /** By default the task. */
   readonly prompt?: string;
-  /** How long the agent may take, if it is not as usual. */
+  /** Time limit of the agent, if it is not the usual one. */
   readonly limitMs?: number;
-  /** Changes to the settings of the page. */
+  /** Changes to the settings on the page. */
   readonly change?: (settings: string) => string;
   readonly expected: Expected;
-  /** What the table in `docs/agents.md` says of it. */
+  /** The text of the table in `docs/agents.md`. */
   readonly told: string;
 }
 
 export interface Expected {
   readonly exitCode: 0 | 1;
-  /** What the agent says at its end has this in it. */
+  /** The agent's last message contains this. */
   readonly said: string;
-  /** The status of each call that the agent made, in order; the first one is the other program's if there is one. */
+  /** The status of each of the agent's calls, in order. If there is another program, its call is the first one. */
   readonly statuses: readonly number[];
-  /** The kinds of other requests of the agent, in order, such as `GET /v1/responses 426`. */
+  /** Other requests of the agent, in order, such as `GET /v1/responses 426`. */
   readonly others?: readonly string[];
-  /** Where else the agent wants to go, in vain: none if it is absent. */
+  /** Other addresses that the agent tries to reach; by default none. */
   readonly outside?: readonly string[];
-  /** Calls that the providers had to respond. */
+  /** Number of calls that reached the providers. */
   readonly provided: number;
-  /** Whether the file is there, and right. */
+  /** Whether the file has the right contents. */
   readonly isFileRight: boolean;
-  /** Calls among those that asked for a summary of the conversation. */
+  /** Number of calls that asked for a summary of the conversation. */
   readonly summaries?: number;
-  /** Which calls, from 0, were not streams. */
+  /** The calls, from 0, that were not streams. */
   readonly wholeCalls?: readonly number[];
-  /** The vendor of each call, as the model has them. */
+  /** The vendor of each call, as in `Model.vendors`. */
   readonly vendors?: readonly string[];
-  /** Each call has this in its body. */
+  /** The body of each call contains this. */
   readonly sent?: string;
-  /** Whether Codex warns that it has no metadata of the model; it does if this is absent. */
+  /** Whether Codex warns about missing metadata of the model; by default it does. */
   readonly isWarned?: boolean;
 }
 
@@ -65,7 +65,7 @@ const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 
 const TOO_LONG_MESSAGE = 'prompt is too long: 210000 tokens > 200000 maximum';
 const TOO_LONG = { type: 'error', error: { type: 'invalid_request_error', message: TOO_LONG_MESSAGE } };
 
-/** The second call, in the middle of the task, meets the fault. */
+/** The second call, in the middle of the task, fails. */
 const second =
   (fault: Fault) =>
   (call: number): Fault | null =>
@@ -81,7 +81,7 @@ const continueCli = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: '
 const onBalance = { context: 'balance', balanceYuan: '100' } as const;
 const tries = (count: number, status: number): number[] => Array.from({ length: count }, () => status);
 
-/** A conversation of six calls, and a seventh by a run that continues it, with a model that two vendors serve. */
+/** A conversation of six calls, continued by a seventh in another run, with a model of two vendors. */
 const thinking = {
   ...onBalance,
   files: 3,
@@ -99,7 +99,7 @@ const repeated = <Each>(count: number, ...each: readonly Each[]): Each[] =>
 
 const USED_UP_MESSAGE =
   'The Coding Plan reached its limit of calls per five hours. This quota is exhausted and will reset at ';
-/** For agents that repeat the call, in longer and longer intervals. */
+/** For agents that repeat the call at growing intervals. */
 const patient = { context: 'coding', plan: 'no-calls', limitMs: 300_000 } as const;
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -155,7 +155,7 @@ export const SCENARIOS: readonly Scenario[] = [
       agent({
         event: 'two providers sign the thinking',
         ...thinking,
-        // Only the first call has no choice.
+        // Only the first call has no choice of vendor.
         signing: { drained: (call) => (call > 0 ? null : signer === 'acme' ? 'zenith' : 'acme') },
         expected: at(...repeated(7, signer)),
         told: 'each conversation stays with its signer',
@@ -302,7 +302,7 @@ export const SCENARIOS: readonly Scenario[] = [
     files: 3,
     expected: {
       ...done,
-      // What was one too many is summed up; the task goes on with the summary.
+      // The agent summarises the conversation and continues the task.
       statuses: [200, 200, 200, 413, 200, 200, 200, 200],
       others: ['POST /altproto/coding/v1/messages/count_tokens?beta=true 200'],
       provided: 7,
@@ -380,7 +380,7 @@ export const SCENARIOS: readonly Scenario[] = [
         replaced(settings, '"env": {', '"env": { "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1",'),
       expected: {
         exitCode: 0,
-        // Of the tokens that the settings allow.
+        // The context size in the settings.
         said: ' / 200k (',
         statuses: [],
         others:

@@ -14,7 +14,7 @@ import {
 } from '../support/gateway.ts';
 import { event, json, liveResponse, message, messagesResponse, messagesStream, sse } from '../support/provider.ts';
 
-/** The official messages-style SDK, unmodified, against a real gateway: what its users see, and what they pay. */
+/** The official Anthropic SDK, unmodified, with a real gateway: what its users receive, and what they pay. */
 
 const question = {
   model: 'test-messages',
@@ -22,7 +22,7 @@ const question = {
   messages: [{ role: 'user' as const, content: 'Say hello.' }],
 };
 
-/** Cache reads and writes stand beside the input; of the writes, 200 were for an hour. The 10 of thinking are output. */
+/** Cache reads and writes are not part of the input. 200 of the writes are for an hour. The 10 thinking tokens are output. */
 const detailedUsage = {
   input_tokens: 50,
   output_tokens: 40,
@@ -144,8 +144,8 @@ describe(`anthropic SDK`, () => {
       gateway.provider.respond = live.respond;
       const client = clientOf(gateway, account);
       const pieces = messagesStream(['Hello', ' there'], detailedUsage).slice(0, 5);
-      // As long as the usage says, since an estimate never exceeds the reservation. No stream of this model ends: one that
-      // reported thinking would make the time of the next ones count as thinking that no client sees.
+      // As long as the usage, because an estimate never exceeds the reservation. No stream of this model ends: a reported thinking would
+      // make the time of later streams count as hidden thinking.
       const long = {
         ...question,
         model: 'test-left',
@@ -178,7 +178,7 @@ describe(`anthropic SDK`, () => {
       assert.equal(call.status, 'aborted');
       assert.equal(call.errorCode, null);
       assert.equal(call.usage.source, 'estimated');
-      // The input was reported in message_start; the text counts four bytes a token.
+      // The input was reported in message_start. The text counts four bytes per token.
       const output = Math.ceil('Hello there'.length / 4);
       await assertSpent(account, costNano({ input: 50, cached: 600, written: 100, written1h: 200, output }));
     });

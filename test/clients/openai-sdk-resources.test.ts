@@ -26,8 +26,8 @@ import { event, json, sse } from '../support/provider.ts';
 import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
- * The official SDKs at every address beside chat and messages: what their users see, which errors they are thrown, and
- * what they pay. The provider is scripted; a third-party simulator stands in for it if it has the address.
+ * The official SDKs at every address except chat and messages: what their users receive, the errors they throw, and the charges. The
+ * provider is scripted, or a third-party simulator if that has the address.
  */
 
 function openai(gateway: TestGateway, account: Pick<TestAccount, 'key'>, maxRetries = 0): OpenAI {
@@ -38,13 +38,13 @@ function anthropic(gateway: TestGateway, account: Pick<TestAccount, 'key'>, base
   return new Anthropic({ apiKey: account.key, baseURL: gateway.url + base, maxRetries: 0 });
 }
 
-/** What the provider was sent last. */
+/** The last request that the provider received. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
 function lastBody(gateway: TestGateway): any {
   return JSON.parse(gateway.provider.requests.at(-1)!.body.toString());
 }
 
-/** A response without the methods that the SDK adds to it. */
+/** A response without the methods that the SDK adds. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
@@ -303,7 +303,7 @@ describe('openai SDK: errors beside chat', { timeout: 60_000 }, () => {
     await gateway.stop();
   });
 
-  /** As many replays as the SDK makes by default. */
+  /** The SDK's default number of retries. */
   const replaying = (account: Pick<TestAccount, 'key'>): OpenAI => openai(gateway, account, 2);
   type Failure = abstract new (...given: never) => InstanceType<typeof OpenAI.APIError>;
   const input = { model: 'test-responses', input: 'Hi' };

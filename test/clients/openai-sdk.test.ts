@@ -14,11 +14,11 @@ import {
 } from '../support/gateway.ts';
 import { chatCompletion, chatResponse, chatStream, chatUsage, json, liveResponse, sse } from '../support/provider.ts';
 
-/** The official chat-style SDK, unmodified, against a real gateway: what its users see, and what they pay. */
+/** The official OpenAI SDK, unmodified, with a real gateway: what its users receive, and what they pay. */
 
 const question = { model: 'test-chat', messages: [{ role: 'user' as const, content: 'Say hello.' }] };
 
-/** Cached, written and reasoning tokens are inside the totals: 1000 = 300 + 600 + 100, and 50 holds the 30. */
+/** Cached, written and reasoning tokens are part of the totals: 1000 = 300 + 600 + 100, and 50 includes the 30. */
 const detailedUsage = {
   prompt_tokens: 1000,
   completion_tokens: 50,
@@ -201,7 +201,7 @@ describe(`openai SDK`, () => {
       const account = await gateway.createAccount();
       const live = liveResponse();
       gateway.provider.respond = live.respond;
-      // No stream of this model has ended, so nothing is known of reasoning that it hides.
+      // No stream of this model has ended, so hidden reasoning is unknown.
       const asked = clientOf(gateway, account).chat.completions.create({
         ...question,
         model: 'test-both',
@@ -220,7 +220,7 @@ describe(`openai SDK`, () => {
       assert.equal(call.status, 'aborted');
       assert.equal(call.errorCode, null);
       assert.equal(call.usage.source, 'estimated');
-      // The request by the token estimator, the response by its text at four bytes a token.
+      // Input by the token estimator, output by its text at four bytes per token.
       const input = estimatedInput('chat', JSON.parse(gateway.provider.requests.at(-1)!.body.toString()));
       const output = Math.ceil('Hello there'.length / 4);
       await assertSpent(account, costNano({ input, output }));
@@ -239,7 +239,7 @@ describe(`openai SDK`, () => {
     await live.opened;
     for (const piece of chatStream(['Hello'], detailedUsage).slice(0, -1)) await live.write(piece);
     for await (const chunk of await asked) if (chunk.usage) break;
-    // The rest is awaited, and nothing more comes.
+    // Reads the rest; nothing more arrives.
     live.end();
     assert.equal((await account.endedCall()).usage.source, 'observed');
     await assertSpent(account, detailedCost);

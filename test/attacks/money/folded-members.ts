@@ -1,6 +1,6 @@
 import type { Attack } from '../attack.ts';
 
-/** Members that decoders which fold case take for ours. */
+/** Names that case-folding decoders treat as the gateway's own. */
 const MEMBERS = [
   '"\u017Ftream":true',
   '"max_to\u212Aens":30000',

@@ -1,7 +1,7 @@
 import { form, png } from '../../support/endpoints.ts';
 import type { Attack } from '../attack.ts';
 
-/** Forms that two readers read differently: what is cheap to one is dear to the other. */
+/** Forms that two parsers read differently, so that one sees a cheap call and the other an expensive one. */
 export const forms: Attack = {
   name: 'forms',
   sends: 'edits whose form has two boundaries, two names of a field, or a file for a text',
