@@ -41,7 +41,7 @@ describe('1 What the service does', () => {
   });
   after(() => gateway.stop());
 
-  /** Does something while the provider responds otherwise, and returns how often the provider was called. */
+  /** Runs the action with another provider response; returns the number of provider calls. */
   async function whileProvider(respond: Respond, work: () => Promise<void>): Promise<number> {
     const asked = gateway.provider.requests.length;
     gateway.provider.respond = respond;
@@ -53,7 +53,7 @@ describe('1 What the service does', () => {
     return gateway.provider.requests.length - asked;
   }
 
-  /** An account that may call the address: of its balance, or of its plan. */
+  /** An account that may call the address, with a balance or a plan. */
   const createPayer = ({ context }: Address): Promise<TestAccount> =>
     context === 'coding' ? createSubscriber(gateway, 'roomy') : gateway.createAccount();
 
@@ -153,7 +153,7 @@ describe('1 What the service does', () => {
           'request-id',
           'retry-after',
           'x-error-code',
-          // Of the gateway itself, beyond the contract (docs/calls.md).
+          // The gateway's own, in addition to the contract (docs/calls.md).
           ...(address.context === 'coding'
             ? ['x-faregate-call-id', 'x-faregate-calls-left']
             : ['x-faregate-available-yuan', 'x-faregate-call-id', 'x-faregate-charge-yuan']),
@@ -193,7 +193,7 @@ describe('1 What the service does', () => {
         assert.equal(asked, 1);
       }
       await assertSpent(account, 0n);
-      // The success that ended early had begun.
+      // The success that was aborted had begun.
       if (address.context === 'coding') await assertPlanUse(gateway, account, { calls: 1, tokens: 0 });
     });
   }

@@ -178,7 +178,7 @@ describe('2.1 compaction result', () => {
 
   it('2.1 the largest int32 is a count like others', async () => {
     const usage = { ...responsesUsage, total_tokens: INT32_MAX };
-    // Output is at least the total without the input, and no more than the model can write.
+    // Output is at least the total minus input, and at most the model's maximum.
     await relays({ usage }, costNano({ input: responsesUsage.input_tokens, output: 100 }));
   });
 

@@ -16,7 +16,6 @@ import {
   usage,
 } from './images.ts';
 
-/** Both addresses respond with an images result. */
 const addresses = ['generations', 'edits'] as const;
 type Address = (typeof addresses)[number];
 
@@ -40,10 +39,10 @@ describe('2.2 Images result', () => {
       ? caller.generate({ model, prompt: 'A boat', n, ...rest })
       : caller.edit(editForm({ model, n: String(n), ...rest }));
 
-  /** The provider's response is a success at this cost, and arrives byte for byte. */
+  /** Asserts that the provider's response is charged this amount and arrives byte for byte. */
   async function assertTaken(body: object | string, model: string, costNano: bigint, rest?: Fields) {
     const bytes = typeof body === 'string' ? body : JSON.stringify(body);
-    // As many images as the response has are asked for: more are not charged.
+    // Requests as many images as the response has; more are not charged.
     const { data } = JSON.parse(bytes) as { data: readonly unknown[] };
     for (const address of addresses) {
       const caller = await ImageCaller.create(gateway);
@@ -54,7 +53,7 @@ describe('2.2 Images result', () => {
     }
   }
 
-  /** The provider's response cannot be billed: it is withheld, and costs nothing. */
+  /** Asserts that an unbillable provider response is withheld and free. */
   async function assertFailsClosed(body: object | string, model: string) {
     for (const address of addresses) {
       const caller = await ImageCaller.create(gateway);

@@ -23,7 +23,7 @@ import {
 
 const kinds: readonly StreamKind[] = ['image_generation', 'image_edit'];
 
-/** The gateway's own error event, as the last thing of a stream. */
+/** The gateway's own error event at the end of a stream. */
 const ERROR_EVENT = /\n\nevent: error\ndata: (\{.*\})\n\n$/;
 
 describe('3 Streaming image calls', () => {
@@ -33,7 +33,7 @@ describe('3 Streaming image calls', () => {
   });
   after(() => gateway.stop());
 
-  /** Begins a streaming call for images that are charged by tokens. */
+  /** Starts a streaming call for images that are charged by tokens. */
   function start(caller: ImageCaller, kind: StreamKind, rest: Record<string, unknown> = {}) {
     const fields = { model: PRICED_BY_TOKEN, stream: true, ...rest };
     const texts = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
@@ -50,7 +50,7 @@ describe('3 Streaming image calls', () => {
     return response;
   }
 
-  /** The stream of the provider arrives byte for byte, at this cost. */
+  /** Asserts that the provider's stream arrives byte for byte and is charged this amount. */
   async function assertRelayed(
     kind: StreamKind,
     events: readonly string[],
@@ -64,7 +64,7 @@ describe('3 Streaming image calls', () => {
     assert.equal((await response).text, events.join(''));
   }
 
-  /** The stream comes through as far as `relayed`, and then ends with the gateway's own error event. */
+  /** Asserts that the stream arrives up to `relayed`, followed by the gateway's own error event. */
   function assertBrokenOff(stream: string, relayed: string, code = 'upstream_error') {
     assert.ok(stream.startsWith(relayed), stream.slice(0, 500));
     const [, data] = ERROR_EVENT.exec(`\n\n${stream.slice(relayed.length)}`) ?? [];

@@ -26,7 +26,7 @@ describe('3 States and transitions', () => {
   beforeEach(() => clock.set(BEGIN));
   after(() => gateway.stop());
 
-  /** What a call on the plan is responded to: 200, or the code of its refusal. */
+  /** The result of a call on the plan: 200, or the code of its refusal. */
   async function tryCall({ key }: TestAccount): Promise<string> {
     const { status, headers } = await askAddress(gateway.url, chat, key);
     return status === 200 ? '200' : String(headers['x-error-code']);
@@ -34,7 +34,7 @@ describe('3 States and transitions', () => {
   async function assertCalls(account: TestAccount, count: number): Promise<void> {
     for (let i = 0; i < count; i++) assert.equal(await tryCall(account), '200');
   }
-  /** The values by which the states differ. */
+  /** The values that distinguish the states. */
   async function stateOf(account: TestAccount) {
     const { active, is_active, isValid, remaining } = await snapshotOf(gateway, account);
     return { active, is_active, isValid, remaining };
@@ -104,7 +104,7 @@ describe('3 States and transitions', () => {
     clock.advance(1);
     assert.deepEqual(await stateOf(account), valid(1));
     clock.advance(HOUR_MS);
-    // The week has 2 of its 5 left.
+    // The week has 2 of its 5 calls left.
     assert.deepEqual(await stateOf(account), valid(2));
     await assertCalls(account, 2);
     assert.equal((await snapshotOf(gateway, account)).fiveHour.used, 3);

@@ -40,13 +40,13 @@ const models = `
     routes: [{ provider: chatty, model: shared-first }, { provider: second, model: shared-second }]
 `;
 
-/** The contract says only that the address exists; its shapes are the vendor's current ones. */
+/** The contract specifies only the address. Its formats are the vendor's current ones. */
 describe('4 POST /v1/responses', () => {
   let gateway: TestGateway;
   let second: ScriptedProvider;
   let randomSource = 0;
   let responses: Address;
-  /** One that begins with ¥100 in every test. */
+  /** Begins with ¥100 in every test. */
   let account: TestAccount;
 
   before(async () => {
@@ -457,7 +457,7 @@ describe('4 POST /v1/responses', () => {
         await live.write(each);
         sent += each;
         const response = await started.response;
-        // The provider says no more before this one has arrived.
+        // The provider continues only after this has arrived.
         await response.until(sent);
       }
       await live.write(events.at(-1)!);
@@ -481,7 +481,7 @@ describe('4 POST /v1/responses', () => {
         const response = await started.response;
         const withoutEnd = events.slice(0, -1).join('');
         await response.until(withoutEnd);
-        // Whatever else the gateway had to say on another connection would have arrived by now.
+        // Other output of the gateway would have arrived by now.
         for (let i = 0; i < 20; i++) await (await fetch(`${gateway.url}/healthz`)).text();
         assert.equal(response.text, withoutEnd);
         assert.equal((await account.money()).balanceNano, 100_000_000_000n);
@@ -534,7 +534,7 @@ describe('4 POST /v1/responses', () => {
     });
 
     const body = (rest: object = {}): object => ({ model: MODEL, input: 'Hello', stream: true, ...rest });
-    /** What is known of a stream that ended without usage: the sizes of the request and of the text. */
+    /** The estimated usage of a stream that ended without usage: sizes of the request and the text. */
     const estimated = (words: string): { input: number; output: number } => ({
       input: estimatedInput('responses', body()),
       output: Math.ceil(Buffer.byteLength(words) / 4),
@@ -567,7 +567,7 @@ describe('4 POST /v1/responses', () => {
       await assertSpent(account, 0n);
     });
 
-    /** Asserts the last event of a stream that the gateway itself has ended. */
+    /** Asserts the last event of a stream that the gateway ended. */
     function assertErrorEvent(response: ClientResponse, relayed: string, code: string): void {
       assert.equal(response.status, 200);
       assert.ok(response.text.startsWith(relayed), response.text);

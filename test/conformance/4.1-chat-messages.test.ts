@@ -34,16 +34,16 @@ import { generalErrorRules, NOON } from './general-errors.ts';
 import { assertCounted, createSubscriber, plansText, snapshotOf } from './plans.ts';
 import { notTestable } from './rule.ts';
 
-/** Whatever a parser and printer would not give back as it was. */
+/** JSON that changes if it is parsed and serialised. */
 const ODD_MEMBERS =
   ' "big" : 9223372036854775807 ,\r\n\t"precise":0.10, "tiny": -1.50E-07,"twice":1,"twice":[ ],"escapes":"\\u0041\\/ 北京 😀" ';
 
-/** The Coding addresses of this section; those of responses are of other sections. */
+/** The Coding addresses of this section; other sections test those of responses. */
 const codingCalls = codingAddresses.filter(({ upstreamPath }) => !upstreamPath.includes('responses'));
 
 describe('4.1 chat completions and messages creation', () => {
   let deadEnds: DeadEnds;
-  /** A provider of the messages protocol whose vendor is not named. */
+  /** A provider of the messages protocol without a configured vendor. */
   let plain: ScriptedProvider;
   let gateway: TestGateway;
   let account: TestAccount;
@@ -72,7 +72,7 @@ describe('4.1 chat completions and messages creation', () => {
     await deadEnds?.silent.close();
   });
 
-  /** Asserts what was paid since the last time. */
+  /** Asserts the charges since the last call of this function. */
   async function assertPaid(costNano: bigint): Promise<void> {
     spentNano += costNano;
     await assertSpent(account, spentNano);

@@ -85,7 +85,7 @@ describe('4.11 General balance and base-address variants', () => {
   describe('with a plan', () => {
     const coding = addresses.filter(({ work }) => work === 'codingBalance').map(({ path }) => path);
 
-    /** What every address of the plan responds, which has to be the same but for the time. */
+    /** The response of every address of the plan, which is the same except for times. */
     async function planAt(path: string, key: string) {
       const response = await askAddress(gateway.url, find(path), key);
       assert.equal(response.status, 200, response.text);

@@ -20,7 +20,7 @@ import { notTestable } from './rule.ts';
 const ODD_MEMBERS =
   ' "big" : 9223372036854775807 ,\r\n\t"precise":0.10,"twice":1,"twice":[ ],"escapes":"\\u0041\\/ 北京 😀" ';
 
-/** What each kind of rerank price needs of a response: a search unit costs 19,000 nano-yuan, a call 17,000. */
+/** The facts that each kind of rerank price needs: a search unit costs 19,000 nano-yuan, a call 17,000. */
 const byUnits = 'test-rerank-units';
 const byCalls = 'test-rerank-calls';
 
@@ -43,14 +43,14 @@ describe('4.2 embeddings and rerank', () => {
     gateway = await startGateway({ clock, ...deadEnds.options });
     account = await gateway.createAccount();
   });
-  // Calls of one and the same instant have no order on record.
+  // Records of calls at the same instant have no order.
   beforeEach(() => clock.advance(1));
   after(async () => {
     await gateway?.stop();
     await deadEnds?.silent.close();
   });
 
-  /** Asserts what was paid since the last time. */
+  /** Asserts the charges since the last call of this function. */
   async function assertPaid(costNano: bigint): Promise<void> {
     spentNano += costNano;
     await assertSpent(account, spentNano);
@@ -254,7 +254,7 @@ describe('4.2 embeddings and rerank', () => {
     await assertPaid(costNano({ input: 29 }));
   });
 
-  // A unit for every hundred documents begun.
+  // A search unit per hundred documents, rounded up.
   for (const [units, count, facts] of [
     [1, 2, { meta: { billed_units: { search_units: 1 } } }],
     [

@@ -27,7 +27,7 @@ const PATH = '/v1/responses/compact';
 const MODEL = 'test-responses';
 const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", output: "13" }';
 
-/** Two providers that both offer a model, and models that offer one of two operations. */
+/** Two providers with the same model, and models that support one of two operations. */
 const models = `
   test-shared:
     affinity: off
@@ -43,12 +43,12 @@ const models = `
 describe('4.3 POST /v1/responses/compact', () => {
   let gateway: TestGateway;
   let second: ScriptedProvider;
-  /** What decides between providers of equal weight: 0 is the first, 0.9 the second. */
+  /** Chooses between providers of equal weight: 0 is the first, 0.9 the second. */
   let randomSource = 0;
   let compact: Address;
   let responses: Address;
   let coding: Address;
-  /** The account of refusals, and of successes whose price does not matter. */
+  /** The account for refusals, and for successes whose price does not matter. */
   let account: TestAccount;
 
   before(async () => {
@@ -655,7 +655,7 @@ describe('4.3 POST /v1/responses/compact', () => {
           assert.equal((await address.send(account, { model: 'test-shared', input: 'Hello' })).status, 200);
         }
 
-        // From here on chance would take the other one.
+        // From here on, chance alone would choose the other one.
         randomSource = drawn === 0 ? 0.9 : 0;
         for (const rest of [
           { previous_response_id: `resp_at_${drawn}` },
@@ -732,7 +732,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       gateway.provider.respond = json(400, { error: { message: 'Not so.', type: 'x', code: null, param: null } });
       assert.equal((await coding.send(subscriber, { model: MODEL })).status, 400);
       await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
-      // A result that breaks 2.1: the provider has done its work.
+      // A result that violates 2.1, after the provider has done its work.
       gateway.provider.respond = json(200, compactionResult({ usage: null }));
       await assertWithheld(subscriber, await coding.send(subscriber, { model: MODEL }));
       await assertPlanUse(gateway, subscriber, { calls: 1, tokens: 0 });

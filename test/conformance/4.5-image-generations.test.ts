@@ -33,7 +33,7 @@ import { notTestable } from './rule.ts';
 
 const prompt = 'A boat';
 
-/** The model's name at the provider, by the model that serves a call. */
+/** The model's name at the provider, by public name. */
 const providerModels: Readonly<Record<string, string>> = {
   'dall-e-2': 'upstream-dall-e-2',
   'gpt-image-2': 'gpt-image-2',
@@ -46,7 +46,7 @@ describe('4.5 POST /v1/images/generations', () => {
   });
   after(() => gateway.stop());
 
-  /** Each of these bodies is forwarded and paid for; the response is one plain image, or its event. */
+  /** Asserts that each of these bodies is forwarded and charged. The response is one image, or its event. */
   async function assertTaken(model: string, bodies: readonly object[]) {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = imagesResponse('image_generation');
@@ -61,7 +61,7 @@ describe('4.5 POST /v1/images/generations', () => {
     }
   }
 
-  /** Each of these bodies is 400, and blames the parameter. */
+  /** Asserts that each of these bodies is refused with 400 and names the parameter. */
   async function assertRefused(model: string | null, param: string, bodies: readonly object[]) {
     const caller = await ImageCaller.create(gateway);
     for (const body of bodies) {
@@ -70,7 +70,7 @@ describe('4.5 POST /v1/images/generations', () => {
     }
   }
 
-  /** The same values of one parameter for every model: taken by some, refused by the others. */
+  /** Sends the same values of one parameter to every model: some accept them, the others refuse them. */
   async function assertByModel(
     name: string,
     values: readonly unknown[],
@@ -85,7 +85,7 @@ describe('4.5 POST /v1/images/generations', () => {
     }
   }
 
-  /** For the models that are charged by quality or size, the response leaves both to the request. */
+  /** The response leaves quality and size to the request, which matters for models that are charged by them. */
   function priceNano(model: string, body: object): bigint {
     const { quality, size } = { quality: null, size: null, ...body };
     if (model === 'gpt-image-2' && quality === 'low') return imageNano.low;
@@ -101,7 +101,7 @@ describe('4.5 POST /v1/images/generations', () => {
     return model === 'gpt-image-2' ? imageNano.high1024x1024 : STREAM_USAGE_NANO;
   }
 
-  /** Body values that no JSON field of this kind may have. */
+  /** Values that are invalid in any JSON member of this kind. */
   const noStrings = [1, true, ['a'], { a: 1 }];
   const noWholeNumbers = ['1', true, 1.5, [1], {}];
 

@@ -53,7 +53,7 @@ describe('4.6 POST /v1/images/edits', () => {
 
   type Texts = Readonly<Record<string, Buffer | string>>;
 
-  /** Each of these forms is forwarded as it is, but for the name of the model, and paid for. */
+  /** Asserts that each of these forms is forwarded unchanged, except for the model's name, and charged. */
   async function assertTaken(model: string, forms: readonly Texts[], files = editParts) {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = imagesResponse('image_edit');
@@ -66,7 +66,7 @@ describe('4.6 POST /v1/images/edits', () => {
     }
   }
 
-  /** Each of these forms is 400, and blames the part. */
+  /** Asserts that each of these forms is refused with 400 and names the part. */
   async function assertRefused(model: string | null, param: string | null, forms: readonly Texts[], files = editParts) {
     const caller = await ImageCaller.create(gateway);
     for (const texts of forms) {
@@ -75,7 +75,7 @@ describe('4.6 POST /v1/images/edits', () => {
     }
   }
 
-  /** The same values of one part for every model: taken by some, refused by the others. */
+  /** Sends the same values of one part to every model: some accept them, the others refuse them. */
   async function assertByModel(name: string, values: readonly string[], takers: readonly string[], rest: Texts = {}) {
     const forms = values.map((value) => ({ ...rest, [name]: value }));
     for (const model of [...editModels, UNKNOWN_MODEL]) {
@@ -84,7 +84,7 @@ describe('4.6 POST /v1/images/edits', () => {
     }
   }
 
-  /** For models that are charged by quality or size, the response leaves both to the request. */
+  /** The response leaves quality and size to the request, which matters for models that are charged by them. */
   function priceNano(model: string, { quality, size, stream }: Texts): bigint {
     if (stream === 'true') return model === 'gpt-image-2' ? imageNano.high1024x1024 : STREAM_USAGE_NANO;
     if (model === 'gpt-image-2' && quality === 'low') return imageNano.low;
@@ -309,7 +309,7 @@ describe('4.6 POST /v1/images/edits', () => {
       for (const content of refused) await assertRefused(model, 'image[0]', [{}], withPrompt(file('image', content)));
     });
 
-    // Sixteen of one byte less are taken in `8-edit-body-gate.test.ts`.
+    // `8-edit-body-gate.test.ts` sends sixteen that are one byte smaller.
     it('4.6 GPT Image files are each under 50 MB', { skip: inFullRunsOnly }, async () => {
       const caller = await ImageCaller.create(gateway);
       const images = [file('image', png()), file('image', png(64, 64, 50 * MEGABYTE))];

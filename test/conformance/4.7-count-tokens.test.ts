@@ -11,7 +11,7 @@ const GENERAL = '/v1/messages/count_tokens';
 const CODING = ['/altproto/v1/messages/count_tokens', '/v1/coding/altproto/messages/count_tokens'];
 const ALL = [GENERAL, ...CODING];
 const CODING_BYTES_MAX = 4096;
-/** Nothing is configured under this name, and its family is unknown: its factor is 1. */
+/** Not configured, and of an unknown family: its factor is 1. */
 const MODEL = 'nobody-knows-this-one';
 
 const models = `
@@ -38,7 +38,7 @@ const invalid = (message: RegExp): Refusal => ({
   message,
 });
 
-/** Asserts the messages-style envelope (contract, section 7). */
+/** Asserts the messages envelope (contract, section 7). */
 function assertRefused(response: ClientResponse, { status, type, code, message = /./ }: Refusal): void {
   assert.equal(response.status, status, response.text);
   assert.match(response.json.error.message, message);
@@ -52,14 +52,14 @@ function assertRefused(response: ClientResponse, { status, type, code, message =
 
 describe('4.7 count tokens', () => {
   let gateway: TestGateway;
-  /** Without money: a count needs none. */
+  /** Without money: counts need none. */
   let account: TestAccount;
   before(async () => {
     gateway = await startGateway({ models, plans });
     account = await gateway.createAccount({ balanceYuan: '0' });
   });
   after(async () => {
-    // No count of this file has reached a provider or left a record.
+    // No count in this file reached a provider or created a record.
     assert.equal(gateway.provider.requests.length, 0);
     assert.equal(await account.lastCall(), undefined);
     await gateway.stop();
@@ -289,13 +289,13 @@ describe('4.7 count tokens', () => {
     for (const { language, text } of languages) {
       it(`4.7 plain text of a model of factor 1 is within 10 % of its o200k tokens, and not below them: ${language}`, async () => {
         const ratio = (await count(user(text))) / countTokens(text);
-        // A few tokens for the request around the text come on top.
+        // Includes a few tokens for the request around the text.
         assert.ok(ratio >= 1 && ratio <= 1.11, `${ratio} times`);
       });
     }
 
     it('4.7 all base values are increased by 10 %, rounded up', async () => {
-      // 6 for the body, 2 for the message, 1 for the text; the same and 4,864 for an image.
+      // 6 for the body, 2 for the message, 1 for the text; the same, and 4,864 for an image.
       assert.equal(await count(user('x')), Math.ceil((9 * 11) / 10));
       const image = { type: 'image', source: { type: 'url', url: 'https://images.example/a.png' } };
       assert.equal(await count(user([{ type: 'text', text: 'x' }, image])), Math.ceil(((9 + 4_864) * 11) / 10));
@@ -345,7 +345,7 @@ describe('4.7 count tokens', () => {
   it('4.7 a failure of the gateway itself is 500 api_error', async () => {
     const statuses = gateway.observed.statement('accounts.select-standings');
     for (const path of ALL) {
-      // A key that has not been used yet has to be looked up in the database.
+      // A key that was not used before is looked up in the database.
       const { key } = await gateway.createAccount({ balanceYuan: '0' });
       statuses.fail('before');
       const response = await call(gateway.url + path, key, { model: MODEL, ...user('Hello') });

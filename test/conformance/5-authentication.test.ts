@@ -34,7 +34,7 @@ describe('5 Authentication', () => {
   });
   after(() => gateway.stop());
 
-  /** Asserts that the credential is refused everywhere: 401 in every envelope, and no request of a provider. */
+  /** Asserts that every address refuses the credential: 401 in every envelope, without a provider request. */
   async function assertRefusedEverywhere(headers: Record<string, string>): Promise<void> {
     const asked = gateway.provider.requests.length;
     for (const address of guarded) {
@@ -43,7 +43,7 @@ describe('5 Authentication', () => {
     assert.equal(gateway.provider.requests.length, asked);
   }
 
-  /** Whether the credential is one at this address, whatever else the address says to it. */
+  /** Whether the address accepts the credential, whatever else it responds. */
   async function isAccepted(address: Address, headers: Record<string, string>): Promise<boolean> {
     const response = await askAddress(gateway.url, address, null, { headers });
     if (response.status !== 401) return true;
@@ -307,7 +307,7 @@ describe('5 Authentication', () => {
     const person = await createPerson(gateway, { memberships: [{ accountId: account.id, role: 'owner' }] });
     const page = await fetch(`${gateway.url}/console`);
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
-    // The page asks for nothing else: test/console/pages shows it in a browser.
+    // The page requests nothing else: test/console/pages shows it in a browser.
     const created = await ask(gateway, 'POST', '/keys', { name: 'console' }, person.headers);
     assert.equal(created.status, 201);
     const response = await askFor(gateway.url, '/v1/user/balance', {

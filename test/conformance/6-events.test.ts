@@ -36,7 +36,7 @@ describe('6 Events', () => {
         });
   }
 
-  /** What clients make of a stream: the name of each event, and its data as JSON. */
+  /** A client's view of a stream: names of events, and their data as JSON. */
   function eventsOf(stream: string): { name: string; data: { type: string } }[] {
     assert.ok(stream.endsWith('\n\n'), stream);
     return stream

@@ -25,7 +25,7 @@ import {
   UNKNOWN_MODEL,
 } from './images.ts';
 
-/** The limits of image calls at both addresses, at the last value inside and the first one outside. */
+/** The limits of image calls at both addresses: the last valid value and the first invalid one. */
 
 const MEGABYTE = 2 ** 20;
 const EDIT_BODY_BYTES_MAX = MEGABYTE;
@@ -152,7 +152,7 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
 
   const tooLarge = { status: 413, code: 'request_too_large' };
 
-  /** A form of exactly this size, with the rest of it in an unknown part. */
+  /** A form of exactly this size, padded in an unknown part. */
   function formOf(sizeBytes: number): Buffer {
     const parts = (padding: number) =>
       form([text('model', UNKNOWN_MODEL), ...editParts, text('x', 'a'.repeat(padding))]);
@@ -211,7 +211,7 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
       const chunk = bytes.subarray(at, at + 65_536);
       connection.write(Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]));
     }
-    // The last chunk, which would end the body, never comes.
+    // The last chunk, which would end the body, is never sent.
     const response = await connection.response();
     assert.deepEqual([response.status, response.headers.connection], [413, 'close']);
     await connection.closed();

@@ -24,7 +24,7 @@ describe('9 Versioning', () => {
   });
   after(() => gateway.stop());
 
-  /** Calls, asserts that it was paid for, and returns what the provider was sent. */
+  /** Makes a call, asserts that it is charged, and returns the provider's request. */
   async function sentBy(path: string, options: AskOptions = {}): Promise<ReceivedRequest> {
     const account = await gateway.createAccount();
     const asked = gateway.provider.requests.length;

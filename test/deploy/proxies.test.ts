@@ -20,17 +20,17 @@ import { recordLogs } from '../support/recorded-logger.ts';
 import { findTool, skipOrFail } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** The examples for proxies, each as it stands in `deploy/` but for addresses and certificates, before a real gateway. */
+/** The example configurations of proxies in `deploy/`, unchanged except for addresses and certificates, in front of a real gateway. */
 
 const read = (file: string): string =>
   readFileSync(fileURLToPath(new URL(`../../deploy/${file}`, import.meta.url)), 'utf8');
 
-/** Where clients call from: not the address of the proxy, or nobody could tell them apart. */
+/** The clients' address. It differs from the proxy's, so that the two can be distinguished. */
 const CLIENT = '127.0.0.2';
 
-/** A header of every response of the gateway, and of none that a proxy makes. */
+/** Every response of the gateway has this header, and no response of a proxy. */
 const FROM_GATEWAY = 'x-request-id';
-/** What is not for callers and account holders. */
+/** Paths that neither callers nor tenants may reach. */
 const OPERATORS = /^\/(?:admin\/|metrics$|readyz$)/;
 
 interface Place {
@@ -41,13 +41,13 @@ interface Place {
 
 interface Proxy {
   readonly program: string;
-  /** Writes the example for this place, and returns the arguments that check it and those that run it. */
+  /** Writes the example for this test; returns the arguments to check it and to run it. */
   write(place: Place, changes?: readonly (readonly [string, string])[]): { check: string[]; run: string[] };
-  /** What names the network of operators in the example: that of `CLIENT`. */
+  /** The example's network of operators, replaced by that of `CLIENT`. */
   readonly network: readonly [string, string];
 }
 
-/** Replaces what has to be there, so that a test does not go on with an example that has changed. */
+/** Replaces text that must exist, so that changed examples fail the test. */
 function replaced(from: string, pairs: readonly (readonly [string, string])[]): string {
   return pairs.reduce((given, [old, changed]) => {
     assert.ok(given.includes(old), old);
@@ -71,7 +71,7 @@ const PROXIES: readonly Proxy[] = [
         .join('\n');
       writeFileSync(
         join(directory, 'nginx.conf'),
-        // As root, its workers would be of a user who may not enter the directory.
+        // As root, its workers would run as a user without access to the directory.
         `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid ${directory}/pid;
         error_log stderr warn; events {} http { access_log off; ${paths}\n${site} }`,
       );
@@ -133,7 +133,7 @@ for (const proxy of PROXIES) {
       else gateway.provider.respond = chatResponse();
     });
 
-    /** Sends a request through the proxy; `body` makes it a call. */
+    /** Sends a request through the proxy; with a `body` it is a call. */
     async function send(
       to: string,
       body?: object,
@@ -145,7 +145,7 @@ for (const proxy of PROXIES) {
       const sent = request({
         host: '127.0.0.1',
         port: by.port,
-        // As it is: a URL would have its dots resolved.
+        // Verbatim: a URL would resolve the dots.
         path: to,
         method: body === undefined ? 'GET' : 'POST',
         ca: CERTIFICATE,
@@ -256,7 +256,7 @@ for (const proxy of PROXIES) {
       });
       for (let index = 0; index < 5; index++) {
         if (index > 0) await live.write(chunk(`word-${index}`));
-        // The provider sends nothing more until this one is here.
+        // The provider continues only after this has arrived.
         await until(() => received.includes(`word-${index}`));
       }
       const last = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };

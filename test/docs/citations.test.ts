@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-/** What comments, tests and pages refer to is in the repository. */
+/** Comments, tests and pages refer only to documents in the repository. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
@@ -19,10 +19,10 @@ const CITATION = new RegExp(
   'gi',
 );
 
-/** Citations of documents that are not in the repository: a number of a section of a design, or a fact about the wire formats. */
+/** Citations of documents outside the repository: a section of a design, or a fact about wire formats. */
 const ABSENT_DOCUMENTS = /\bdesign,? (?:sections? )?\d+(?:\.\d+)?|\bwire[- ]facts?(?: \d+(?:\.\d+)?)?/gi;
 
-/** A text in one line: a citation may go on behind the end of a line of a comment. */
+/** Joins lines, because a citation may span lines of a comment. */
 function joinLines(text: string): string {
   return text.replaceAll(/\s*\n\s*(?:\*|\/\/|--)?\s*/g, ' ');
 }
@@ -32,7 +32,7 @@ function citedSections(text: string): string[] {
   return [...joinLines(text).matchAll(CITATION)].flatMap(([, numbers]) => numbers!.match(new RegExp(NUMBER, 'g'))!);
 }
 
-/** What a text cites of documents that are not in the repository. */
+/** Citations in a text of documents outside the repository. */
 function absentDocuments(text: string): string[] {
   return joinLines(text).match(ABSENT_DOCUMENTS) ?? [];
 }
@@ -41,7 +41,7 @@ function headingsOf(page: string): string[] {
   return [...page.matchAll(/^#{1,6} (.*)$/gm)].map((match) => match[1]!);
 }
 
-/** The anchor that a heading has on the usual hosts. */
+/** The anchor of a heading on the usual hosts. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

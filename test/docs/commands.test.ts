@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { blocksOf, DEMO_PAGES } from './pages.ts';
 
-/** Every block of commands of a page is run by a test, or a comment before it says why not. */
+/** A test runs every block of commands of a page, or a comment before the block gives the reason why not. */
 const RUN: readonly string[] = [
   // test/docs/readme.test.ts
   ...DEMO_PAGES,

@@ -15,7 +15,7 @@ import { openShell, type Shell } from '../support/shell.ts';
 import { until } from '../support/until.ts';
 import { commandsOf } from './pages.ts';
 
-/** Every command of docs/operations/, page by page, beside a gateway with two providers, and what each page promises. */
+/** Runs every command in docs/operations/, page by page, against a gateway with two providers, and checks what each page promises. */
 const PAGES = fileURLToPath(new URL('../../docs/operations', import.meta.url));
 const OLD_KEY = 'the-old-key-of-acme';
 const NEW_KEY = 'the-new-key-of-acme';
@@ -46,7 +46,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   const shell = async (script: string, variables: Record<string, string> = {}): Promise<string> =>
     (await opened.run(script, variables)).stdout;
 
-  /** The blocks of commands of a page, in order; what it shows of files is written. */
+  /** Returns the blocks of commands of a page in order. Writes the files that the page shows. */
   function scriptsOf(page: string): string[] {
     tested.add(`${page}.md`);
     const text = readFileSync(join(PAGES, `${page}.md`), 'utf8');
@@ -95,7 +95,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   it('says how the first operator signs in, as long as there is none', async () => {
     const [create] = scriptsOf('first-operator') as [string];
     const [, said] = /^ {2}faregate (.* --operator)$/m.exec(gateway.printed())!;
-    // What leads to the database is in the environment here; what the gateway prints has it in the command.
+    // Here the environment contains the database URL; the gateway prints it in the command.
     assert.ok(said!.includes(`--config ${environment.FAREGATE_CONFIG}`), said);
     const typed = said!.replace('<name>', "'Li Na'").replace('<address>', 'na@people.example');
     const link = /^http:\S+#\/welcome\?token=[\w-]{43}$/m;
@@ -147,7 +147,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     for (const key of [bobKey, aliceKey, aliceKey]) assert.equal((await ask(key)).status, 200);
     const [top, ...others] = scriptsOf('top-spender') as [string, ...string[]];
     let lines: string[] = [];
-    // Sums are made in the background, some seconds behind the calls.
+    // Sums are calculated in the background, some seconds after the calls.
     await until(async () => {
       lines = (await shell(top)).split('\n');
       return lines.filter((line) => /alice|bob/.test(line)).length === 2;
@@ -475,7 +475,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const [add] = scriptsOf('partitions') as [string];
     const [, section] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(PAGES, 'partitions.md'), 'utf8'))!;
     assert.equal(parseConfig(section!, 'partitions.yaml', {}).database.partitions, 4);
-    // It began when there were operators already.
+    // There were operators before it began.
     assert.doesNotMatch(await gateway.stop(), /--operator/);
     const said = await shell(add);
     assert.match(said, /^added partition 3$/m);

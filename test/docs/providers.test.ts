@@ -6,7 +6,7 @@ import { parseConfig } from '../../src/config/load.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { runProgram, temporaryDirectory } from '../support/process.ts';
 
-/** Every example on the page about providers is a configuration that `faregate check` takes. */
+/** `faregate check` accepts every example on the page about providers. */
 
 const PAGE = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
 const directory = temporaryDirectory();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fuzz } from './fuzz.ts';
 
-/** The same requests in each run; `npm run fuzz:apis` sends others. */
+/** The same requests in each run. `npm run fuzz:apis` sends others. */
 const SEED = 20_261_124;
 const REQUESTS_MAX = 2_000;
 

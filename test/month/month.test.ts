@@ -3,8 +3,8 @@ import { before, describe, it } from 'node:test';
 import { type Month, runMonth } from './month.ts';
 
 /**
- * A month of made-up traffic of all operations, and of the corpus of dialects. The vendor writes down what it bills, another
- * program makes the sums, and what the gateway charged has to be the same. `npm run month` is a larger one.
+ * A month of generated traffic of all operations, and of the corpus of dialects. The vendor records its charges, another program adds
+ * them up, and the gateway's charges have to be equal. `npm run month` runs a larger one.
  */
 describe('a month of traffic', { timeout: 300_000 }, () => {
   let month: Month;

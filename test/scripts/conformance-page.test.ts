@@ -33,7 +33,7 @@ function resultsOf(events: readonly TestEvent[]): ConformanceResults {
   return results;
 }
 
-/** The page without what stands above its first section. */
+/** The page from its first section on. */
 function sectionsOf(results: ConformanceResults): string {
   const page = results.page();
   return page.slice(page.indexOf('## '));
@@ -92,7 +92,7 @@ Use this page to find the test of a rule of the contract, or the reason why a ru
       [...results.page().matchAll(/^\| (.*) \| \[/gm)].map(([, rule]) => rule!);
     const expected = ['of a', 'second', 'first', 'nine', 'below nine', 'ten', 'last'];
     assert.deepEqual(rules(resultsOf(events)), expected);
-    // Files may come in any order.
+    // Files may be reported in any order.
     assert.deepEqual(rules(resultsOf([...events.slice(5), ...events.slice(0, 5)])), expected);
   });
 
