@@ -19,7 +19,7 @@ const MOST: Readonly<Record<(typeof SHAPES)[number]['name'], readonly number[]>>
 const NAMES = Object.keys(COLUMNS) as (keyof CallLength)[];
 
 describe('the code path of a call', { timeout: 240_000 }, () => {
-  it('is no longer than it was', async () => {
+  it('is not longer than before', async () => {
     const counted = await countCalls({ checkout: REPOSITORY, warmUp: 30, calls: 9 });
     const seen = counted.flatMap(({ shape, length }) => NAMES.map((name) => [shape.name, name, length[name]] as const));
     const most = SHAPES.flatMap(({ name }) => NAMES.map((column, i) => [name, column, MOST[name][i]!] as const));

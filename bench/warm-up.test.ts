@@ -46,20 +46,20 @@ async function run(
 }
 
 describe('warm-up of a target', () => {
-  it('goes on until what a call takes does not change, and says how long that was', async () => {
+  it('continues until the cost of a call is steady, and reports its duration', async () => {
     const { orders, told } = await run('chat-64', { seconds: null, atMostSeconds: 6 }, [300, 200, 143, 142, 143]);
     assert.equal(orders.length, 5);
     assert.deepEqual(told, ['chat-64: local, after is warm after 5 s, 143 µs a call']);
   });
 
-  it('says that it ended at its limit', async () => {
+  it('reports that it ended at its limit', async () => {
     const { told } = await run('chat-64', { seconds: null, atMostSeconds: 4 }, [300, 200, 150, 120]);
     assert.deepEqual(told, [
       'chat-64: local, after may not be warm: its limit of 4 s is over, and the last seconds took 200, 150, 120 µs a call',
     ]);
   });
 
-  it('with seconds: until the target has worked for so long, and at most for twice that', async () => {
+  it('with seconds: until the target has used that much CPU, and at most twice as long', async () => {
     // Half a second of CPU per slice, and a tenth of that.
     assert.equal((await run('chat-64', { seconds: 2, atMostSeconds: 20 }, Array(9).fill(500))).orders.length, 4);
     assert.equal((await run('chat-64', { seconds: 2, atMostSeconds: 20 }, Array(9).fill(50))).orders.length, 8);

@@ -347,7 +347,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/nodes/dead-calls.test.ts',
-            'are ended once, ${how}, by their node and by another one that took it for dead, whichever comes first',
+            'end once, ${how}, through their node or another one that declared it dead, whichever comes first',
           ],
         ],
       },

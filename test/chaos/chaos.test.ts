@@ -206,7 +206,7 @@ describe('calls over providers that fail in a fifth of the cases', { timeout: 30
     }
   });
 
-  test('1,000 calls on two nodes and a PostgreSQL: the same', async (t) => {
+  test('1,000 calls on two nodes and PostgreSQL: the same', async (t) => {
     const stored = await createTestDatabase();
     t.after(() => stored.remove());
     await runChaos(t, { databaseUrl: stored.url, nodes: 2, calls: 1_000, parts: 2 });

@@ -42,7 +42,7 @@ describe(`the Vercel AI SDK`, () => {
     JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).input as readonly { type?: string; id?: string }[];
 
   for (const isStream of [false, true]) {
-    test(`goes on with a conversation by item references, ${isStream ? 'streamed' : 'whole'}`, async () => {
+    test(`continues a conversation with item references, ${isStream ? 'streamed' : 'whole'}`, async () => {
       const [account, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
       const ask = async (key: string, messages: ModelMessage[]) => {
         const options = { model: modelFor(key), messages, maxRetries: 0 };

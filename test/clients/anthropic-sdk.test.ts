@@ -58,7 +58,7 @@ describe(`anthropic SDK`, () => {
   });
   after(() => gateway.stop());
 
-  test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
+  test('a non-streaming response arrives unchanged and is charged by its usage', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = messagesResponse();
     const response = await clientOf(gateway, account).messages.create(question);
@@ -81,7 +81,7 @@ describe(`anthropic SDK`, () => {
     assert.deepEqual((await account.lastCall()).usage, recordedUsage(counts));
   });
 
-  test('a stream arrives event by event and costs the usage in it', async () => {
+  test('a stream arrives event by event and is charged by its usage', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = messagesResponse(detailedUsage);
     const events = await collect(await clientOf(gateway, account).messages.create({ ...question, stream: true }));
@@ -100,7 +100,7 @@ describe(`anthropic SDK`, () => {
     await assertSpent(account, detailedCost);
   });
 
-  test('the stream helper puts the final message together', async () => {
+  test('the stream helper assembles the final message', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = messagesResponse(detailedUsage);
     const stream = clientOf(gateway, account).messages.stream(question);
@@ -115,7 +115,7 @@ describe(`anthropic SDK`, () => {
     await assertSpent(account, detailedCost);
   });
 
-  test('tool calls come through whole', async () => {
+  test('tool calls arrive in a non-streaming response', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = json(200, { ...message(detailedUsage), content: [toolUse], stop_reason: 'tool_use' });
     const response = await clientOf(gateway, account).messages.create({ ...question, tools: [weather] });
@@ -124,7 +124,7 @@ describe(`anthropic SDK`, () => {
     await assertSpent(account, detailedCost);
   });
 
-  test('tool calls come through in pieces', async () => {
+  test('tool calls arrive in chunks of a stream', async () => {
     const account = await gateway.createAccount();
     const events = messagesStream([], detailedUsage);
     const delta = (text: string): string =>
@@ -138,7 +138,7 @@ describe(`anthropic SDK`, () => {
   });
 
   for (const way of ['controller.abort()', 'break', 'stream.abort()'] as const) {
-    test(`a stream that is left by ${way} is cancelled at the provider and costs its input and the text so far, marked estimated`, async () => {
+    test(`a stream that is left by ${way} is cancelled at the provider; input and text so far are charged, marked estimated`, async () => {
       const account = await gateway.createAccount();
       const live = liveResponse();
       gateway.provider.respond = live.respond;
@@ -218,7 +218,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal((await account.lastCall()).requestId, request_id);
   });
 
-  test("the provider gets its own credential and the client's version and betas, and nothing else of the client", async () => {
+  test("the provider gets its own credential and the client's version and betas, and nothing else from the client", async () => {
     gateway.provider.respond = messagesResponse();
     const client = new Anthropic({
       apiKey: account.key,
@@ -246,7 +246,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal(headers['user-agent'], 'faregate');
   });
 
-  test('the key is taken as x-api-key too', async () => {
+  test('the key is also accepted as x-api-key', async () => {
     gateway.provider.respond = messagesResponse();
     const client = new Anthropic({
       apiKey: null,
@@ -316,7 +316,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.match(error.apiMessage ?? '', /"messages"/);
   });
 
-  test("a provider's refusal keeps its message and type word for word, and its limits", async () => {
+  test("a provider's refusal keeps its message, its type and its rate limit headers", async () => {
     gateway.provider.respond = json(
       429,
       {
@@ -335,7 +335,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal(error.headers.get('anthropic-ratelimit-requests-remaining'), '0');
   });
 
-  test('a prompt that is too long is said in the words that agents look for', async () => {
+  test('the error for a prompt that is too long contains the words that agents look for', async () => {
     gateway.provider.respond = json(400, {
       type: 'error',
       error: { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' },
@@ -378,7 +378,7 @@ describe('anthropic SDK: responses and errors', () => {
     await assertSpent(own, costNano({ input: 12, output: 2 }));
   });
 
-  test('a stream that the provider breaks off is thrown by the helper too', async () => {
+  test('a stream that the provider breaks off is also thrown by the helper', async () => {
     const own = await gateway.createAccount();
     const live = liveResponse();
     gateway.provider.respond = live.respond;
@@ -392,7 +392,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal((await error).errorCode, 'upstream_error');
   });
 
-  test('a stream that is cut within an event is thrown as the error that the gateway states', async () => {
+  test('a stream that is cut within an event is thrown as the gateway’s error', async () => {
     const next = messagesStream(['Hello', ' there'])[4]!;
     const error = event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
     for (const half of ['event: mess', next.slice(0, 40), next.slice(0, -3), 'event: error\n', error.slice(0, -3)]) {

@@ -147,7 +147,7 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!));
   };
 
-  test('and the compiler objects to values that have not', async () => {
+  test('and the compiler rejects other values', async () => {
     const model = { id: 'a', object: 'model', created: 0, owned_by: 'b' };
     const claims: Claim[] = [
       { what: 'a right one', type: 'OpenAI.Model', value: model },
@@ -211,7 +211,7 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     assert.ok((await openai.responses.inputTokens.count({ model: 'test-responses', input: 'Hi' })).input_tokens > 0);
   });
 
-  test('in the errors of every kind, whole and inside a stream', async () => {
+  test('in all errors, non-streaming and inside a stream', async () => {
     const claims = kinds.flatMap((kind): Claim[] => {
       const error = new GatewayError(kind);
       const [, data] = /data: (.*)\n/.exec(typedStreamError(error, 'req_1'))!;
@@ -238,7 +238,7 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     ]);
   });
 
-  test('where it relays a simulator of the vendors, whole and in streams', async () => {
+  test('if it relays a simulator of the vendors, non-streaming and in streams', async () => {
     const chat = { model: 'sim-text', messages: [{ role: 'user', content: 'Hi' }] };
     const responses = { model: 'sim-text', input: 'Hi' };
     const each = (what: string, type: string, events: readonly unknown[]): Claim[] => {
@@ -266,7 +266,7 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     ]);
   });
 
-  test('where it relays the provider of these tests, event by event', async () => {
+  test('if it relays the provider of these tests, event by event', async () => {
     gateway.provider.respond = sse(responsesStream({ words: ['Hello'], response: { usage: usageOf(1, 2) } }));
     const events = await streamed('/v1/responses', { model: 'test-responses', input: 'Hi' });
     assert.equal(events.length, 9);

@@ -128,7 +128,7 @@ describe('1 What the service does', () => {
 
   for (const address of [...balanceAddresses, ...codingAddresses]) {
     const { envelope } = address;
-    it(`1 ${labelOf(address)} normalises what a provider responds but a success: our envelope, safe headers, nothing charged or counted`, async () => {
+    it(`1 ${labelOf(address)} converts every provider error into the gateway's envelope, with safe headers and without charge`, async () => {
       const account = await createPayer(address);
       const refuse: Respond = (_request, response) => {
         response.writeHead(418, {
@@ -166,7 +166,7 @@ describe('1 What the service does', () => {
       if (address.context === 'coding') await assertPlanUse(gateway, account, { calls: 0, tokens: 0 });
     });
 
-    it(`1 ${labelOf(address)} says of a 502, a 504 and a broken connection not to replay the call, and does not replay it itself`, async () => {
+    it(`1 ${labelOf(address)} marks a 502, a 504 and a broken connection as not retryable, and does not retry them itself`, async () => {
       const account = await createPayer(address);
       const responsesWith =
         (status: number): Respond =>
@@ -198,7 +198,7 @@ describe('1 What the service does', () => {
     });
   }
 
-  it('1 a call that succeeds is charged by what was used, not by what was asked for', async () => {
+  it('1 a successful call is charged by its usage, not by its request', async () => {
     const account = await gateway.createAccount();
     const chat = find('/v1/chat/completions');
     let spent = 0n;
@@ -217,7 +217,7 @@ describe('1 What the service does', () => {
     }
   });
 
-  it('1 a result of which a part was received is not replayed: the stream ends with an error event', async () => {
+  it('1 a partly received result is not retried: the stream ends with an error event', async () => {
     const account = await gateway.createAccount();
     const chat = find('/v1/chat/completions');
     const live = liveResponse();
@@ -293,7 +293,7 @@ describe('1 What the service does', () => {
     });
   }
 
-  it('1 a Coding Plan has a five-hour window, a weekly window, a concurrency cap and a token quota, each of which is a limit by itself', async () => {
+  it('1 a Coding Plan has a five-hour window, a weekly window, a concurrency cap and a token quota, each a separate limit', async () => {
     const chat = find('/v1/coding/chat/completions');
     for (const [planId, calls, code] of [
       ['three-in-five-hours', 3, 'package_5h_quota_exhausted'],
@@ -370,7 +370,7 @@ describe('1 What the service does', () => {
     for (const account of [poor, rich] as TestAccount[]) assert.equal(await account.lastCall(), undefined);
   });
 
-  it('1 queries and local estimates are free for the plan as well: they count no call and need no room in it', async () => {
+  it('1 queries and local estimates are free for the plan as well: they count no call and work after the plan is used up', async () => {
     for (const planId of ['roomy', 'no-five-hours']) {
       const account = await createSubscriber(gateway, planId);
       const asked = gateway.provider.requests.length;
@@ -416,7 +416,7 @@ describe('1 What the service does', () => {
     await assertCounted(gateway, account, { calls: 1, tokens: workOf(find('/altproto/v1/messages')).tokens! });
   });
 
-  it('1 an address that nobody knows is responded to without a key and without a provider call', async () => {
+  it('1 an unknown address gets a response without a key and without a provider call', async () => {
     const asked = gateway.provider.requests.length;
     assert.equal((await askFor(gateway.url, '/v1/videos')).status, 404);
     assert.equal(gateway.provider.requests.length, asked);

@@ -83,7 +83,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
     clock.set(BEGIN);
   });
 
-  it('2.3 money is no part of the snapshot: a rich and a poor account are told the same', async () => {
+  it('2.3 money is not part of the snapshot: it is the same for a rich and a poor account', async () => {
     const poor = await gateway.createAccount({ balanceYuan: '0' });
     const { json: ofPoor } = await askAddress(gateway.url, snapshotAddresses[0]!, poor.key);
     assert.deepEqual(ofPoor, (await ask()).json);
@@ -134,7 +134,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
       assert.equal(fiveHour.remaining, 9);
     });
 
-    it('2.3 balance and remaining are the smaller of what is left of the two windows', async () => {
+    it('2.3 balance and remaining are the lower remainder of the two windows', async () => {
       for (const [planId, expected] of [
         ['pro', [9, 9, 13]],
         ['short-week', [2, 9, 2]],
@@ -188,7 +188,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
       });
     });
 
-    it('2.3 usedPercent and usagePercent are whole, rounded down, and 100 only when nothing is left', async () => {
+    it('2.3 usedPercent and usagePercent are integers, rounded down, and 100 only if nothing is left', async () => {
       const subscriber = await createSubscriber(gateway, 'three');
       const percents: number[][] = [];
       for (let calls = 0; calls <= 3; calls++) {

@@ -62,7 +62,7 @@ describe('2.4 General balance snapshot', () => {
     });
   });
 
-  it('2.4 balance follows what calls cost and what is topped up, at once', async () => {
+  it('2.4 balance reflects charges and top-ups at once', async () => {
     const account = await gateway.createAccount({ balanceYuan: '0.0002' });
     const chat = addresses.find(({ work }) => work === 'chat')!;
     assert.equal((await askAddress(gateway.url, chat, account.key)).status, 200);

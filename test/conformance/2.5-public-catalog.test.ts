@@ -194,7 +194,7 @@ describe('2.5 Public model catalog', () => {
     );
   });
 
-  it('2.5 the prices are final unit prices, discount included: they are what a call is charged', async () => {
+  it('2.5 the prices are final unit prices, discount included: calls are charged by them', async () => {
     const model = await modelOf('full');
     const usage = {
       prompt_tokens: 1_500,
@@ -241,7 +241,7 @@ describe('2.5 Public model catalog', () => {
     assert.equal((await modelOf('bare')).officialPricing, null);
   });
 
-  it('2.5 the prices of officialPricing are decimal strings, the cached one that of input if it has none of its own', async () => {
+  it('2.5 the prices of officialPricing are decimal strings, the cached one equals input unless it is configured', async () => {
     assert.equal((await modelOf('undiscounted')).officialPricing.cachedInputPriceYuan, '5');
     assert.equal((await modelOf('gift')).officialPricing.cachedInputPriceYuan, '0');
   });

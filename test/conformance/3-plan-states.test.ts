@@ -65,7 +65,7 @@ describe('3 States and transitions', () => {
     }
   });
 
-  it('3 a plan in the configuration that the account has not been given leaves it without one', async () => {
+  it('3 a configured plan that was not granted to the account does not apply', async () => {
     const account = await gateway.createAccount();
     await assertNoPlan(account);
     assert.equal(await tryCall(account), 'insufficient_package');
@@ -150,7 +150,7 @@ describe('3 States and transitions', () => {
     }
   });
 
-  it('3 purchase: with a grant the plan is valid at once, or from the instant on that it is to begin', async () => {
+  it('3 purchase: with a grant the plan is valid at once, or from its start time', async () => {
     const account = await gateway.createAccount();
     await assertNoPlan(account);
     await subscribe(gateway, account, 'coding-pro');
@@ -176,7 +176,7 @@ describe('3 States and transitions', () => {
     assert.equal(await tryCall(account), 'package_expired');
   });
 
-  it('3 renewal: the plan goes on, with the weeks of its first activation and what is used of them', async () => {
+  it('3 renewal: the plan continues, with the weeks of its first activation and their usage', async () => {
     const account = await gateway.createAccount();
     const id = await subscribe(gateway, account, 'short-week');
     clock.advance(29 * DAY_MS);

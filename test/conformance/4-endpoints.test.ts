@@ -74,7 +74,7 @@ describe('4 Endpoints', () => {
     const key = 'KEY';
 
     if (address.auth === 'none') {
-      it(`4 ${label} needs no key, and takes no notice of one`, async () => {
+      it(`4 ${label} needs no key, and ignores one`, async () => {
         await assertServed(address, {}, null);
         await assertServed(address, { authorization: 'Bearer wrong', 'x-api-key': 'other' }, null);
       });
@@ -225,7 +225,7 @@ describe('4 Endpoints', () => {
     }
   }
 
-  it('4 the model lists of the Coding bases show the models of the active plan, those of messages only the ones on messages', async () => {
+  it('4 the model lists of the Coding base addresses contain the models of the active plan, and for messages only the models with that protocol', async () => {
     const subscriber = await createSubscriber(gateway, 'mixed');
     const without = await gateway.createAccount();
     const lists = addresses.filter(({ work }) => /^coding.*List$/.test(work));

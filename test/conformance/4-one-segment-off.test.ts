@@ -55,7 +55,7 @@ describe('4 Endpoints', () => {
         // The contract itself has some of them; other tests cover those.
         .filter(({ path }) => !addresses.some((address) => urlOf(address) === path));
 
-      it(`4 what is appended to ${wrongBase || 'the root'} is served as if it were appended to ${base || 'the root'}`, async () => {
+      it(`4 a path below ${wrongBase || 'the root'} is served as if it were below ${base || 'the root'}`, async () => {
         assert.ok(misplaced.length > 0);
         const payer = await createSubscriber(gateway, 'roomy');
         const use = { costNano: 0n, calls: 0, tokens: 0 };

@@ -214,7 +214,7 @@ describe('4.2 embeddings and rerank', () => {
   }
 
   for (const path of ['/v2/rerank', '/v1/v2/rerank']) {
-    it(`4.2 ${path} takes what Cohere's clients send, and returns what they read`, async () => {
+    it(`4.2 ${path} accepts the requests of Cohere's clients, and returns the responses that they read`, async () => {
       const fields = { top_n: 1, max_tokens_per_doc: 512, priority: 3 };
       const response = {
         id: '07734bd2-2473-4f07-94e1-0d9f0e6843cf',
@@ -247,7 +247,7 @@ describe('4.2 embeddings and rerank', () => {
     assert.deepEqual([refused.status, refused.json.message], [422, 'too many documents']);
   });
 
-  it('4.2 a rerank whose results stand in "data" is one too', async () => {
+  it('4.2 a rerank with its results in "data" is valid too', async () => {
     const response = { object: 'list', data: results, model: 'reranker', usage: { total_tokens: 29 } };
     gateway.provider.respond = json(200, response);
     assert.deepEqual((await send(gateway, account, rerankAddress)).json, response);

@@ -104,7 +104,7 @@ describe('4.2 large responses of embeddings', () => {
 
   for (const statesLength of [false, true]) {
     const how = statesLength ? 'with' : 'without';
-    it(`4.2 a response of 48 MiB ${how} a content length arrives byte for byte, and costs what its last bytes say`, async () => {
+    it(`4.2 a response of 48 MiB ${how} a content length arrives byte for byte, and is charged by its last bytes`, async () => {
       const body = embeddingsOf(48 * MIB);
       const { live, opening } = await start(statesLength ? { 'content-length': String(body.length) } : {});
       const written = write(live, body).then(() => live.end());
@@ -185,7 +185,7 @@ describe('4.2 large responses of embeddings', () => {
     });
   }
 
-  it('4.2 a large response that is no JSON from some point on is broken off, and nothing is charged', async () => {
+  it('4.2 a large response that becomes invalid JSON is broken off, and free', async () => {
     const body = embeddingsOf(36 * MIB);
     body[34 * MIB] = 0x7d;
     const { live, opening } = await start();

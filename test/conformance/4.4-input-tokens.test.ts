@@ -329,7 +329,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
 
   describe('estimation', () => {
     for (const { language, text } of languages) {
-      it(`4.4 plain text is within 10 % of its real tokens, and not below them: ${language}`, async () => {
+      it(`4.4 plain text is within 10 % of its real tokens, and not below: ${language}`, async () => {
         const real = countTokens(text);
         assert.ok(real > 2_000, `${real} tokens are no long text`);
         for (const input of [text, [{ role: 'user', content: [{ type: 'input_text', text }] }]]) {
@@ -422,7 +422,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
       return JSON.stringify({ model: MODEL, input: 'x'.repeat(bytes - empty.length) });
     };
 
-    it('4.4 the Coding address takes an input up to the limit of the largest plan', async () => {
+    it('4.4 the Coding address accepts an input up to the limit of the largest plan', async () => {
       assert.equal((await coding.send(account, bodyOf(CODING_BYTES_MAX))).status, 200);
     });
 

@@ -126,7 +126,7 @@ describe('4.5 POST /v1/images/generations', () => {
       });
     }
 
-    it('4.5 model may be omitted or null: with plain parameters alone it is dall-e-2', async () => {
+    it('4.5 model may be omitted or null: with only plain parameters it is dall-e-2', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const plain = [
@@ -141,7 +141,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 model omitted or null with parameters of GPT Image alone is gpt-image-2', async () => {
+    it('4.5 model omitted or null with parameters of GPT Image only is gpt-image-2', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = imagesResponse('image_generation');
       const bodies: readonly object[] = [
@@ -187,7 +187,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 a model of the other protocol alone is 404 MODEL_ROUTING_PROTOCOL_UNSUPPORTED', async () => {
+    it('4.5 a model of only the other protocol is 404 MODEL_ROUTING_PROTOCOL_UNSUPPORTED', async () => {
       const caller = await ImageCaller.create(gateway);
       const expected = { status: 404, code: 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED', param: 'model' };
       await caller.refused(() => caller.generate({ prompt, model: 'test-messages' }), expected);
@@ -215,7 +215,7 @@ describe('4.5 POST /v1/images/generations', () => {
       });
     }
 
-    it('4.5 gpt-image-2 takes WIDTHxHEIGHT within the limits of sides, pixels and aspect ratio alone', async () => {
+    it('4.5 gpt-image-2 accepts WIDTHxHEIGHT only within the limits of sides, pixels and aspect ratio', async () => {
       await assertTaken('gpt-image-2', [
         { size: '1024x640' },
         { size: '3840x2160' },
@@ -256,7 +256,7 @@ describe('4.5 POST /v1/images/generations', () => {
       for (const model of [...allModels, UNKNOWN_MODEL]) await assertTaken(model, [nulls]);
     });
 
-    it('4.5 n is a whole number from 1 to 10', async () => {
+    it('4.5 n is an integer from 1 to 10', async () => {
       const caller = await ImageCaller.create(gateway);
       for (const [given, count] of [
         [1, 1],
@@ -275,14 +275,14 @@ describe('4.5 POST /v1/images/generations', () => {
       await assertRefused('dall-e-3', 'n', [{ n: 2 }]);
     });
 
-    it('4.5 output_compression is a whole number from 0 to 100', async () => {
+    it('4.5 output_compression is an integer from 0 to 100', async () => {
       const rest = { output_format: 'webp' };
       await assertByModel('output_compression', [0, 100], gptImageModels, rest, gptImageModels);
       const bodies = [-1, 101, ...noWholeNumbers].map((value) => ({ ...rest, output_compression: value }));
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) await assertRefused(model, 'output_compression', bodies);
     });
 
-    it('4.5 output_compression is taken only with output_format jpeg or webp', async () => {
+    it('4.5 output_compression is accepted only with output_format jpeg or webp', async () => {
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) {
         await assertTaken(
           model,
@@ -297,7 +297,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 background transparent is taken only with output_format png or webp', async () => {
+    it('4.5 background transparent is accepted only with output_format png or webp', async () => {
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) {
         const formats = ['png', 'webp', null];
         await assertTaken(
@@ -308,13 +308,13 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 partial_images is a whole number from 0 to 3', async () => {
+    it('4.5 partial_images is an integer from 0 to 3', async () => {
       await assertByModel('partial_images', [0, 3], gptImageModels, { stream: true }, gptImageModels);
       const bodies = [-1, 4, ...noWholeNumbers].map((value) => ({ stream: true, partial_images: value }));
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) await assertRefused(model, 'partial_images', bodies);
     });
 
-    it('4.5 partial_images is taken only with stream true', async () => {
+    it('4.5 partial_images is accepted only with stream true', async () => {
       for (const model of [...allModels, UNKNOWN_MODEL]) {
         const bodies = [{}, { stream: false }, { stream: null }].map((each) => ({ ...each, partial_images: 0 }));
         await assertRefused(model, 'partial_images', bodies);
@@ -356,7 +356,7 @@ describe('4.5 POST /v1/images/generations', () => {
   });
 
   describe('the request', () => {
-    it('4.5 the body is JSON: another Content-Type is 415, and what is no JSON object is 400', async () => {
+    it('4.5 the body is JSON: another Content-Type is 415, and anything but a JSON object is 400', async () => {
       const caller = await ImageCaller.create(gateway);
       const body = JSON.stringify({ prompt });
       for (const type of ['text/plain', 'multipart/form-data; boundary=b', 'application/x-www-form-urlencoded', '']) {
@@ -450,7 +450,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 a body that is compressed, or sent in chunks, arrives as what it was', async () => {
+    it('4.5 a compressed or chunked body arrives as the original', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const body = JSON.stringify({ model: PRICED_BY_IMAGE, prompt });
@@ -550,7 +550,7 @@ describe('4.5 POST /v1/images/generations', () => {
       await caller.unpaid();
     });
 
-    it('4.5 a stream that the provider responds as a whole is 502, and nothing is charged', async () => {
+    it('4.5 a non-streaming response to a streaming request is 502, and free', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const response = await caller.generate({ model: PRICED_BY_TOKEN, prompt, stream: true });

@@ -95,7 +95,7 @@ describe('4.7 count tokens', () => {
 
   describe('access', () => {
     for (const path of ALL) {
-      it(`4.7 ${path} takes x-api-key or Bearer, either one`, async () => {
+      it(`4.7 ${path} accepts x-api-key or Bearer`, async () => {
         const body = JSON.stringify({ model: MODEL, ...user('Hello') });
         const type = ['content-type', 'application/json'] as const;
         for (const credential of [
@@ -112,7 +112,7 @@ describe('4.7 count tokens', () => {
         }
       });
 
-      it(`4.7 ${path} takes POST alone, and application/json alone`, async () => {
+      it(`4.7 ${path} accepts only POST, and only application/json`, async () => {
         const typed = await send(path, user('x'), { 'content-type': 'text/plain' });
         assertRefused(typed, { status: 415, type: 'invalid_request_error', code: 'unsupported_media_type' });
         const response = await fetch(gateway.url + path, { headers: { 'x-api-key': account.key } });
@@ -121,7 +121,7 @@ describe('4.7 count tokens', () => {
       });
     }
 
-    it('4.7 the header altproto-version is optional, and any version is taken', async () => {
+    it('4.7 the header altproto-version is optional, and any version is accepted', async () => {
       for (const version of ['2023-06-01', '2026-10-21', 'x']) {
         assert.equal((await send(GENERAL, user('x'), { 'altproto-version': version })).status, 200);
       }
@@ -153,7 +153,7 @@ describe('4.7 count tokens', () => {
       }
     });
 
-    it('4.7 a model that nobody knows is counted', () => takes({ model: 'nowhere', ...user('Hello') }));
+    it('4.7 tokens of an unknown model are counted', () => takes({ model: 'nowhere', ...user('Hello') }));
 
     it('4.7 a model that is absent or null is counted', async () => {
       const named = await count(user('Hello'));
@@ -251,7 +251,7 @@ describe('4.7 count tokens', () => {
       assert.equal(asDocument, asText);
     });
 
-    it('4.7 other documents and images have placeholders, whatever they hold', async () => {
+    it('4.7 other documents and images count as placeholders, whatever they contain', async () => {
       const pdf = { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(4_000) };
       const document = await count(user([{ type: 'document', source: pdf }]));
       assert.equal(document, await count(user([{ type: 'document', source: { ...pdf, data: 'B'.repeat(8_000) } }])));
@@ -287,7 +287,7 @@ describe('4.7 count tokens', () => {
 
   describe('accuracy', () => {
     for (const { language, text } of languages) {
-      it(`4.7 plain text of a model of factor 1 is within 10 % of its o200k tokens, and not below them: ${language}`, async () => {
+      it(`4.7 plain text of a model of factor 1 is within 10 % of its o200k tokens, and not below: ${language}`, async () => {
         const ratio = (await count(user(text))) / countTokens(text);
         // Includes a few tokens for the request around the text.
         assert.ok(ratio >= 1 && ratio <= 1.11, `${ratio} times`);
@@ -309,7 +309,7 @@ describe('4.7 count tokens', () => {
     };
 
     for (const path of [...CODING, '/altproto/coding/v1/messages/count_tokens']) {
-      it(`4.7 ${path} takes a body up to the limit and responds with 413 beyond it, saying that the prompt is too long`, async () => {
+      it(`4.7 ${path} accepts a body up to the limit and responds with 413 beyond it, with the message that the prompt is too long`, async () => {
         assert.equal((await send(path, bodyOf(CODING_BYTES_MAX))).status, 200);
         const response = await send(path, bodyOf(CODING_BYTES_MAX + 1));
         assertRefused(response, {

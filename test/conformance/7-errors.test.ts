@@ -130,7 +130,7 @@ describe('7 errors', () => {
       retry: 'false',
     } as const;
 
-    it('7 the chat-style envelope is {error: {code, message, param, type}}, with a param of null if no field is to blame', async () => {
+    it('7 the chat-style envelope is {error: {code, message, param, type}}, with a param of null if the error concerns no field', async () => {
       await assertUntouched(gateway, account, async () => {
         for (const { path } of chatCalls)
           assertError(await call(gateway.url + path, account.key, '[]'), 'chat', malformed);
@@ -233,7 +233,7 @@ describe('7 errors', () => {
       for (const unusable of [revoked, suspended, unverified]) await assertSpent(unusable, 0n);
     });
 
-    it('7 400 model_not_found: the model exists but cannot do what the address does', async () => {
+    it('7 400 model_not_found: the model exists but does not support the operation', async () => {
       const cannot = (address: CallAddress) => (address.model === 'test-chat' ? 'test-embeddings' : 'test-chat');
       await allRefuse(
         chatCalls,
@@ -472,7 +472,7 @@ describe('7 errors', () => {
       );
     });
 
-    it('7 415 unsupported_media_type: the Content-Type is not what the address takes', async () => {
+    it('7 415 unsupported_media_type: the address does not accept the Content-Type', async () => {
       const expected = {
         status: 415,
         code: 'unsupported_media_type',
@@ -547,7 +547,7 @@ describe('7 errors', () => {
       });
     }
 
-    it('7 a Coding-only code never comes from an address of the balance, plan or none', async () => {
+    it('7 a Coding-only code never comes from an address of the balance, with or without a plan', async () => {
       const subscriber = await createSubscriber(gateway, 'elsewhere');
       for (const address of balanceAddresses) {
         responseWell(gateway, address);
@@ -647,7 +647,7 @@ describe('7 errors', () => {
       assert.equal(head.status, 405);
     });
 
-    it('7 catalog 500 is COMMON_001 if the catalog cannot be read, and no empty list', async () => {
+    it('7 catalog 500 is COMMON_001 if the catalog cannot be read, instead of an empty list', async () => {
       // The largest possible date, so the next change of prices has no representable time.
       clock.set('+275760-09-13T00:00:00.000Z');
       try {

@@ -52,7 +52,7 @@ describe('7 provider errors', () => {
     }
   });
 
-  it('7 they are not made up if the provider did not send them', async () => {
+  it('7 they are absent if the provider did not send them', async () => {
     for (const address of callAddresses) {
       const other = await payerAt(address);
       gateway.provider.respond = json(429, {});
@@ -137,7 +137,7 @@ describe('7 provider errors', () => {
     }
   });
 
-  it('7 a provider’s refusal in another form is responded to in the envelope of the address all the same', async () => {
+  it('7 a provider’s refusal in another format is converted into the envelope of the address', async () => {
     for (const address of callAddresses) {
       for (const reply of ['', '<html>Bad gateway</html>', '{"detail":"x"}', '[]', '"no"']) {
         const other = await payerAt(address);

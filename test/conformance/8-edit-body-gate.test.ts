@@ -195,7 +195,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     assert.deepEqual([account.balanceYuan, account.heldYuan], [balanceYuan, '0']);
   }
 
-  it('8 a form of exactly 805 MiB is taken: 16 images and a mask at their limits, and takes less than 64 MiB of memory', async (context) => {
+  it('8 a form of exactly 805 MiB is accepted: 16 images and a mask at their limits, with less than 64 MiB of memory', async (context) => {
     // Memory that any first upload allocates for good (code, the young generation) does not count.
     const first = await upload(formOf(WARM_UP_BYTES, 1), WARM_UP_BYTES);
     assert.equal(first.status, 200);

@@ -135,7 +135,7 @@ describe('8 Limits of image calls', () => {
     await caller.refused(() => send(file('image', fits), file('mask', exceeds)), badRequest('mask'));
   });
 
-  it('8 a prompt of the longest is not what limits the body of a generation', async () => {
+  it('8 the longest prompt fits into the body limit of a generation', async () => {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = json(200, imagesBody());
     const body = { model: 'gpt-image-1', prompt: 'p', other: 'x'.repeat(3 * MEGABYTE) };
@@ -161,7 +161,7 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
     return body;
   }
 
-  it('8 a form of exactly the limit is taken, and one byte more is 413', async () => {
+  it('8 a form of exactly the limit is accepted, and one byte more is 413', async () => {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = json(200, imagesBody());
     const request = await caller.taken(caller.edit(formOf(EDIT_BODY_BYTES_MAX)), plainCostNano(UNKNOWN_MODEL));
@@ -169,7 +169,7 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
     await caller.refused(() => caller.edit(formOf(EDIT_BODY_BYTES_MAX + 1)), tooLarge);
   });
 
-  it('8 the limit is that of the decoded form', async () => {
+  it('8 the limit applies to the decoded form', async () => {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = json(200, imagesBody());
     const send = (sizeBytes: number) => caller.edit(gzipSync(formOf(sizeBytes)), { 'content-encoding': 'gzip' });

@@ -166,7 +166,7 @@ describe('8 limits', () => {
     await assertPaid(0n);
   });
 
-  it('8 the limit of JSON bodies holds if no length is announced, and for what a compressed body unpacks to', async () => {
+  it('8 the limit of JSON bodies applies without a Content-Length too, and to decompressed bodies', async () => {
     const { path, family } = chatAddress;
     const fits = padded(requestTo(chatAddress), BODY_BYTES_MAX);
     const over = padded(requestTo(chatAddress), BODY_BYTES_MAX + 1);
@@ -203,7 +203,7 @@ describe('8 limits', () => {
     await assertSpent(rich, chatAddress.costNano);
   });
 
-  it('8 the Coding input byte limit holds at the Coding token estimates: that of the largest plan, one byte more is 413', async () => {
+  it('8 the Coding input byte limit applies to the Coding token estimates: the limit of the largest plan; one byte more is 413', async () => {
     for (const { path, family } of estimates.filter(({ isCoding }) => isCoding)) {
       assert.equal((await post(path, padded(estimateFields, CODING_BYTES_MAX))).status, 200, path);
       assertError(await post(path, padded(estimateFields, CODING_BYTES_MAX + 1)), family, {
@@ -346,7 +346,7 @@ describe('8 limits', () => {
       await assertCounted(gateway, subscriber, { calls: 5, tokens: 4 * tokens! + messages.tokens! });
     });
 
-    it('8 the token quota is of the plan’s period: used up, it is whole again when the next period begins', async () => {
+    it('8 the token quota is of the plan’s period: once used up, it is reset when the next period begins', async () => {
       const subscriber = await gateway.createAccount();
       const id = await subscribe(gateway, subscriber, 'daily-tokens');
       assert.equal((await gateway.admin('POST', `/subscriptions/${id}/renewals`)).status, 201);
@@ -360,7 +360,7 @@ describe('8 limits', () => {
     });
   });
 
-  it('8 the Coding input byte limit holds at calls: that of the account’s own plan, one byte more is 413', async () => {
+  it('8 the Coding input byte limit applies to calls: the limit of the account’s own plan; one byte more is 413', async () => {
     const small = await createSubscriber(gateway, 'small-input');
     const large = await createSubscriber(gateway, 'large-input');
     let calls = 0;
@@ -384,7 +384,7 @@ describe('8 limits', () => {
     for (const payer of [small, large]) await assertCounted(gateway, payer, { calls, tokens });
   });
 
-  it('8 the Coding input byte limit holds for what a compressed call unpacks to', async () => {
+  it('8 the Coding input byte limit applies to the decompressed body of a call', async () => {
     const subscriber = await createSubscriber(gateway, 'small-input');
     const [address] = codingAddresses;
     responseWell(gateway, address!);

@@ -97,7 +97,7 @@ const PROXIES: readonly Proxy[] = [
 ];
 
 for (const proxy of PROXIES) {
-  describe(`${proxy.program} before the gateway`, { timeout: 300_000 }, () => {
+  describe(`${proxy.program} in front of the gateway`, { timeout: 300_000 }, () => {
     const path = findTool(proxy.program);
     const directory = temporaryDirectory();
     const logs = recordLogs();
@@ -165,11 +165,11 @@ for (const proxy of PROXIES) {
         headers,
       );
 
-    it('takes the example as valid', () => {
+    it('accepts the example', () => {
       if (path !== null) assert.equal(checked.status, 0, checked.stderr);
     });
 
-    it('publishes the addresses for callers and account holders, with their aliases', async () => {
+    it('publishes the addresses for callers and tenants, with their aliases', async () => {
       if (path === null) return;
       const config = parseConfig('', 'faregate.yaml', {});
       const table = endpointTable(config);
@@ -183,7 +183,7 @@ for (const proxy of PROXIES) {
       }
     });
 
-    it('publishes neither the admin API nor metrics nor what is wrong with a node, however they are written', async () => {
+    it('publishes neither the admin API nor metrics nor health details, however the paths are spelt', async () => {
       if (path === null) return;
       const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: Record<string, object> };
       const hidden = Object.keys(document.paths).filter((each) => OPERATORS.test(each));
@@ -215,7 +215,7 @@ for (const proxy of PROXIES) {
       }
     });
 
-    it('publishes them to operators whose network it names', async () => {
+    it('publishes them to the operators’ network', async () => {
       if (path === null) return;
       const operators = await freePort();
       const other = temporaryDirectory();
@@ -239,7 +239,7 @@ for (const proxy of PROXIES) {
       }
     });
 
-    it('passes each event of a stream on before the next one is sent, compressed for nobody', async () => {
+    it('forwards each event of a stream before the next one is sent, without compression', async () => {
       if (path === null) return;
       const live = liveResponse();
       gateway.provider.respond = live.respond;
@@ -269,7 +269,7 @@ for (const proxy of PROXIES) {
       assert.match(received, /\[DONE\]/);
     });
 
-    it('passes a large body on whole', async () => {
+    it('forwards a large body completely', async () => {
       if (path === null) return;
       const url = `data:image/png;base64,${'A'.repeat(24 * 2 ** 20)}`;
       const content = [{ type: 'image_url', image_url: { url } }];
@@ -279,7 +279,7 @@ for (const proxy of PROXIES) {
       assert.ok(received!.body.length > url.length);
     });
 
-    it('tells the gateway who the client is, whatever the client says of itself', async () => {
+    it('forwards the client’s address to the gateway, whatever headers the client sends', async () => {
       if (path === null) return;
       logs.lines.length = 0;
       const response = await chat({}, { 'x-forwarded-for': '203.0.113.9' });

@@ -77,7 +77,7 @@ function addedUp(text: string): { chargeNano: bigint; priceFactorBasisPoints: nu
 
 describe('docs/billing.md', () => {
   for (const { title, operation, request, response, isStream, charge } of examples) {
-    it(`charges what the gateway charges: ${title}`, () => {
+    it(`matches the gateway's charge: ${title}`, () => {
       const { chargeNano, priceFactorBasisPoints } = addedUp(charge);
       const model = catalog.models.find(({ id }) => id === request.model)!;
       const meter = new Meter(

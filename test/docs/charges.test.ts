@@ -76,7 +76,7 @@ function amountOf(usage: Usage, counts: BilledFact['counts']): number | string |
   return usage[counts as UnitName];
 }
 
-describe('what docs/charges.md lists', () => {
+describe('a row in docs/charges.md', () => {
   for (const fact of billedFacts) {
     for (const operation of fact.operations) {
       it(`is read as it says: ${fact.counts} of ${operation} in ${fact.where}`, () => {
@@ -85,7 +85,7 @@ describe('what docs/charges.md lists', () => {
     }
   }
 
-  it('has every operation, every unit with a price and every term', () => {
+  it('covers every operation, every unit with a price and every term', () => {
     const listed = new Set(billedFacts.map(({ counts }) => counts));
     assert.deepEqual(
       [...pricedUnits.map(({ name }) => name), ...termNames].filter((name) => !listed.has(name)),
@@ -98,7 +98,7 @@ describe('what docs/charges.md lists', () => {
     );
   });
 
-  it('has every tool that an operation says it may report', () => {
+  it('covers every tool that an operation may report', () => {
     for (const { name, toolPrices = [] } of operations as readonly {
       name: OperationName;
       toolPrices?: readonly string[];

@@ -72,7 +72,7 @@ describe('docs/contract.md', () => {
     assert.ok(cited > 50, `only ${cited} citations were found`);
   });
 
-  it('has every section of the page of conformance, and no section is there twice', () => {
+  it('has every section of the page of conformance exactly once', () => {
     const tested = headingsOf(read(REPORT)).map((heading) => /^\d+(?:\.\d+)?(?= )/.exec(heading)?.[0]);
     const absent = tested.filter((section) => section !== undefined && !sections.has(section));
     assert.deepEqual(absent, []);
@@ -89,7 +89,7 @@ describe('docs/contract.md', () => {
 });
 
 describe('comments and pages', () => {
-  it('cite no document that is not in the repository', () => {
+  it('cite only documents in the repository', () => {
     const [design, facts] = [['design,', 'section', '5.2'].join(' '), ['wire', 'facts', '3'].join(' ')];
     assert.deepEqual(absentDocuments(`as said (${design};\n * ${facts.replace(' ', '\n * ')}), by design`), [
       design,
@@ -106,7 +106,7 @@ describe('comments and pages', () => {
 
 describe('the pages', () => {
   for (const page of PAGES) {
-    it(`${page} links to files and headings that are there`, () => {
+    it(`${page} links to existing files and headings`, () => {
       const broken: string[] = [];
       for (const [, target] of read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
         const [path, anchor] = target!.split('#') as [string, string | undefined];
@@ -120,7 +120,7 @@ describe('the pages', () => {
     });
   }
 
-  it('have the headings at which test/vendor-suites/expected.yaml says that refusals are documented', () => {
+  it('have the headings that test/vendor-suites/expected.yaml names for refusals', () => {
     const cited = [...read('test/vendor-suites/expected.yaml').matchAll(/^ +documented: (.+)#(.+)$/gm)];
     assert.ok(cited.length > 0);
     const absent = cited.filter(([, page, anchor]) => !headingsOf(read(page!)).map(anchorOf).includes(anchor!));

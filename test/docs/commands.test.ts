@@ -19,7 +19,7 @@ const PAGES = globSync(['*.md', '{bench,console,deploy,docs,src,test}/**/*.md'],
 });
 
 describe('the commands of pages', () => {
-  it('are run, or say why not', () => {
+  it('are run, or give a reason', () => {
     const found: string[] = [];
     for (const page of PAGES) {
       for (const { language, text, notRun } of blocksOf(page)) {
@@ -30,7 +30,7 @@ describe('the commands of pages', () => {
     assert.deepEqual(found, []);
   });
 
-  it('have nothing left out that a reader would have to know', () => {
+  it('have no placeholders that a reader would have to know', () => {
     const cut = RUN.flatMap((page) =>
       blocksOf(page).flatMap(({ language, text, notRun }) =>
         language === 'sh' && notRun === null && text.includes('…') ? [`${page}: ${text}`] : [],

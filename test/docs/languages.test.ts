@@ -26,7 +26,7 @@ const codeOf = (page: string): string[] =>
 const pages = globSync('docs/zh/*.md').sort();
 
 describe('the Chinese pages', () => {
-  it('are those that the README of either language names', () => {
+  it('are listed in the README of either language', () => {
     assert.deepEqual(pages, [
       'docs/zh/README.md',
       'docs/zh/coding-plan.md',

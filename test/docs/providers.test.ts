@@ -27,7 +27,7 @@ describe('docs/providers.md', () => {
     });
   }
 
-  it('has examples that the command takes', async () => {
+  it('has examples that the command accepts', async () => {
     const file = join(directory.path, 'faregate.yaml');
     const providers = examples.map(({ text }, i) =>
       text.replace('providers:\n', '').replace(/^ {2}([\w-]+):$/m, `  $1-${i}:`),

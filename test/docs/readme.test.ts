@@ -25,7 +25,7 @@ const DEMO_URL = 'http://127.0.0.1:8080';
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const configurationBlocks = blocksOf('docs/configuration.md');
 
-describe('the README and the pages behind it', () => {
+describe('the README and the pages that it links to', () => {
   const directory = temporaryDirectory();
   // The first month is the one in `test/cli/demo-month`.
   const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_DEMO_DATA: 'none' };

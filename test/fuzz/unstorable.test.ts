@@ -71,7 +71,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'account POST /vouchers, body': { code: CODE },
 };
 
-describe('what a column cannot hold', () => {
+describe('a value that a column cannot store', () => {
   for (const { api, method, path, querySchema, bodySchema } of rows) {
     for (const [place, schema] of [
       ['query', querySchema],

@@ -141,7 +141,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     return id;
   }
 
-  it('are recorded with everything that was known at their admission, and cost nothing', async () => {
+  it('are recorded with everything known at their admission, and are free', async () => {
     const id = await account(100n);
     await node.admit(id, 'call_known', 30n);
     const open = (await node.listDead()).filter(({ accountId }) => accountId === id);
@@ -205,7 +205,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('are those of nodes without a heartbeat, never of this one nor of one that lives, and so on plans and keys', async () => {
+  it('are calls of nodes without a heartbeat, never of this node or a live one, and are released from plans and keys', async () => {
     const id = await account(100n);
     await subscribe(database, id);
     await createAccountStore(database).insertKey({
@@ -272,7 +272,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(key, { calls: 0n, in_flight: 0n, reserved_nano: 0n });
   });
 
-  it('are not those of a node that begins, or comes back, while they are looked for', async () => {
+  it('are not calls of a node that starts or recovers during the scan', async () => {
     const id = await account(100n);
     const observed = observeDatabase(database);
     const looking = createTestReservationStore(observed.database);
@@ -311,7 +311,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('are charged once if they end after all, and the record is that of their end', async () => {
+  it('are charged once if they end after all, and get the record of their end', async () => {
     const id = await account(100n);
     await node.admit(id, 'call_late', 30n);
     await node.resolveAll();
@@ -324,7 +324,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await node.calls.find('call_late'), records[0]);
   });
 
-  it('are on record as failed if they end without a charge after all', async () => {
+  it('are recorded as failed if they end without a charge after all', async () => {
     const id = await account(100n);
     await node.admit(id, 'call_late_failed', 30n);
     await node.resolveAll();
@@ -333,7 +333,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('keep a record that says more than that the outcome is unknown', async () => {
+  it('keep a record whose outcome is known', async () => {
     const id = await account(100n);
     await node.admit(id, 'call_final', 30n);
     await endCalls(node.settlement, [outcomeOf(id, 'call_final', null)]);
@@ -362,7 +362,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 97n, reservedNano: 0n, spentNano: 3n });
   });
 
-  it('free their place on the plan, and begin when the call began, not when it was let in', async () => {
+  it('free their slot on the plan, and begin when the call began, not when it was admitted', async () => {
     const id = await account(0n);
     await subscribe(database, id);
     const startedAtMs = NOW_MS - 5_000;
@@ -389,7 +389,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(records.map(endOf), [FAILED]);
   });
 
-  it('are recorded with what is known if an older version let them in, or their facts cannot be read', async () => {
+  it('are recorded with the known facts if an older version admitted them, or their facts are unreadable', async () => {
     const id = await account(100n);
     await subscribe(database, id);
     for (const [n, facts] of ['[]', 'no JSON', '{}', 'null', '[null,7,{},[],"yes",true]'].entries()) {
@@ -588,7 +588,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     const how = chargeNano === null ? 'without a charge' : 'with a charge';
     const expected = chargeNano === null ? FAILED : SUCCEEDED_WITH(chargeNano);
 
-    it(`are ended once, ${how}, by their node and by another one that took it for dead, whichever comes first`, async () => {
+    it(`end once, ${how}, through their node or another one that declared it dead, whichever comes first`, async () => {
       for (const isEndFirst of [true, false]) {
         const [id, callId] = [`acct_meet_${how}_${isEndFirst}`, `call_meet_${how}_${isEndFirst}`];
         await openAccount(stored.database, id, 100n);
@@ -609,7 +609,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     });
   }
 
-  it('are resolved by one of two nodes that do so at once', async () => {
+  it('are resolved by one of two concurrent nodes', async () => {
     await openAccount(stored.database, 'acct_both', 100n);
     await nodes[0].admit('acct_both', 'call_both', 30n);
     const open = await nodes[1].listDead();
@@ -626,7 +626,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     assert.equal((await readBalance(stored.database, 'acct_both')).reservedNano, 0n);
   });
 
-  it('release what they reserved once if their node releases one itself', async () => {
+  it('release their reservation once if their node releases one itself', async () => {
     await openAccount(stored.database, 'acct_given', 100n);
     await nodes[0].admit('acct_given', 'call_given', 30n);
     const open = await nodes[1].listDead();
@@ -639,7 +639,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     assert.equal(await nodes[1].calls.find('call_given'), null);
   });
 
-  it('have the record of their end on a plan too, whichever comes first', async () => {
+  it('have the record of their end also on a plan, whichever comes first', async () => {
     for (const isEndFirst of [true, false]) {
       const [id, callId] = [`acct_plan_${isEndFirst}`, `call_plan_${isEndFirst}`];
       await openAccount(stored.database, id, 0n);
@@ -701,7 +701,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     }
   });
 
-  it('are charged at most once and exactly if they ended with a charge, whatever happens at the same time', async () => {
+  it('are charged at most once, and exactly if they ended with a charge, whatever happens concurrently', async () => {
     await fc.assert(
       fc.asyncProperty(lives, rounds, (calls, steps) =>
         live({ database: stored.database, nodes, calls, rounds: steps }),
@@ -710,7 +710,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     );
   });
 
-  it('let no batch wait for ever if batches come with the accounts in any order', async () => {
+  it('never deadlock batches with accounts in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
     for (const id of ids) {
       await openAccount(stored.database, id, 1_000n);
