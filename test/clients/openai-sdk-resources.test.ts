@@ -468,6 +468,7 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
   test('openai models.retrieve returns the canonical id for an alias', async () => {
     const model = await openai(gateway, account).models.retrieve('test-chat-latest');
     assert.deepEqual([model.id, model.object], ['test-chat', 'model']);
+    await failureOf(OpenAI.NotFoundError, openai(gateway, account).models.retrieve('test-hidden'));
   });
 
   test('anthropic models.list has the models of the messages protocol, on one page', async () => {
@@ -487,6 +488,14 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
     const models = await collect(anthropic(gateway, account, '').models.list());
     assert.ok(models.some(({ id }) => id === 'test-messages'));
     assert.ok(models.every(({ type, display_name }) => type === 'model' && display_name !== ''));
+  });
+
+  test('anthropic models.list pages return the same models, by version and lifecycle', async () => {
+    for (const base of ['', '/altproto']) {
+      const { models } = anthropic(gateway, account, base);
+      const paged = await collect(models.list({ limit: 1, lifecycle: ['active'] }));
+      assert.deepEqual(paged, (await models.list()).data);
+    }
   });
 
   test('anthropic models.retrieve gets the contract’s detail, or not_found_error', async () => {
