@@ -132,7 +132,7 @@ export const faultGroups: readonly FaultGroup[] = [
             'test/hostile/settlement.test.ts',
             'a charge that no column can store: the success is withheld, nothing is charged, no reservation is left',
           ],
-          ['test/hostile/settlement.test.ts', 'calls that are settled at the same time are not harmed by it'],
+          ['test/hostile/settlement.test.ts', 'calls that are settled concurrently are not affected'],
         ],
       },
       {
@@ -198,7 +198,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             WHEN,
-            'another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does',
+            'another node resolves them without effect on its own calls; without another node the next start does',
           ],
           [WHEN, 'on the local server: the next start resolves all kinds of calls before it serves'],
         ],

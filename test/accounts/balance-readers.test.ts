@@ -282,7 +282,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     });
   });
 
-  it('get a short JSON error, with a status that they show, if the key is wrong', async () => {
+  it('get a short JSON error with a visible status if the key is wrong', async () => {
     for (const base of [...BALANCE_BASES, ...PLAN_BASES]) {
       const response = await fetch(`${(g.url + base).replace(/\/+$/, '')}/user/balance`, {
         headers: { authorization: 'Bearer sk-of-something-else', 'user-agent': 'cc-switch/1.0' },
@@ -293,7 +293,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     }
   });
 
-  it('get a response in JSON to a plain GET of every base address', async () => {
+  it('get JSON from a plain GET of every base address', async () => {
     for (const base of [...BALANCE_BASES, ...PLAN_BASES]) {
       const response = await fetch(`${g.url}${base}`, { headers: { 'accept-encoding': 'identity' } });
       assert.ok(response.status < 500, base);

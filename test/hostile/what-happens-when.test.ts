@@ -66,7 +66,7 @@ import {
   tooLate,
 } from './scene.ts';
 
-/** "What happens when", row by row: what the client sees, what the account pays, what is reported to the route's breaker. */
+/** "What happens when", row by row: the client's response, the charge, and the report to the route's breaker. */
 
 function eachCase(run: (family: Family, isStream: boolean, name: string) => void): void {
   for (const family of families)
@@ -79,7 +79,7 @@ describe(`what happens when`, () => {
     scene = await setScene((url) => ({
       timing: { retryDelayMs: 1 },
       providers: [
-        // Nothing listens on this port of this machine.
+        // Nothing listens on this port.
         providerPair('away', 'http://127.0.0.1:1'),
         providerPair('spare', url),
         providerPair('secure', url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }'),
@@ -232,7 +232,7 @@ describe(`what happens when`, () => {
           const ended = await scene.send(callOf(family, true, sending(begunStream(family).join('')), provider));
           const type = isStalled ? family.timeoutType : 'api_error';
           assertBrokenOff(ended.response, family, begunStream(family).join(''), code, type);
-          // A chat stream is cut behind the error.
+          // A chat stream is cut after the error.
           assert.equal(ended.response.isComplete, family.name !== 'chat');
           const input = family.inputTokens(requestOf(true, provider));
           await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: code });
@@ -255,7 +255,7 @@ describe(`what happens when`, () => {
     }
   });
 
-  describe('client drops: a whole response is awaited and settled, a stream is cancelled and settled as far as it came', () => {
+  describe('client drops: a non-streaming response is awaited and settled, a stream is cancelled and its output so far is settled', () => {
     for (const family of families) {
       test(`${family.name}, whole`, async () => {
         const account = await scene.gateway.createAccount();
@@ -319,7 +319,7 @@ describe(`what happens when`, () => {
   });
 
   describe('database down at settlement: the success, charged when it is back, once', () => {
-    // The database fails before it has seen the charge, or has made it and cannot say so.
+    // The database fails before it has received the charge, or after it has committed it without confirming.
     for (const when of ['before', 'after'] as const) {
       eachCase((family, isStream, name) => {
         test(`${name}, failing ${when} the charge: back within seconds`, async () => {
@@ -351,7 +351,7 @@ describe(`what happens when`, () => {
             const response = await ask(gateway.url, family.path, key, requestOf(isStream, 'hostile'));
             assertWhole(response, successBody(family, isStream));
           }
-          // It has been tried again, in vain, since everything has left.
+          // It was retried without success since the responses were sent.
           await ends.reached(asked + 5);
           if (when === 'before') {
             assert.equal(await account.lastCall(), undefined);
@@ -389,7 +389,7 @@ describe("what happens when every route's breaker is open: 503 MODEL_ROUTING_NO_
         const { error } = response.json;
         const code = family.name === 'chat' ? error.code : error.details.error_code;
         assert.equal(code, 'MODEL_ROUTING_NO_HEALTHY_ROUTE');
-        // An hour is too long for a header that some clients obey in silence.
+        // An hour is too long for a header that some clients obey silently.
         assert.equal(response.headers['retry-after'], undefined);
         assert.match(error.message, /A route is tried again at .*, in 1 h\.$/);
         assert.equal(response.headers['x-should-retry'], 'true');
@@ -421,8 +421,8 @@ describe('what happens when a node is killed: connection reset, reservation rele
     await assertSound(next.admin);
   });
 
-  // Another node resolves those of a killed one in `test/settlement/killed.test.ts`, too.
-  test('another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does', {
+  // `test/settlement/killed.test.ts` also covers another node that resolves calls of a killed one.
+  test('another node resolves them without effect on its own calls; without another node the next start does', {
     skip: inFullRunsOnly,
   }, async (context) => {
     const { provider, gates, directory, databaseUrl } = await setStage(context);
@@ -456,7 +456,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
     await assertLimitsGivenBack(next, last.calls, gates);
   });
 
-  /** A provider, and where nodes have their data. */
+  /** A provider, and a parent for the nodes' data directories. */
   async function setStage(context: TestContext) {
     const directory = temporaryDirectory();
     context.after(() => directory.remove());
@@ -471,15 +471,15 @@ describe('what happens when a node is killed: connection reset, reservation rele
 
   interface Killed {
     readonly calls: readonly CallInFlight[];
-    /** What the accounts of the calls had held, by their ids. */
+    /** The holds of the calls' accounts, by account id. */
     readonly heldYuan: ReadonlyMap<string, string>;
-    /** Between these the calls began. */
+    /** The calls began between these times. */
     readonly fromMs: number;
     readonly toMs: number;
     readonly killedAtMs: number;
   }
 
-  /** Kills a node with calls of all kinds in flight, and sees their connections break. */
+  /** Kills a node with calls of all kinds in flight, and waits until their connections break. */
   async function killInFlight(node: ServingProgram, provider: ScriptedProvider): Promise<Killed> {
     const callers = await createCallers(node.admin);
     const fromMs = Date.now();
@@ -496,7 +496,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
     return { calls, heldYuan, fromMs, toMs, killedAtMs };
   }
 
-  /** All that was known of a call when it was admitted is on record. */
+  /** Asserts that the record of a call has everything that was known at its admission. */
   async function assertUnresolved(admin: Admin, { caller, begun }: CallInFlight, killed: Killed): Promise<void> {
     const { kind, id, keyId } = caller;
     const records = await recordsOf(admin, caller);
@@ -543,12 +543,12 @@ describe('what happens when a node is killed: connection reset, reservation rele
     assert.equal(held === '0', kind.isCoding === true);
     const startedAtMs = Date.parse(startedAt);
     assert.ok(killed.fromMs <= startedAtMs && startedAtMs <= killed.toMs, startedAt);
-    // The one limit of time that is the rule itself.
+    // The only time limit that is the rule itself.
     const afterMs = Date.parse(endedAt) - killed.killedAtMs;
     assert.ok(afterMs >= 0 && afterMs < 30_000, `resolved after ${afterMs} ms`);
   }
 
-  /** What plan and key allow is there again. On PostgreSQL an Idempotency-Key is free when its claim has run out. */
+  /** Asserts that plan and key are free again. On PostgreSQL an Idempotency-Key is free once its claim has expired. */
   async function assertLimitsGivenBack(
     { admin, url }: ServingProgram,
     calls: readonly CallInFlight[],

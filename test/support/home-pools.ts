@@ -3,7 +3,7 @@ import type { Database, DatabasePool, Query, Statement, TableReader } from '../.
 import { HOMES, type Home, type Table } from '../../src/db/homes.ts';
 import type { HomePools } from './in-one-database.ts';
 
-/** Each schema has its own record of steps. */
+/** Each schema has its own table of applied migrations. */
 const IN_BOTH: Table = 'schema_migrations';
 
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(HOMES).filter((table) => table !== IN_BOTH));
@@ -14,7 +14,7 @@ function requireHome(home: Home, { name, text }: Statement): void {
     if (HOMES[table] !== home) throw new Error(`${name} names ${table} in the ${home}`);
 }
 
-/** Known by their texts, of which a gateway has some hundred. */
+/** Cached by text, because a gateway has only some hundred statements. */
 const tablesByText = new Map<string, readonly Table[]>();
 
 function tablesOf(text: string): readonly Table[] {
@@ -27,9 +27,10 @@ function tablesOf(text: string): readonly Table[] {
 }
 
 /**
- * A database as the handle of one home: a statement that names a table of the other one fails. Scripts, which change the schema, do not.
+ * A database as the handle of one home: statements that name a table of the other home fail. Scripts, which change the schema, are not
+ * checked.
  *
- * @param onStranger hears of it too, because whoever runs such a statement may go on without it
+ * @param onStranger also notified, because a caller may ignore the failure
  */
 export function handleOf(home: Home, real: Database, onStranger: (error: unknown) => void): Database {
   function require(statement: Statement): void {
