@@ -1,7 +1,6 @@
 import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { Database, DatabasePool, Query, Statement, TableReader } from '../../src/db/database.ts';
 import { HOMES, type Home, type Table } from '../../src/db/homes.ts';
-import type { HomePools } from './in-one-database.ts';
 
 /** Each schema has its own table of applied migrations. */
 const IN_BOTH: Table = 'schema_migrations';
@@ -120,61 +119,4 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
         signal,
       ),
   };
-}
-
-/** The process has ended between two transactions. */
-export class ProcessEndedError extends Error {}
-
-/** The homes of a database as a process sees them that may end between two of its transactions. */
-export interface MortalHomes extends HomePools {
-  /** What was asked for so far: a transaction, or a statement without one, is one step. */
-  readonly steps: number;
-  /** Runs before a step, which waits for it. */
-  beforeStep: (step: number, home: Home) => Promise<void>;
-}
-
-/**
- * The homes of a database. A statement that names tables of the other home fails, so each transaction is of one. After so many steps the
- * process has ended: it can do nothing any more, whatever it tries.
- */
-export function mortalHomes(pool: DatabasePool, stepsMax = Number.POSITIVE_INFINITY): MortalHomes {
-  let steps = 0;
-  const of = (home: Home): DatabasePool => {
-    const step = async (): Promise<void> => {
-      if (steps >= stepsMax) throw new ProcessEndedError(`the process has ended after step ${steps}`);
-      steps++;
-      await homes.beforeStep(steps, home);
-    };
-    return {
-      async query(statement, parameters, signal) {
-        requireHome(home, statement);
-        await step();
-        return pool.query(statement, parameters, signal);
-      },
-      async transactionWithDirectory(work) {
-        await step();
-        return pool.transactionWithDirectory(work);
-      },
-      async transaction(work) {
-        await step();
-        return pool.transaction((transaction) =>
-          work({
-            query: (statement, parameters) => {
-              requireHome(home, statement);
-              return transaction.query(statement, parameters);
-            },
-          }),
-        );
-      },
-    };
-  };
-  const homes: MortalHomes = {
-    directory: of('directory'),
-    partition: of('partition'),
-    get steps() {
-      return steps;
-    },
-    beforeStep: async () => undefined,
-  };
-  return homes;
 }

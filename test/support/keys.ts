@@ -10,7 +10,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { type HomePools, inOneDatabase, placedInOne } from './in-one-database.ts';
 
-/** The keys of a process: nothing of what it does is cached by it. */
+/** Key functions without any cache. */
 export function keysOn(homes: HomePools, clock: Clock): Keys {
   const pools = placedInOne(homes);
   return createKeys({
