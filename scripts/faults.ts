@@ -267,7 +267,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/db/local-server-root.test.ts',
-            'a full disk fails writes alone; what was committed is there, and with space it goes on',
+            'a full disk fails only writes; committed data is kept, and writes succeed once there is space',
           ],
         ],
       },
@@ -408,7 +408,7 @@ export const faultGroups: readonly FaultGroup[] = [
           [RELAY, '${what} is a 502, and nothing is charged'],
           [
             'test/billing/missing-usage.test.ts',
-            '${what} is refused by default, and the 502 says that usage is missing',
+            '${what} is refused by default, with a 502 that reports missing usage',
           ],
         ],
       },

@@ -171,7 +171,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       });
     });
 
-    it('is 0 and not valid when its calls are used up, and says so until the first of them comes back', async () => {
+    it('is 0 and invalid when its calls are used up, until the first of them expires from the window', async () => {
       clock.set(NOW);
       const account = await g.createAccount();
       await grant(account);
@@ -197,7 +197,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       assert.equal(await send(account, '/v1/coding/chat/completions'), 402);
     });
 
-    it('is 0 with the reason if there is none, if it has not begun, is over or was canceled', async () => {
+    it('is 0 with a reason if there is none, or if it has not begun, has expired or was canceled', async () => {
       clock.set(NOW);
       const without = { isValid: false, remaining: 0, total: 0, used: 0, unit: 'calls', planName: null };
       const account = await g.createAccount();

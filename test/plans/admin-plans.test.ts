@@ -403,7 +403,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     });
   });
 
-  it('limits of keys are changed one by one; what is not named stays, and null takes a limit away', async () => {
+  it('limits of keys are changed one by one; omitted ones are kept, and null removes a limit', async () => {
     const account = await g.createAccount();
     let expected: object = none;
     for (const change of [
