@@ -174,7 +174,8 @@ async function audit(url: string): Promise<void> {
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
   const response = await fetch(`${url}/admin/v1/audit?progress=true`, { method: 'POST', headers });
   const { result } = JSON.parse((await response.text()).trimEnd().split('\n').at(-1)!);
-  if (result?.isSound !== true) throw new Error(`the audit is not sound: ${JSON.stringify(result).slice(0, 2_000)}`);
+  if (result?.isSound !== true)
+    throw new Error(`the audit found violations: ${JSON.stringify(result).slice(0, 2_000)}`);
 }
 
 /** Runs a command as a process; returns its time. */

@@ -27,7 +27,7 @@ describe('the code path of a call', { timeout: 240_000 }, () => {
     assert.deepEqual(
       longer,
       [],
-      `the code path is longer (node bench/call-path.ts --files); a reason stands beside the figure in ${import.meta.url}`,
+      `the code path is longer (node bench/call-path.ts --files); give the reason next to the figure in ${import.meta.url}`,
     );
   });
 });

@@ -77,9 +77,9 @@ async function measure(database: string, databaseUrl: string): Promise<void> {
     });
     await readPrinted(child)(LISTENING);
     const ask = async (): Promise<Memory> => {
-      const told = nextMessage<Memory>(child);
+      const reading = nextMessage<Memory>(child);
       child.send('memory');
-      return told;
+      return reading;
     };
     const { cpu } = await ask();
     await sleep(WAIT_MS);

@@ -44,7 +44,7 @@ describe('report', () => {
   });
 
   it('renders a table for a terminal and one in Markdown, with failures below', () => {
-    const failed = { ...line('peer', cpu(25)), failures: 3, firstFailure: '503 away' };
+    const failed = { ...line('peer', cpu(25)), failures: 3, firstFailure: '503 down' };
     const result = {
       scenario: { ...chat!, columns: chat!.columns.filter(({ key }) => ['cpuMicros', 'commits'].includes(key)) },
       lines: [line(BARE, cpu(10)), failed],
@@ -58,7 +58,7 @@ describe('report', () => {
         'bare proxy                         10         -             -',
         'peer                               25      2.50             -',
         '',
-        'peer: 3 calls failed, the first with: 503 away',
+        'peer: 3 calls failed, the first with: 503 down',
       ].join('\n'),
     );
     assert.equal(
@@ -71,7 +71,7 @@ describe('report', () => {
         '| bare proxy | 10 | - | - |',
         '| peer | 25 | 2.50 | - |',
         '',
-        'peer: 3 calls failed, the first with: 503 away',
+        'peer: 3 calls failed, the first with: 503 down',
       ].join('\n'),
     );
   });

@@ -75,7 +75,7 @@ async function measureLines(
     for (const line of round % 2 === 0 ? lines : lines.toReversed()) {
       const figures = await measure(stage, scenario, line, seconds, round === rounds - 1);
       line.rounds.push(figures);
-      tell(`${scenario.name}, round ${round + 1}: ${nameOf(line)} ${told(figures)}`);
+      tell(`${scenario.name}, round ${round + 1}: ${nameOf(line)} ${figuresText(figures)}`);
     }
   }
 }
@@ -174,7 +174,7 @@ function commits(before: TargetReading, after: TargetReading, calls: number): nu
   return share(after.database.nextTransaction - before.database.nextTransaction, calls);
 }
 
-function told({ perSecond, cpuMicros }: Figures): string {
+function figuresText({ perSecond, cpuMicros }: Figures): string {
   const rate = perSecond == null ? '' : `${perSecond.toFixed(0)}/s, `;
   return `${rate}${cpuMicros?.toFixed(1) ?? '-'} µs`;
 }

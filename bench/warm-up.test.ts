@@ -10,10 +10,10 @@ async function run(
   name: string,
   given: WarmUp,
   micros: readonly number[],
-): Promise<{ orders: string[]; told: string[] }> {
+): Promise<{ orders: string[]; lines: string[] }> {
   const [scenario] = parseScenarios(name);
   const orders: string[] = [];
-  const told: string[] = [];
+  const lines: string[] = [];
   let [cpuMicros, nowMs, slices] = [0, 0, 0];
   const target: Target = {
     name: 'local',
@@ -38,23 +38,23 @@ async function run(
       target,
       given,
       carryOut,
-      (line) => told.push(line),
+      (line) => lines.push(line),
       () => nowMs,
     );
   }
-  return { orders, told };
+  return { orders, lines };
 }
 
 describe('warm-up of a target', () => {
   it('continues until the cost of a call is steady, and reports its duration', async () => {
-    const { orders, told } = await run('chat-64', { seconds: null, atMostSeconds: 6 }, [300, 200, 143, 142, 143]);
+    const { orders, lines } = await run('chat-64', { seconds: null, atMostSeconds: 6 }, [300, 200, 143, 142, 143]);
     assert.equal(orders.length, 5);
-    assert.deepEqual(told, ['chat-64: local, after is warm after 5 s, 143 µs a call']);
+    assert.deepEqual(lines, ['chat-64: local, after is warm after 5 s, 143 µs a call']);
   });
 
   it('reports that it ended at its limit', async () => {
-    const { told } = await run('chat-64', { seconds: null, atMostSeconds: 4 }, [300, 200, 150, 120]);
-    assert.deepEqual(told, [
+    const { lines } = await run('chat-64', { seconds: null, atMostSeconds: 4 }, [300, 200, 150, 120]);
+    assert.deepEqual(lines, [
       'chat-64: local, after may not be warm: its limit of 4 s is over, and the last seconds took 200, 150, 120 µs a call',
     ]);
   });
@@ -66,14 +66,14 @@ describe('warm-up of a target', () => {
   });
 
   it('streams come after calls, each with half of the limit', async () => {
-    const { orders, told } = await run('streams-500', { seconds: null, atMostSeconds: 6 }, Array(6).fill(100));
+    const { orders, lines } = await run('streams-500', { seconds: null, atMostSeconds: 6 }, Array(6).fill(100));
     assert.deepEqual(orders, [
       ...['closed: chat', 'closed: chat', 'closed: chat'],
       'begin streams: stream',
       ...['watch streams', 'watch streams', 'watch streams'],
       'end streams',
     ]);
-    assert.deepEqual(told, [
+    assert.deepEqual(lines, [
       'streams-500: local, after is warm after 3 s, 100 µs a call',
       'streams-500: local, after is warm after 3 s, 100 µs a chunk',
     ]);

@@ -56,7 +56,7 @@ export async function warmUp(
     if (seconds !== null) return workFor(target, seconds, workSlice, nowMs);
     const limits = { leastMs: mostMs * LEAST_SHARE, mostMs };
     const warmed = await workUntilSteady(() => cpuOfOne(target, workSlice), limits, nowMs);
-    tell(`${scenario.name}: ${nameOf(target)} ${told(unit, warmed)}`);
+    tell(`${scenario.name}: ${nameOf(target)} ${warmedText(unit, warmed)}`);
   };
   if (what === 'calls') return work('a call', workOnCalls);
   await carryOut({ kind: 'begin streams', call, streams: WARM_UP_STREAMS });
@@ -89,7 +89,7 @@ async function cpuOfOne(
   return done === 0 ? null : (after.cpuMicros - before.cpuMicros) / done;
 }
 
-function told(what: string, { isSteady, tookMs, slices }: Warmed): string {
+function warmedText(what: string, { isSteady, tookMs, slices }: Warmed): string {
   const took = `${(tookMs / 1_000).toFixed(0)} s`;
   const last = slices.slice(-3).map((slice) => slice?.toFixed(0) ?? '-');
   return isSteady

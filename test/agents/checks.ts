@@ -102,7 +102,7 @@ function checkRelay({ requests, received, tenant }: Observed): void {
   for (const [index, { body, headers }] of received.entries()) {
     while (next < sent.length && !inProvidersWords(sent[next]!.body).equals(body)) next += 1;
     const original = sent[next];
-    assert.ok(original !== undefined, `call ${index} of the provider is none that the agent made`);
+    assert.ok(original !== undefined, `call ${index} of the provider is not from the agent`);
     if (original.path.includes('/messages')) {
       for (const name of ['anthropic-version', 'anthropic-beta']) {
         assert.ok(original.headers[name], `the agent sent no ${name}`);

@@ -50,7 +50,7 @@ interface Told {
   readonly agent: AgentName;
   readonly event: string;
   readonly expected: { readonly statuses: readonly number[] };
-  readonly told: string;
+  readonly behaviour: string;
 }
 
 /** The rows on the page. */
@@ -62,15 +62,15 @@ export const rowsOnPage = (): string[] => [
 /** The rows according to the run. */
 export function rowsOf(seen: readonly Told[]): string[] {
   const cell = (event: string, agent: AgentName): string =>
-    seen.find((each) => each.event === event && each.agent === agent)?.told ?? '';
+    seen.find((each) => each.event === event && each.agent === agent)?.behaviour ?? '';
   const events = [...new Set(seen.map(({ event }) => event))].filter((event) => event !== USED_UP);
   return [
     ...events.map((event) => `| ${event} | ${COLUMNS.map((agent) => cell(event, agent)).join(' | ')} |`),
     ...seen
       .filter(({ event }) => event === USED_UP)
       .map(
-        ({ agent, expected, told }) =>
-          `| ${agent} | ${expected.statuses.filter((each) => each === 429).length} | ${told} |`,
+        ({ agent, expected, behaviour }) =>
+          `| ${agent} | ${expected.statuses.filter((each) => each === 429).length} | ${behaviour} |`,
       ),
   ];
 }

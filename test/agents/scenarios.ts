@@ -29,7 +29,7 @@ export interface Scenario {
   readonly change?: (settings: string) => string;
   readonly expected: Expected;
   /** The text of the table in `docs/agents.md`. */
-  readonly told: string;
+  readonly behaviour: string;
 }
 
 export interface Expected {
@@ -108,14 +108,14 @@ export const SCENARIOS: readonly Scenario[] = [
       event: 'the task, on the balance',
       ...onBalance,
       expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-      told: 'done in three calls',
+      behaviour: 'done in three calls',
     }),
     agent({
       event: 'the task, on the Coding Plan',
       context: 'coding',
       plan: 'roomy',
       expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-      told: 'done in three calls',
+      behaviour: 'done in three calls',
     }),
   ]),
 
@@ -126,28 +126,28 @@ export const SCENARIOS: readonly Scenario[] = [
     change: (settings) =>
       replaced(replaced(settings, '/altproto/coding"', '/altproto"'), 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY'),
     expected: { ...done, statuses: [200, 200, 200], provided: 3, sent: '"max_tokens":32000' },
-    told: 'done in three calls',
+    behaviour: 'done in three calls',
   }),
   claudeCode({
     event: 'the task, with `CLAUDE_CODE_MAX_OUTPUT_TOKENS` of 64,000',
     ...onBalance,
     change: (settings) => replaced(settings, '"env": {', '"env": { "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "64000",'),
     expected: { ...done, statuses: [200, 200, 200], provided: 3, sent: '"max_tokens":64000' },
-    told: 'asks for up to 64,000 tokens, not 32,000',
+    behaviour: 'asks for up to 64,000 tokens, not 32,000',
   }),
   codex({
     event: 'the task, with `model_catalog_json = "models.json"`',
     ...onBalance,
     change: (settings) => `model_catalog_json = "models.json"\n${settings}`,
     expected: { ...done, statuses: [200, 200, 200], provided: 3, isWarned: false },
-    told: 'does not warn that it has no metadata of the model',
+    behaviour: 'does not warn that it has no metadata of the model',
   }),
   codex({
     event: 'conversation beyond `model_auto_compact_token_limit`',
     ...onBalance,
     change: (settings) => `model_auto_compact_token_limit = 1500\n${settings}`,
     expected: { ...done, statuses: [200, 200, 200, 200, 200], provided: 5, summaries: 2 },
-    told: 'compacts by a call like any other and goes on',
+    behaviour: 'compacts by a call like any other and goes on',
   }),
 
   ...[codex, claudeCode].flatMap((agent) => [
@@ -158,7 +158,7 @@ export const SCENARIOS: readonly Scenario[] = [
         // Only the first call has no choice of vendor.
         signing: { drained: (call) => (call > 0 ? null : signer === 'acme' ? 'zenith' : 'acme') },
         expected: at(...repeated(7, signer)),
-        told: 'each conversation stays with its signer',
+        behaviour: 'each conversation stays with its signer',
       }),
     ),
     agent({
@@ -166,14 +166,14 @@ export const SCENARIOS: readonly Scenario[] = [
       ...thinking,
       signing: { drained: (call) => (call === 0 ? 'zenith' : call < 3 ? null : 'acme') },
       expected: at(...repeated(3, 'acme'), ...repeated(4, 'zenith refuses', 'acme')),
-      told: 'goes on with the signer',
+      behaviour: 'goes on with the signer',
     }),
     agent({
       event: 'the signer is drained, the other provider accepts the signature',
       ...thinking,
       signing: { drained: (call) => (call === 0 ? 'acme' : call === 3 ? 'zenith' : null), lenient: 'acme' },
       expected: at(...repeated(3, 'zenith'), ...repeated(4, 'acme')),
-      told: 'goes on with the other provider, and stays there',
+      behaviour: 'goes on with the other provider, and stays there',
     }),
   ]),
 
@@ -181,20 +181,20 @@ export const SCENARIOS: readonly Scenario[] = [
     event: 'no balance: 402',
     context: 'balance',
     expected: { ...notBegun, said: 'The balance is used up', statuses: tries(6, 402) },
-    told: 'tries six times in about seven seconds, ends with the message',
+    behaviour: 'tries six times in about seven seconds, ends with the message',
   }),
   codex({
     event: 'no balance: 402, with `stream_max_retries = 0`',
     context: 'balance',
     change: (settings) => replaced(settings, 'wire_api', 'stream_max_retries = 0\nwire_api'),
     expected: { ...notBegun, said: 'The balance is used up', statuses: [402] },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
   claudeCode({
     event: 'no balance: 402',
     context: 'balance',
     expected: { ...notBegun, said: 'API Error: 402 The balance is used up', statuses: [402] },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
 
   codex({
@@ -208,7 +208,7 @@ export const SCENARIOS: readonly Scenario[] = [
       provided: 2,
       isFileRight: true,
     },
-    told: 'ends at once with “You’ve hit your usage limit” and the time',
+    behaviour: 'ends at once with “You’ve hit your usage limit” and the time',
   }),
   claudeCode({
     event: USED_UP,
@@ -221,14 +221,14 @@ export const SCENARIOS: readonly Scenario[] = [
       provided: 2,
       isFileRight: true,
     },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
   qwenCode({
     event: USED_UP,
     context: 'coding',
     plan: 'no-calls',
     expected: { ...notBegun, said: `Quota exhausted: ${USED_UP_MESSAGE}`, statuses: [429] },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
   opencode({
     event: USED_UP,
@@ -240,19 +240,19 @@ export const SCENARIOS: readonly Scenario[] = [
       statuses: tries(9, 429),
       outside: ['CONNECT registry.npmjs.org:443'],
     },
-    told: 'ends with the message after about 75 seconds',
+    behaviour: 'ends with the message after about 75 seconds',
   }),
   cline({
     event: USED_UP,
     ...patient,
     expected: { ...notBegun, said: USED_UP_MESSAGE, statuses: tries(6, 429), outside: ['CONNECT data.cline.bot:443'] },
-    told: 'ends with the message after about 65 seconds',
+    behaviour: 'ends with the message after about 65 seconds',
   }),
   continueCli({
     event: USED_UP,
     ...patient,
     expected: { ...notBegun, said: USED_UP_MESSAGE, statuses: tries(11, 429) },
-    told: 'ends with the message after about 100 seconds',
+    behaviour: 'ends with the message after about 100 seconds',
   }),
 
   ...[codex, claudeCode].map((agent) =>
@@ -262,7 +262,7 @@ export const SCENARIOS: readonly Scenario[] = [
       plan: 'one-at-a-time',
       isBusy: true,
       expected: { ...done, statuses: [200, 429, 200, 200, 200], provided: 4, wholeCalls: [0] },
-      told: 'waits as long as `retry-after` says and repeats the call',
+      behaviour: 'waits as long as `retry-after` says and repeats the call',
     }),
   ),
 
@@ -271,14 +271,14 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     isKeyRevoked: true,
     expected: { ...notBegun, said: 'The API key has been revoked.', statuses: tries(6, 401) },
-    told: 'tries six times in about seven seconds, ends with the message',
+    behaviour: 'tries six times in about seven seconds, ends with the message',
   }),
   claudeCode({
     event: 'key revoked: 401',
     ...onBalance,
     isKeyRevoked: true,
     expected: { ...notBegun, said: '401 The API key has been revoked.', statuses: [401] },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
 
   codex({
@@ -286,14 +286,14 @@ export const SCENARIOS: readonly Scenario[] = [
     context: 'coding',
     plan: 'no-room',
     expected: { ...notBegun, said: 'prompt is too long', statuses: tries(6, 413) },
-    told: 'tries six times in about seven seconds, ends with the message',
+    behaviour: 'tries six times in about seven seconds, ends with the message',
   }),
   claudeCode({
     event: 'first request larger than the plan takes: 413',
     context: 'coding',
     plan: 'no-room',
     expected: { ...notBegun, said: 'Prompt is too long', statuses: [413] },
-    told: 'ends at once with “Prompt is too long”',
+    behaviour: 'ends at once with “Prompt is too long”',
   }),
   claudeCode({
     event: 'conversation larger than the plan takes: 413',
@@ -308,7 +308,7 @@ export const SCENARIOS: readonly Scenario[] = [
       provided: 7,
       summaries: 1,
     },
-    told: 'compacts the conversation and goes on',
+    behaviour: 'compacts the conversation and goes on',
   }),
 
   codex({
@@ -316,14 +316,14 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     fault: second({ kind: 'refuse', status: 400, body: TOO_LONG }),
     expected: { exitCode: 1, said: TOO_LONG_MESSAGE, statuses: [200, 400], provided: 2, isFileRight: true },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
   claudeCode({
     event: 'provider: prompt is too long, 400',
     ...onBalance,
     fault: second({ kind: 'refuse', status: 400, body: TOO_LONG }),
     expected: { ...done, statuses: [200, 400, 200, 200, 200], provided: 5, summaries: 1 },
-    told: 'compacts the conversation and goes on',
+    behaviour: 'compacts the conversation and goes on',
   }),
 
   codex({
@@ -331,14 +331,14 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     fault: second({ kind: 'refuse', status: 529, body: OVERLOADED }),
     expected: { ...done, statuses: [200, 529, 200, 200], provided: 4 },
-    told: 'repeats the call',
+    behaviour: 'repeats the call',
   }),
   claudeCode({
     event: 'provider: overloaded, 529',
     ...onBalance,
     fault: second({ kind: 'refuse', status: 529, body: OVERLOADED }),
     expected: { ...done, statuses: [200, 529, 200, 200], provided: 4 },
-    told: 'repeats the call',
+    behaviour: 'repeats the call',
   }),
 
   codex({
@@ -346,28 +346,28 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     fault: second({ kind: 'break', at: 'inside' }),
     expected: { ...done, statuses: [200, 200, 200, 200], provided: 4 },
-    told: 'repeats the call; both are charged',
+    behaviour: 'repeats the call; both are charged',
   }),
   claudeCode({
     event: 'provider breaks the stream off inside an item',
     ...onBalance,
     fault: second({ kind: 'break', at: 'inside' }),
     expected: { ...done, statuses: [200, 200, 200, 200], provided: 4, wholeCalls: [2] },
-    told: 'repeats the call without streaming; both are charged',
+    behaviour: 'repeats the call without streaming; both are charged',
   }),
   codex({
     event: 'provider breaks the stream off behind an item',
     ...onBalance,
     fault: second({ kind: 'break', at: 'behind' }),
     expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-    told: 'goes on with the item',
+    behaviour: 'goes on with the item',
   }),
   claudeCode({
     event: 'provider breaks the stream off behind an item',
     ...onBalance,
     fault: second({ kind: 'break', at: 'behind' }),
     expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-    told: 'goes on with the item',
+    behaviour: 'goes on with the item',
   }),
 
   ...(['balance', 'coding'] as const).map((context) =>
@@ -393,7 +393,7 @@ export const SCENARIOS: readonly Scenario[] = [
         provided: 0,
         isFileRight: false,
       },
-      told: 'lists models and counts tokens, free of charge',
+      behaviour: 'lists models and counts tokens, free of charge',
     }),
   ),
   codex({
@@ -402,6 +402,6 @@ export const SCENARIOS: readonly Scenario[] = [
     change: (settings) =>
       replaced(settings, 'wire_api = "responses"', 'wire_api = "responses"\nsupports_websockets = true'),
     expected: { ...done, statuses: [200, 200, 200], provided: 3, others: ['GET /v1/responses 426'] },
-    told: 'falls back to plain calls',
+    behaviour: 'falls back to plain calls',
   }),
 ];

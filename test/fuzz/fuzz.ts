@@ -223,7 +223,7 @@ class FuzzRun {
       return JSON.parse((await send(agent, url, asked)).text) as Shown;
     };
     const { isSound, invariants } = await ask('POST', '/admin/v1/audit');
-    if (!isSound) this.#violations.push(`the books are not balanced: ${JSON.stringify(invariants)}`);
+    if (!isSound) this.#violations.push(`the ledger is not consistent: ${JSON.stringify(invariants)}`);
     let cursor: string | null = null;
     do {
       const from: string = cursor === null ? '' : `&cursor=${cursor}`;

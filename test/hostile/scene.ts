@@ -53,7 +53,7 @@ export interface Ended {
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly record: any;
   /** Reported to the breaker of the route: a kind of failure, a success, or nothing. */
-  readonly told: string;
+  readonly reported: string;
 }
 
 /** A response of the gateway, with all its bytes. */
@@ -136,13 +136,13 @@ export async function setScene(given: SceneOptions | ((url: string) => SceneOpti
     assertNamesNoProvider(response, at);
     const record = await account.endedCall();
     const after = await status(model, route);
-    const told =
+    const reported =
       after.failuresInARow === 0
         ? 'it responds'
         : after.failuresInARow === before.failuresInARow
           ? 'nothing'
           : `failed: ${after.lastError}`;
-    return { response, account, record, told };
+    return { response, account, record, reported };
   }
 
   return {
@@ -247,12 +247,12 @@ function readChunked(raw: Buffer): { body: Buffer; isComplete: boolean } {
 /** The expected effects of a call that failed before any of its response was sent. */
 export interface ExpectedFailure extends ExpectedError {
   /** The report to the breaker. */
-  readonly told: string;
+  readonly reported: string;
 }
 
 /** Asserts that the call failed with an error in the envelope of its family, is free, has no reservation, and is recorded so. */
 export async function assertFailed(ended: Ended, family: Family, expected: ExpectedFailure): Promise<void> {
-  const { response, account, record, told } = ended;
+  const { response, account, record, reported } = ended;
   assertError(response, family, expected);
   assert.ok(response.isComplete);
   assert.equal(record.status, 'failed');
@@ -261,14 +261,14 @@ export async function assertFailed(ended: Ended, family: Family, expected: Expec
     [expected.status, expected.code, null, null],
   );
   assert.equal(record.requestId, response.headers['request-id']);
-  assert.equal(told, expected.told);
+  assert.equal(reported, expected.reported);
   await assertSpent(account, 0n);
 }
 
 /** An unreadable or unbillable response: the outcome is unknown, and it is free. */
-export const INVALID = { status: 502, code: 'upstream_error', retry: 'false', told: 'nothing' } as const;
+export const INVALID = { status: 502, code: 'upstream_error', retry: 'false', reported: 'nothing' } as const;
 /** The connection failed after the call was sent. */
-export const BROKEN = { ...INVALID, told: 'failed: upstream_error' } as const;
+export const BROKEN = { ...INVALID, reported: 'failed: upstream_error' } as const;
 
 /** A time limit expired after the call was sent. */
 export function tooLate(family: Family) {
@@ -277,13 +277,13 @@ export function tooLate(family: Family) {
     code: 'upstream_timeout',
     type: family.timeoutType,
     retry: 'false',
-    told: 'failed: upstream_timeout',
+    reported: 'failed: upstream_timeout',
   } as const;
 }
 
 /** Asserts that the call succeeded with this body, and was charged by the reported usage. */
 export async function assertServed(
-  { response, account, record, told }: Ended,
+  { response, account, record, reported }: Ended,
   expected: { readonly body?: string; readonly costNano: bigint; readonly source?: string },
 ): Promise<void> {
   assert.equal(response.status, 200, response.text);
@@ -297,7 +297,7 @@ export async function assertServed(
     ['succeeded', 200, null, expected.source ?? 'observed'],
   );
   assert.equal(record.requestId, response.headers['request-id']);
-  assert.equal(told, 'it responds');
+  assert.equal(reported, 'it responds');
   await assertSpent(account, expected.costNano);
 }
 

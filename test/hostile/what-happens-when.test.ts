@@ -106,7 +106,7 @@ describe(`what happens when`, () => {
           [families[0]!, false],
           [families[1]!, true],
         ] as const) {
-          const { response, account, record, told } = await scene.send(callOf(family, isStream, responses(bytes)));
+          const { response, account, record, reported } = await scene.send(callOf(family, isStream, responses(bytes)));
           assert.equal(response.status, status);
           assert.equal(response.json.error.message, error.message);
           assert.equal(response.headers['x-error-code'], error.code);
@@ -121,7 +121,7 @@ describe(`what happens when`, () => {
             ['failed', status, error.code, null],
           );
           assert.equal(record.requestId, 'req_theirs');
-          assert.equal(told, status >= 500 ? `failed: status ${status}` : 'it responds');
+          assert.equal(reported, status >= 500 ? `failed: status ${status}` : 'it responds');
           await assertSpent(account, 0n);
         }
       });
@@ -138,7 +138,7 @@ describe(`what happens when`, () => {
           [families[1]!, true],
         ] as const) {
           const ended = await scene.send(callOf(family, isStream, responses(bytes)));
-          await assertFailed(ended, family, { ...BROKEN, told: `failed: status ${status}` });
+          await assertFailed(ended, family, { ...BROKEN, reported: `failed: status ${status}` });
         }
       });
     }

@@ -69,8 +69,8 @@ Use this page to find the test of a rule of the contract, or the reason why a ru
       test('4 fails', { hasFailed: true }),
       suite('4 Endpoints', { hasFailed: true }),
     ]);
-    const told = [...results.page().matchAll(/^\| (.*) \| \[.*\) \| (.*) \|$/gm)].map(([, rule, said]) => [rule, said]);
-    assert.deepEqual(told, [
+    const rows = [...results.page().matchAll(/^\| (.*) \| \[.*\) \| (.*) \|$/gm)].map(([, rule, said]) => [rule, said]);
+    assert.deepEqual(rows, [
       ['skipped', 'cannot be tested: no reader'],
       ['skipped silently', 'cannot be tested'],
       ['expected to fail', 'todo: a bug'],

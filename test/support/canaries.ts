@@ -40,8 +40,8 @@ export function searchLogs(logger: Logger, secrets: readonly string[]): Searched
     add: (secret) => void forms.push(...formsOf(secret)),
     assertNoneFound() {
       const found = foundIn(lines.join('\n'), forms);
-      const told = lines.filter((line) => found.some((form) => line.includes(form)));
-      assert.deepEqual(told, [], 'a log has a secret, a prompt or a response in it');
+      const leaking = lines.filter((line) => found.some((form) => line.includes(form)));
+      assert.deepEqual(leaking, [], 'a log has a secret, a prompt or a response in it');
     },
   };
 }

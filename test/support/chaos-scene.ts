@@ -22,7 +22,7 @@ export class Simulator {
 
   static async start(): Promise<Simulator> {
     const child = fork(SIMULATOR, ['0'], STDIO);
-    const { url } = await told<{ url: string }>(child);
+    const { url } = await nextMessage<{ url: string }>(child);
     return new Simulator(child, url);
   }
 
@@ -34,7 +34,7 @@ export class Simulator {
   /** Stops at once, whatever is in flight. */
   async leave(): Promise<void> {
     const gone = once(this.#child, 'exit');
-    const report = told<SimulatorReport>(this.#child);
+    const report = nextMessage<SimulatorReport>(this.#child);
     this.#child.send('leave');
     this.#reports.push(await report);
     await gone;
@@ -42,7 +42,7 @@ export class Simulator {
 
   async comeBack(): Promise<void> {
     this.#child = fork(SIMULATOR, [new URL(this.url).port], STDIO);
-    await told(this.#child);
+    await nextMessage(this.#child);
   }
 
   /** The sum over all its starts. The provider has stopped. */
@@ -62,7 +62,7 @@ export class Simulator {
 const STDIO: ForkOptions = { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] };
 
 /** The next message of a process. Rejects if the process ends without one. */
-function told<Message>(child: ChildProcess): Promise<Message> {
+function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as Message));
     child.once('exit', (code) => reject(new Error(`a simulated provider ended with exit code ${code}`)));

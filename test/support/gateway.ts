@@ -358,7 +358,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
           const [left] = await sql<{ n: bigint }>(each, 'select count(*) as n from reservations');
           assert.equal(left?.n, 0n, 'reservations were left behind');
         }
-        assert.deepEqual(await foundInChanges(database, shownSecrets), [], 'the change log has secrets');
+        assert.deepEqual(await foundInChanges(database, shownSecrets), [], 'the audit log has secrets');
       } finally {
         await opened.disposeAsync();
       }

@@ -119,5 +119,5 @@ async function othersGoOn(scene: Scene, others: readonly Other[], lost: LocalSer
     assert.equal(status, 200);
   }
   const ms = (performance.now() - startedAt) / elsewhere.length;
-  return `a worker is away between the phases: ${elsewhere.length} keys of accounts on other servers are changed, in ${ms.toFixed(0)} ms each`;
+  return `a worker is down between the phases: ${elsewhere.length} keys of accounts on other servers are changed, in ${ms.toFixed(0)} ms each`;
 }
