@@ -28,7 +28,7 @@ describe('address of a gateway of the bench', () => {
   });
 
   it('fails with the output if the program exits first', async () => {
-    await assert.rejects(readPrinted(start("console.log('no port')"))(LISTENING), /ended early:\nno port/);
+    await assert.rejects(readPrinted(start("console.log('no port')"))(LISTENING), /exited early:\nno port/);
   });
 });
 
