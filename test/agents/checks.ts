@@ -109,7 +109,7 @@ function checkRelay({ requests, received, tenant }: Observed): void {
         assert.equal(headers[name], original.headers[name], `${name} at the provider`);
       }
     }
-    assert.ok(!JSON.stringify(headers).includes(tenant.key), `the holder's key reached the provider`);
+    assert.ok(!JSON.stringify(headers).includes(tenant.key), `the tenant's key reached the provider`);
   }
 }
 

@@ -136,7 +136,7 @@ describe('3 States and transitions', () => {
     }
   });
 
-  it('3 a call is refused when either window is exhausted, and the provider does not hear of it', async () => {
+  it('3 a call is refused when either window is exhausted, and the provider is not called', async () => {
     for (const [planId, calls, code] of [
       ['coding-pro', 3, 'package_5h_quota_exhausted'],
       ['short-week', 2, 'package_weekly_quota_exhausted'],

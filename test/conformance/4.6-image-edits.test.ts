@@ -681,7 +681,7 @@ describe('4.6 POST /v1/images/edits', () => {
       await assertSpent(caller.account, imageNano.other);
     });
 
-    it('4.6 a client that leaves in the middle of its upload pays nothing, and no provider hears of it', async () => {
+    it('4.6 a client that leaves in the middle of its upload pays nothing, and no provider is called', async () => {
       const caller = await ImageCaller.create(gateway);
       const before = gateway.provider.requests.length;
       const body = form([text('model', PRICED_BY_IMAGE), ...editParts]);
