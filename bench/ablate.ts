@@ -1,16 +1,16 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Loaded into a gateway before its own code (`node --import`), together with the meter: takes parts of the way of a call out, so that what
- * they cost is the difference (`ablation.ts`). A part that is taken out returns what it returned for the first call, so only
- * calls that are all alike can be measured. Balances are wrong afterwards.
+ * Loaded into a gateway before its own code (`node --import`), together with the meter. Removes parts of a call's path, so that their
+ * cost is the difference (`ablation.ts`). A removed part returns its result for the first call, so only identical calls can be measured.
+ * Balances are wrong afterwards.
  */
 
-/** Names the parts to take out, separated by commas. */
+/** The parts to remove, separated by commas. */
 export const ABLATED = 'FAREGATE_BENCH_ABLATED';
 
 interface Replacement {
-  /** The end of the path of a source file. */
+  /** The end of a source file's path. */
   readonly file: string;
   readonly code: string;
   readonly by: string;
@@ -18,7 +18,7 @@ interface Replacement {
 
 const PREPARED = ['model', 'routes', 'price', 'basis', 'inner', 'estimate', 'reservation', 'hasSeveralMakers'];
 
-/** By part: the code that it replaces. Changed code that no longer has it fails the start. */
+/** By part: the code that it replaces. The start fails if the source no longer contains it. */
 export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
   request: [
     {

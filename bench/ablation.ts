@@ -10,8 +10,9 @@ import { startStage } from './stage.ts';
 import { chatCall, gatewayOrder } from './targets.ts';
 
 /**
- * Ablation of a non-streaming call: CPU a call of the gateway with one part after another taken out, beside the whole gateway and the bare
- * proxy, on PostgreSQL. Processes of the same code differ by a tenth, so each variant is started several times; figures are medians.
+ * Ablation of a non-streaming call: CPU per call of the gateway with one part after another removed, compared with the full gateway and
+ * the bare proxy, on PostgreSQL. Processes of the same code differ by a tenth, so each variant is started several times; figures are
+ * medians.
  *
  *   node bench/ablation.ts [--connections 64] [--starts 1] [--rounds 7] [--seconds 2] [--warm-up 12]
  */
@@ -33,7 +34,7 @@ interface Variant {
 }
 
 const stage = await startStage(0, []);
-/** By name of the variant: CPU a call of each round. */
+/** By name of the variant: CPU per call of each round. */
 const measured = new Map<string, number[]>();
 try {
   for (let start = 0; start < values.starts; start++) await measureAll();

@@ -17,12 +17,12 @@ import { quantile } from './quantile.ts';
 import { REPOSITORY } from './revisions.ts';
 
 /**
- * What lists, searches, an export and an audit take on a large database, and what admissions and ends of calls take beside an empty
- * one: starts a PostgreSQL in the temporary directory, fills it, and asks a gateway on it.
+ * The time of lists, searches, an export and an audit on a large database, and of admissions and ends of calls compared with an empty
+ * one. Starts a PostgreSQL in the temporary directory, fills it, and starts a gateway on it.
  *
  *     node bench/at-size.ts [--calls 10000000] [--accounts 1000000] [--no-export]
  *
- * Of the export it also says how many rows and bytes there were, and what its statements took (`bench/export-statements.ts`).
+ * For the export it also reports rows, bytes and the times of its statements (`bench/export-statements.ts`).
  */
 
 const REPEATS = 5;
@@ -32,7 +32,7 @@ const IDLE_MS = 20_000;
 const given = readOptions({ calls: 10_000_000, accounts: 1_000_000, 'no-export': false });
 const { calls, accounts } = given;
 const directory = mkdtempSync(join(tmpdir(), 'faregate-at-size-'));
-// So much memory as a small server gives it; the log is large enough that filling it makes no checkpoint every few seconds.
+// Memory of a small server. The write-ahead log is large enough that filling the database does not cause a checkpoint every few seconds.
 const server = await startPostgresServer(directory, { shared_buffers: '1GB', max_wal_size: '8GB' });
 
 async function measure(): Promise<void> {
@@ -58,7 +58,7 @@ async function measure(): Promise<void> {
     provider.close();
   }
 
-  // Last, because its accounts have balances without ledgers.
+  // Last, because its accounts have balances without ledger entries.
   for (const name of ['empty', 'filled', 'empty', 'filled']) {
     console.log(`\nAdmissions and ends, ${name} database:`);
     await run(['bench/statements.ts', `${server.url}/${name}`], (text) => process.stdout.write(text));
@@ -135,7 +135,7 @@ async function lists(url: string): Promise<void> {
   }
 }
 
-/** The most pages of a list that are read. */
+/** Maximum number of pages read of a list. */
 const PAGES_MAX = 300;
 
 async function toTheEnd(url: string, title: string, path: string, filter: Record<string, string>): Promise<void> {
@@ -153,7 +153,7 @@ async function toTheEnd(url: string, title: string, path: string, filter: Record
   print(`${title}${cursor === null ? '' : ' so far'}: ${items} in ${seconds(allMs)}`, took);
 }
 
-/** Commands, with the time that a process takes to start. */
+/** Commands. Times include the start of a process. */
 async function commands(databaseUrl: string): Promise<void> {
   for (const command of [
     ['--version'],
@@ -174,10 +174,11 @@ async function audit(url: string): Promise<void> {
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
   const response = await fetch(`${url}/admin/v1/audit?progress=true`, { method: 'POST', headers });
   const { result } = JSON.parse((await response.text()).trimEnd().split('\n').at(-1)!);
-  if (result?.isSound !== true) throw new Error(`the audit is not sound: ${JSON.stringify(result).slice(0, 2_000)}`);
+  if (result?.isSound !== true)
+    throw new Error(`the audit found violations: ${JSON.stringify(result).slice(0, 2_000)}`);
 }
 
-/** As the command line does it, in a process of its own; returns what it took. */
+/** Runs a command as a process; returns its time. */
 async function exportAll(databaseUrl: string): Promise<string> {
   let said = '';
   const file = join(directory, 'export.jsonl');
@@ -191,7 +192,7 @@ async function exportAll(databaseUrl: string): Promise<string> {
   return said;
 }
 
-/** What calls notice while something else is done. */
+/** Latency of calls while something else runs. */
 async function beside(title: string, url: string, key: string, work: () => Promise<unknown>): Promise<void> {
   let isOver = false;
   const calls: Promise<Waited>[] = [];
@@ -235,7 +236,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-/** Runs a program to its end. */
 function run(args: string[], onText: (text: string) => void, environment: Record<string, string> = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: REPOSITORY, env: { ...process.env, ...environment } });

@@ -4,26 +4,26 @@ import { PerformanceObserver } from 'node:perf_hooks';
 import { isTarget, replyToOrders } from './orders.ts';
 
 /**
- * Loaded into a gateway before its own code (`node --import`), in place of the meter: samples what its main thread allocates or takes of
- * the CPU between two orders.
+ * Loaded into a gateway before its own code (`node --import`), in place of the meter. Samples allocations or CPU of its main thread
+ * between two orders.
  */
 
 export interface AttributeOrder {
-  /** Begins to sample; absent: ends it, and replies with what was sampled. */
+  /** What to sample from now on. Without it, ends sampling and replies with the samples. */
   readonly begin?: 'bytes' | 'cpu' | 'counts' | 'calls';
 }
 
-/** A place in the code: by itself, and by the nearest file of the program that called it. */
+/** A place in the code: the function itself, and the nearest file of the program that called it. */
 export interface Part {
   readonly name: string;
   readonly file: string;
   readonly caller: string;
-  /** Bytes, microseconds, or how many times it was called. */
+  /** Bytes, microseconds, or number of calls. */
   readonly amount: number;
 }
 
 export interface Attributed {
-  /** Of all threads. */
+  /** All threads. */
   readonly cpuMicros: number;
   readonly mainMicros: number;
   readonly collectedMs: number;
@@ -40,7 +40,7 @@ let collectedMs = 0;
 let begunAt = process.threadCpuUsage();
 let sampled: AttributeOrder['begin'];
 const counts: Record<string, number> = {};
-/** Where resources are made, of which one in so many is looked at. A prime, or it would be the same one of each call. */
+/** Where resources are created, sampled one in seven. A prime, because other intervals would sample the same resource of each call. */
 const places: Record<string, number> = {};
 const ONE_OF = 7;
 Error.stackTraceLimit = 14;
@@ -112,7 +112,7 @@ async function end(): Promise<Part[]> {
   return partsOfTime(profile);
 }
 
-/** The functions that ran, without modules as a whole. */
+/** The functions that ran, without top-level module code. */
 const callsOf = (scripts: readonly Profiler.ScriptCoverage[]): Part[] =>
   scripts.flatMap(({ url, functions }) =>
     functions
@@ -125,7 +125,7 @@ const callsOf = (scripts: readonly Profiler.ScriptCoverage[]): Part[] =>
       .filter(({ name, amount }) => amount > 0 && name !== '@0'),
   );
 
-/** The first frame that is not Node's. */
+/** The first frame outside Node. */
 function placeOf(type: string): string {
   const frames = (new Error().stack ?? '').split('\n').slice(3);
   const frame = frames.find((line) => !line.includes('node:')) ?? '';
@@ -136,7 +136,7 @@ function isOwn(url: string): boolean {
   return url !== '' && !url.startsWith('node:') && !url.includes('/node_modules/') && !url.includes('wasm://');
 }
 
-/** The places of a profile's tree, with what each has by itself. */
+/** The places in a profile's tree, each with its own share. */
 function partsOf<Node extends { readonly callFrame: Runtime.CallFrame }>(
   root: Node,
   childrenOf: (node: Node) => readonly Node[],

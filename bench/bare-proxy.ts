@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { type Dispatcher, Pool } from 'undici';
 
 /**
- * The yardstick: a proxy that does nothing but pass on. node:http in, undici dispatch out, JSON of request and response parsed
- * once each, event streams and forms passed on unread; no accounts, no money. Reports its address to its parent.
+ * The baseline: a proxy that only forwards. It uses node:http and undici's dispatch, parses the JSON of requests and responses once, and
+ * forwards event streams and forms unread. It has no accounts and no charges. Reports its address to its parent.
  */
 const upstream = new Pool(process.argv[2]!, { connections: 4096, allowH2: false });
 

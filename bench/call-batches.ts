@@ -19,33 +19,33 @@ import { planOf } from '../test/support/account-in-memory.ts';
 import { KNOWN, outcomeOf, recordOf, requestOf } from '../test/support/accounting-builders.ts';
 import { removeDirectory } from '../test/support/local-database.ts';
 
-/** The two transactions of a call by themselves, without a gateway: what an admission and an end take of a database. */
+/** The two transactions of a call without a gateway: the cost of an admission and an end in the database. */
 
 export const KINDS = ['balance', 'coding, limited key'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** So many accounts make the calls of a batch, whatever else the database has. */
+/** Number of accounts whose calls are in a batch, whatever the size of the database. */
 export const ACCOUNTS = 20;
 const ROUNDS = 60;
 
-/** Milliseconds a transaction, at the mean of so many rounds. */
+/** Milliseconds per transaction: the mean of all rounds. */
 export interface BatchTimes {
   readonly admitMs: number;
   readonly endMs: number;
 }
 
 export interface CallBatches {
-  /** Admits and ends batches of so many calls, one after the other. */
+  /** Admits and ends batches of this size, one after another. */
   measure(kind: Kind, size: number, rounds?: number): Promise<BatchTimes>;
   close(): Promise<void>;
 }
 
 /**
- * Brings a database up to date and gives it accounts, keys and subscriptions for these calls.
+ * Applies all migrations and creates accounts, keys and subscriptions for these calls.
  *
- * @param url empty: the local server
- * @param dataDir its directory, which goes at the end; absent: a new one
- * @param path where tables are looked for on a server, such as those of a partition; absent: as it says itself
+ * @param url empty for the local server
+ * @param dataDir its directory, removed at the end; by default a new one
+ * @param path search path on a server, such as a partition's schema
  */
 export async function openCallBatches(
   url: string,
@@ -59,7 +59,7 @@ export async function openCallBatches(
   if (path === null) await migrate(database);
   const calls = createCallsStore(database);
   await calls.prepareMonths(new Date());
-  // As a gateway does every hour: a database that was filled by other means has it undone.
+  // As a gateway does every hour. Another process may have filled the database without it.
   await calls.summariseRequestIds(new Date());
   await database.script(`
     insert into accounts (id, name, verified, status, created_at, updated_at)

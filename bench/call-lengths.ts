@@ -7,7 +7,7 @@ import { benchFile } from './processes.ts';
 import { startStage } from './stage.ts';
 import { gatewayOrder } from './targets.ts';
 
-/** How long the code path of one call is, of which little depends on the machine (`call-path.ts`). */
+/** The length of a call's code path, which hardly depends on the machine (`call-path.ts`). */
 
 export const COLUMNS: Readonly<Record<keyof CallLength, string>> = {
   files: 'files',
@@ -19,7 +19,7 @@ export const COLUMNS: Readonly<Record<keyof CallLength, string>> = {
   timers: 'timers',
 };
 
-/** The calls that are counted. */
+/** The kinds of calls that are measured. */
 export const SHAPES = [
   { name: 'stream, balance', isStream: true, isCoding: false },
   { name: 'stream, coding', isStream: true, isCoding: true },
@@ -28,9 +28,9 @@ export const SHAPES = [
 ] as const;
 type Shape = (typeof SHAPES)[number];
 
-/** What one call takes. */
+/** The counts for one call. */
 export interface CallLength {
-  /** Source files that it runs through, and those of them outside `lib`, `db`, `http` and `protocols`. */
+  /** Source files that run, and those outside `lib`, `db`, `http` and `protocols`. */
   readonly files: number;
   readonly ownFiles: number;
   readonly functions: number;
@@ -43,9 +43,9 @@ export interface CallLength {
 
 export interface CountedCalls {
   readonly shape: Shape;
-  /** The least of each that was seen: what else the gateway does meanwhile, such as a timer, is in some calls and not in others. */
+  /** The minimum of each count. Some calls include other work of the gateway, such as a timer. */
   readonly length: CallLength;
-  /** Of the call with the fewest function calls: each file. */
+  /** For the call with the fewest function calls: each file. */
   readonly parts: readonly Part[];
 }
 
@@ -58,7 +58,7 @@ interface CountOrder {
 export const CHUNKS = 5;
 const SHAPE_OF_BODY = /"stream":true/;
 
-/** Counts calls of each shape, one by one, in a gateway that is warm. @throws Error where one of them fails. */
+/** Counts calls of each kind, one by one, in a warm gateway. @throws Error if a call fails */
 export async function countCalls({ checkout, warmUp, calls }: CountOrder): Promise<CountedCalls[]> {
   const provider = await startProvider();
   const stage = await startStage(0, []);
@@ -104,7 +104,7 @@ async function countShape(gateway: GatewayTarget, shape: Shape, order: CountOrde
   };
 }
 
-/** The fewest that a call was seen to make, without those that asking makes. */
+/** The minimum per call, without the resources that measuring creates. */
 async function countResources(gateway: GatewayTarget, shape: Shape, calls: number) {
   const made = async (work: () => Promise<void>): Promise<{ readonly promises: number; readonly timers: number }> => {
     const { counts: before } = await gateway.orders.ask<Attributed>({ begin: 'counts' });
@@ -142,7 +142,7 @@ function lengthOf(parts: readonly Part[]): Omit<CallLength, 'promises' | 'timers
 
 const callsOf = (parts: readonly Part[]): number => parts.reduce((sum, { amount }) => sum + amount, 0);
 
-/** Of the gateway, without the modules of the bench that are loaded into it. */
+/** The gateway's files, without modules of the bench that are loaded into it. */
 const isSource = (file: string, checkout: string): boolean =>
   new URL(file, 'file:').pathname.startsWith(`${checkout}/src/`);
 
@@ -154,7 +154,7 @@ const WHOLE = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(10) }, finish_reason: 'stop' }],
 });
 
-/** Responds as it is asked; each chunk of a stream is a write of its own, once the one before has left. */
+/** Responds in the requested form. Each chunk of a stream is written after the one before has left. */
 async function startProvider(): Promise<Server> {
   const provider = createServer(async (request, response) => {
     let body = '';

@@ -8,8 +8,8 @@ import { startStage } from './stage.ts';
 import { chatCall, gatewayOrder } from './targets.ts';
 
 /**
- * Of what a non-stream call is made: what it allocates, takes of the CPU, and makes of promises, timers and the like, by the room of the
- * source and by function. Bytes and counts do not depend on what else the machine does.
+ * What a non-streaming call allocates, and its CPU and asynchronous resources, by module and function. Bytes and counts do not depend on
+ * other load of the machine.
  *
  *   node bench/call-parts.ts                       bytes, on PostgreSQL
  *   node bench/call-parts.ts --of cpu --local      µs; --of counts: asynchronous resources
@@ -76,7 +76,7 @@ function show(attributed: Attributed, done: number, failures: number): void {
   }
 }
 
-/** Without the directories of this machine. */
+/** Without directories of this machine. */
 function nameOf(file: string): string {
   const path = file.replace(/^file:\/\//, '');
   const at = path.lastIndexOf('node_modules/');

@@ -4,10 +4,10 @@ import { type CallLength, COLUMNS, countCalls, SHAPES } from './call-lengths.ts'
 import { REPOSITORY } from './revisions.ts';
 
 /**
- * What one call takes at most. A figure that falls is written down here; one that rises needs a reason beside it.
+ * Limits for one call. If a figure falls, lower its limit here; if it rises, give a reason next to it.
  *
- * Files, own files, functions, function calls, messages, promises, timers. Of timers an idle machine counts 14; one more is started where a
- * busy one lets a limit of time end between two steps.
+ * Files, own files, functions, function calls, messages, promises, timers. An idle machine counts 14 timers; on a busy one a call may
+ * exceed a time limit between two phases, which starts another.
  */
 const MOST: Readonly<Record<(typeof SHAPES)[number]['name'], readonly number[]>> = {
   'stream, balance': [169, 86, 744, 1_621, 4, 87, 15],
@@ -19,7 +19,7 @@ const MOST: Readonly<Record<(typeof SHAPES)[number]['name'], readonly number[]>>
 const NAMES = Object.keys(COLUMNS) as (keyof CallLength)[];
 
 describe('the code path of a call', { timeout: 240_000 }, () => {
-  it('is no longer than it was', async () => {
+  it('is not longer than before', async () => {
     const counted = await countCalls({ checkout: REPOSITORY, warmUp: 30, calls: 9 });
     const seen = counted.flatMap(({ shape, length }) => NAMES.map((name) => [shape.name, name, length[name]] as const));
     const most = SHAPES.flatMap(({ name }) => NAMES.map((column, i) => [name, column, MOST[name][i]!] as const));
@@ -27,7 +27,7 @@ describe('the code path of a call', { timeout: 240_000 }, () => {
     assert.deepEqual(
       longer,
       [],
-      `the code path is longer (node bench/call-path.ts --files); a reason stands beside the figure in ${import.meta.url}`,
+      `the code path is longer (node bench/call-path.ts --files); give the reason next to the figure in ${import.meta.url}`,
     );
   });
 });

@@ -4,10 +4,10 @@ import { type CallLength, CHUNKS, COLUMNS, type CountedCalls, countCalls } from 
 import { REPOSITORY } from './revisions.ts';
 
 /**
- * How long the code path of a call is: source files, functions and function calls of the main thread, messages to the database, promises and
- * timers, for one call by itself in a gateway that is warm, on PostgreSQL. `call-path.test.ts` holds the figures; bytes: `call-parts.ts`.
+ * The length of a call's code path: source files, functions and function calls of the main thread, messages to the database, promises and
+ * timers, for a single call in a warm gateway on PostgreSQL. `call-path.test.ts` has the limits; for bytes see `call-parts.ts`.
  *
- *   node bench/call-path.ts                            calls on a balance and on a Coding Plan, whole responses and streams
+ *   node bench/call-path.ts                            calls on a balance and on a Coding Plan, non-streaming and streams
  *   node bench/call-path.ts --files                    with each file
  *   node bench/call-path.ts --checkout ../before       of another version
  */

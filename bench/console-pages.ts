@@ -12,13 +12,13 @@ import { quantile } from './quantile.ts';
 import { REPOSITORY } from './revisions.ts';
 
 /**
- * What the pages of the console take on a large database: an operator who owns the largest account opens each of them in the system's
- * Chromium. A page is there when it waits for no response any more and shows that nothing is being read.
+ * Load times of the console's pages on a large database. An operator who owns the largest account opens each page in the system's
+ * Chromium. A page is complete when it waits for no response and shows no loading indicator.
  *
  *     DATABASE_URL=postgres://… npm run fill -- --calls 10000000 --accounts 1000000
  *     node bench/console-pages.ts --url postgres://… [--repeats 5]
  *
- * The exit code is 1 where the median of a page is above a second.
+ * The exit code is 1 if the median of a page exceeds a second.
  */
 const PAGE_MAX_MS = 1_000;
 
@@ -27,7 +27,7 @@ if (databaseUrl === '') throw new Error('Name the filled database: --url postgre
 const directory = mkdtempSync(join(tmpdir(), 'faregate-console-pages-'));
 const [whale, key] = [accountId(1), keyId(1)];
 
-/** Where they are, and what of the whole database they show. */
+/** Addresses of the pages. */
 const PLACES: readonly string[] = [
   ...['#/', '#/quickstart', '#/keys', '#/usage', '#/calls', `#/calls?keyId=${key}`, '#/calls?status=failed'],
   ...['#/ledger', '#/plan', '#/vouchers', '#/models', '#/members', '#/webhooks', '#/settings', '#/profile'],
@@ -88,7 +88,7 @@ async function visitAll(url: string): Promise<void> {
   await browser.close();
 }
 
-/** Loads the page anew, so that nothing of it is known, and returns what it took and what it asked for. */
+/** Loads the page with an empty cache; returns its time and its requests. */
 async function visit(
   page: Page,
   url: string,
@@ -119,7 +119,7 @@ async function signIn(page: Page, url: string): Promise<void> {
   const name = `bench ${Date.now()}`;
   const memberships = [{ accountId: whale, role: 'owner' }];
   const { id, link } = await admin<{ id: string; link: string }>(url, '/users', { name, memberships });
-  // No token makes an operator.
+  // Only the command line can create an operator.
   execFileSync(process.execPath, [join(REPOSITORY, 'src/main.ts'), 'user', 'role', id, 'operator'], {
     cwd: directory,
     env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
@@ -130,7 +130,7 @@ async function signIn(page: Page, url: string): Promise<void> {
   await page.locator('nav a').first().waitFor();
 }
 
-/** The pages of a call of the largest account. */
+/** The pages of a call in the largest account. */
 async function calledIds(url: string): Promise<string[]> {
   const { data } = await admin<{ data: { id: string }[] }>(url, `/calls?accountId=${whale}&limit=1`);
   return [`#/calls/${data[0]!.id}`, `#/operator/calls/${data[0]!.id}`];

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Makes a database on a server, and returns its address. */
+/** Creates a database on a server; returns its address. */
 export async function createDatabase(serverUrl: string, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: `${serverUrl}/postgres` });
   await client.connect();

@@ -7,11 +7,11 @@ describe('the server of a data directory', () => {
   const directory = makeServerDirectory();
   after(() => directory.remove());
 
-  it('is none where there is no local server', async () => {
+  it('is null without a local server', async () => {
     assert.equal(await watchServer(directory.path), null);
   });
 
-  it('counts what its processes take of the CPU, and transactions that write', async () => {
+  it('reports the CPU of its processes, and the number of writing transactions', async () => {
     const { connection } = await directory.start();
     const server = (await watchServer(directory.dataDir))!;
     await query(connection, 'create table counted (number int)');

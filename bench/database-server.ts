@@ -5,20 +5,20 @@ import { readRecord, SUPERUSER } from '../src/db/local/cluster.ts';
 import { knownPlace } from '../src/db/local/place.ts';
 import { readTree } from './process-tree.ts';
 
-/** What a database server has done since it started. */
+/** Usage of a database server since it started. */
 export interface DatabaseReading {
-  /** Of all its processes. */
+  /** All its processes. */
   readonly cpuMicros: number;
   /**
-   * The number that the next transaction that writes will take; one that only reads takes none. The difference of two readings is the
-   * commits between them, if nothing was rolled back. PostgreSQL's own counter (`pg_stat_database.xact_commit`) is up to ten
-   * seconds late, which is longer than a round of the bench.
+   * The number of the next writing transaction; reading ones take none. The difference of two readings is the number of commits between
+   * them, unless transactions were rolled back. PostgreSQL's own counter (`pg_stat_database.xact_commit`) lags by up to ten seconds,
+   * which is longer than a round of the bench.
    */
   readonly nextTransaction: number;
 }
 
 export interface DatabaseServer {
-  /** Of its first process, the parent of the others. */
+  /** Its first process, the parent of all others. */
   readonly pid: number;
   read(): Promise<DatabaseReading>;
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export interface DatabaseServer {
 
 const NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::text::float8 as next';
 
-/** The local server of a data directory, while it runs; `null` if the directory has none, as those of versions that had no server. */
+/** The running local server of a data directory; `null` for versions without one. */
 export async function watchServer(dataDir: string): Promise<DatabaseServer | null> {
   const record = readRecord(dataDir);
   if (record === null) return null;

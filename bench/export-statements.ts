@@ -10,8 +10,8 @@ import { exportDatabase } from '../src/transfer/export.ts';
 import { quantile } from './quantile.ts';
 
 /**
- * What an export of a PostgreSQL takes: time, rows, bytes and memory, how late the event loop was, and the times of its statements. The
- * file is written as `faregate db export` writes it, and removed again.
+ * Cost of an export from PostgreSQL: time, rows, bytes and memory, event loop delay, and the times of its statements. Writes the file as
+ * `faregate db export` does, and removes it.
  *
  *     DATABASE_URL=postgres://… node bench/export-statements.ts [--file export.jsonl]
  */
@@ -20,7 +20,6 @@ const values = readOptions({ file: 'export.jsonl' });
 const url = process.env.DATABASE_URL;
 if (url === undefined) throw new Error('DATABASE_URL: where is the database to export?');
 
-/** A file needs nothing of it. */
 const PROCESS = { environment: {}, writeOut: () => undefined, writeError: () => undefined };
 
 const tookMs = new Map<string, number[]>();

@@ -11,14 +11,14 @@ const run = (name: string, failures: number, version = ''): ScenarioResult => {
 };
 
 describe('failed calls of a run', () => {
-  it('are said with target, scenario, number and the first of them', () => {
+  it('are reported with target, scenario, number and the first one', () => {
     assert.deepEqual(describeFailures([run('local', 3), run(BARE, 0), run('PostgreSQL', 1, 'after')]), [
       'chat-64, local: 3 calls failed, the first with: 503 {"error":{"code":"overloaded"}}',
       'chat-64, PostgreSQL, after: 1 calls failed, the first with: 503 {"error":{"code":"overloaded"}}',
     ]);
   });
 
-  it('fail the run if they are of the gateway or the bare proxy, not if they are of a peer', () => {
+  it('fail the run if the gateway or the bare proxy has any, but not if a peer has', () => {
     for (const [name, failures, expected] of [
       ['PostgreSQL', 1, true],
       ['local', 1, true],

@@ -7,35 +7,35 @@ import { addPartition, migrateAll } from '../src/db/partitions.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
 /**
- * Fills an empty database with accounts, keys, balances, ledger entries and call records of half a year, as calls would have left
- * them: the audit finds nothing. Everything follows from the number of a call, so it is made in SQL.
+ * Fills an empty database with accounts, keys, balances, ledger entries and call records of half a year, as calls would have left them:
+ * an audit finds nothing wrong. All values follow from the number of a call, so SQL can generate them.
  *
  *     DATABASE_URL=postgres://… npm run fill -- --calls 10000000 --accounts 1000000
- *     DATABASE_URL=postgres://… npm run fill -- --partitions 4      spread over four partitions, each filled alike
- *     FAREGATE_DATA_DIR=./data npm run fill -- --calls 1000000 --accounts 100000        that of the local server
+ *     DATABASE_URL=postgres://… npm run fill -- --partitions 4      four partitions, each filled alike
+ *     FAREGATE_DATA_DIR=./data npm run fill -- --calls 1000000 --accounts 100000        the local server
  *
- * One account of a partition makes a tenth of its calls, a hundred make a fifth, and all others have the rest in equal shares, in an order that
- * scatters them. One call in forty fails; a few are unresolved, aborted, of a rare model, or on a plan.
+ * In a partition one account makes a tenth of the calls, a hundred accounts make a fifth, and all others an equal share of the rest, in
+ * scattered order. One call in forty fails; a few are unresolved, aborted, of a rare model, or on a plan.
  */
 
 export interface FillOptions {
-  /** Empty: that of the local server of `dataDir`. */
+  /** Empty for the local server of `dataDir`. */
   readonly url: string;
   readonly dataDir?: string;
   readonly calls: number;
   readonly accounts: number;
-  /** By default one; more of them on a server alone. */
+  /** By default one. More require a server. */
   readonly partitions?: number;
   readonly onStep?: (text: string) => void;
 }
 
 const DAYS = 180;
 const DAY_MS = 86_400_000;
-/** Of ids, Crockford's base 32 (`src/lib/ids.ts`). */
+/** Alphabet of ids: Crockford's base 32 (`src/lib/ids.ts`). */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const PRICE_LIST = '6f1c7bb0-0000-4000-8000-000000000001';
 const TOP_UP_NANO = '10000000000000';
-/** Larger than the number of accounts, so that it scatters them without leaving one out. */
+/** A prime above the number of accounts, so that multiples reach every account in scattered order. */
 const SCATTER = 15_485_863;
 const BIG_ACCOUNTS = 100;
 
@@ -49,14 +49,14 @@ const sqlTime = (ms: string): string =>
     ' || ',
   );
 
-/** Runs SQL without limits of time. */
+/** Runs SQL without time limits. */
 interface Session {
   run(sql: string): Promise<unknown>;
   rows<Row>(sql: string): Promise<Row[]>;
   end(): Promise<void>;
 }
 
-/** What a partition gets: accounts and calls, numbered behind those of the partitions before it. */
+/** The share of one partition: accounts and calls, numbered after those of earlier partitions. */
 interface Share {
   readonly partition: number;
   readonly accounts: number;
@@ -65,7 +65,7 @@ interface Share {
   readonly callsBefore: number;
 }
 
-/** @throws if the database has accounts, or cannot be reached. */
+/** @throws if the database already has accounts, or cannot be reached */
 export async function fillDatabase(options: FillOptions): Promise<void> {
   const { partitions = 1, onStep = () => undefined } = options;
   const [accounts, calls] = [options.accounts / partitions, options.calls / partitions].map(Math.floor) as [
@@ -127,7 +127,7 @@ async function fillPartition(
   ]);
 }
 
-/** Two, that work at the same time on a server beside; of a local server one is behind both. */
+/** Two sessions that work concurrently on a server. For a local server both are the same. */
 async function openSessions(
   { url, dataDir = '', partitions = 1 }: FillOptions,
   partition: number,
@@ -152,7 +152,7 @@ async function openSessions(
   return [session, session];
 }
 
-/** Brings a database up to date, with so many partitions. */
+/** Applies all migrations and creates partitions up to the given number. */
 export async function divideDatabase(url: string, partitions: number): Promise<void> {
   const databases = await openDatabases({ url, dataDir: '' }, silentLogger);
   await migrateAll(databases);
@@ -160,7 +160,7 @@ export async function divideDatabase(url: string, partitions: number): Promise<v
   await databases.close();
 }
 
-/** Tables of the partition come first, and those of the directory are found behind them. */
+/** Tables of the partition come before those of the directory. */
 export const pathOf = (partition: number): string =>
   partition === 0 ? 'public' : `faregate_${String(partition).padStart(2, '0')},public`;
 
@@ -178,7 +178,7 @@ async function connect(url: string, partition: number): Promise<Session> {
   };
 }
 
-/** Calls by their numbers, with their account, and how many calls and charges of it came before. */
+/** Calls by number, with their account, and the number of its earlier calls and charges. */
 function callsSql(from: number, to: number, share: Share, startMs: number, stepMs: number): string {
   const { accounts, accountsBefore, callsBefore } = share;
   const others = accounts - BIG_ACCOUNTS - 1;
@@ -226,7 +226,7 @@ function months(startMs: number, endMs: number): Month[] {
   return found;
 }
 
-/** A table of its own first: a partition gets its indexes if it is attached, which is quicker than to keep them up. */
+/** Fills a separate table first, because creating indexes when attaching it is faster than maintaining them. */
 async function insertCalls(session: Session, { name, from, to }: Month, made: string): Promise<void> {
   await session.run(`create table ${name} (like calls including defaults including constraints including storage)`);
   await session.run(`insert into ${name} (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
@@ -257,7 +257,7 @@ select ${sqlId('acct', 'account')}, 1 + charge_no, 'charge', -charge, ${TOP_UP_N
 from ${made} where not is_coding and not is_failed`);
 }
 
-/** What the ledger says. */
+/** Balances that agree with the ledger. */
 async function insertBalances(session: Session, numbers: string): Promise<void> {
   await session.run(`insert into balances (account_id, balance_nano, last_entry_no)
 select account_id, ${TOP_UP_NANO} + sum(amount_nano) filter (where entry_no > 1), max(entry_no) from ledger_entries
@@ -267,7 +267,7 @@ select ${sqlId('acct', 'n')}, ${TOP_UP_NANO}, 1 from ${numbers}
 where not exists (select from ledger_entries e where e.account_id = ${sqlId('acct', 'n')} and e.entry_no = 2)`);
 }
 
-/** Drops the indexes and keys of a table that others do not refer to; returns the SQL that makes them again as they were. */
+/** Drops the indexes and constraints of a table to which no foreign key refers; returns the SQL that restores them. */
 async function dropIndexes(session: Session, table: string): Promise<string> {
   const rows = await session.rows<{ name: string; definition: string; constraint_definition: string | null }>(
     `select i.relname as name, pg_get_indexdef(x.indexrelid) as definition, pg_get_constraintdef(c.oid) as constraint_definition

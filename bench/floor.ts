@@ -5,10 +5,10 @@ import pg from 'pg';
 import { type Dispatcher, Pool } from 'undici';
 
 /**
- * What the guarantees of a call cost in Node with the least code: its key is looked up, its hold is durable before the provider is called, the
- * response is relayed, its usage is read, and charge, ledger entry and record are durable before a whole response ends. As in the gateway,
- * calls are batched in transactions that lock and read first and then write. No deadlines, journal, limits, failover or errors: a lower
- * bound, not a design. The charge of streams is left out: their chunks are what is compared.
+ * The least code in Node that gives the guarantees of a call: it looks up the key, commits the hold before calling the provider, relays
+ * the response, reads its usage, and commits charge, ledger entry and record before a non-streaming response ends. Like the gateway, it
+ * batches calls in transactions that lock, read and then write. It has no time limits, journal, limits, failover or errors: a lower
+ * bound, not a design. Streams are not charged, because their chunks are compared.
  *
  *   node bench/floor.ts PROVIDER_URL DATABASE_URL
  *
@@ -73,7 +73,7 @@ let isWriting = false;
 const ask = (name: string, text: string, values: readonly unknown[]): Promise<pg.QueryResult> =>
   database.query({ name, text, values: [...values] });
 
-/** Writes whatever has gathered as one transaction, again and again while there is something. */
+/** Writes pending items in one transaction, repeated until none are left. */
 async function write(): Promise<void> {
   if (isWriting) return;
   isWriting = true;
@@ -93,7 +93,7 @@ async function write(): Promise<void> {
   isWriting = false;
 }
 
-/** Locks the accounts, reads what limits them, and decides. */
+/** Locks the accounts, reads their limits, and decides. */
 async function decide(
   begin: Promise<unknown>,
   admitted: readonly Waiting<Reservation>[],

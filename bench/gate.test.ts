@@ -37,13 +37,13 @@ const results: ScenarioResult[] = [
 ];
 
 describe('gate', () => {
-  it('compares each round with the bare proxy, and nothing with a bare proxy that took nothing', () => {
+  it('compares each round with the bare proxy, unless that has no figures', () => {
     assert.deepEqual(gateRatios(results), {
       local: { cpuACall: 4, bothACall: 6, cpuAChunk: 1.25, memoryAStream: null, addedMs: 1.25 },
     });
   });
 
-  it('prints each ratio beside the recorded one', () => {
+  it('prints each ratio next to the recorded one', () => {
     const recorded: Recorded = {
       recordedAt: '2026-01-02',
       revision: 'abc',
@@ -65,7 +65,7 @@ describe('gate', () => {
     );
   });
 
-  it('says how a first run is recorded', () => {
+  it('explains how to record a first run', () => {
     assert.match(renderGate({}, null), /Nothing was recorded yet: npm run bench -- --gate --record$/);
   });
 });

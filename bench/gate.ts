@@ -1,21 +1,21 @@
 import { BARE, compare, type ScenarioResult } from './report.ts';
 import type { FigureKey, Kind } from './scenarios.ts';
 
-/** What the gate watches of a target: multiples of the bare proxy's, but for times, which are compared by difference. */
+/** Figures that the gate compares, as multiples of the bare proxy's; times as differences. */
 export interface GateRatios {
   readonly cpuACall: number | null;
-  /** With the database's server. */
+  /** Including the database server. */
   readonly bothACall: number | null;
   readonly cpuAChunk: number | null;
   readonly memoryAStream: number | null;
-  /** ms at the median that a call takes above one of the bare proxy, at a fixed rate. */
+  /** Median latency of a call above the bare proxy's, in ms, at a fixed rate. */
   readonly addedMs: number | null;
 }
 
 /** The file of the last recorded run. */
 export interface Recorded {
   readonly recordedAt: string;
-  /** The commit that was measured. */
+  /** The measured commit. */
   readonly revision: string;
   readonly node: string;
   readonly machine: string;
@@ -30,7 +30,7 @@ const ROWS = [
   ['addedMs', 'p50 at 200/s, ms'],
 ] as const;
 
-/** What every line has beside the bare proxy, by its name. */
+/** The figures of every line relative to the bare proxy, by name. */
 export function gateRatios(results: readonly ScenarioResult[]): Record<string, GateRatios> {
   const names = new Set(results.flatMap(({ lines }) => lines.map(({ name }) => name)));
   names.delete(BARE);
@@ -60,7 +60,7 @@ function besideBare(
   return line === undefined || bare === undefined ? null : compare(line, bare, key, by);
 }
 
-/** A line for each ratio: now, as it was recorded, and what the one is of the other. */
+/** A line per ratio: now, as recorded, and their quotient. */
 export function renderGate(ratios: Readonly<Record<string, GateRatios>>, recorded: Recorded | null): string {
   const head = ['of a bare proxy; ms above it', 'now', 'recorded', 'now : recorded'];
   const rows = Object.entries(ratios).flatMap(([name, now]) =>

@@ -12,7 +12,7 @@ const start = (script: string): ReturnType<typeof spawn> =>
   spawn(process.execPath, ['--eval', script], { stdio: ['ignore', 'pipe', 'ignore'] });
 
 describe('flags for the Node that a launcher starts', () => {
-  it('are the same there, with blanks and quotes', () => {
+  it('arrive unchanged, with blanks and quotes', () => {
     const title = 'a "b" \\c';
     const env = { NODE_OPTIONS: nodeOptions(['--title', title, '--no-warnings']) };
     assert.equal(env.NODE_OPTIONS, '--title "a \\"b\\" \\\\c" --no-warnings');
@@ -22,13 +22,13 @@ describe('flags for the Node that a launcher starts', () => {
 });
 
 describe('address of a gateway of the bench', () => {
-  it('is what the program prints, among other lines', async () => {
+  it('is found in the program’s output', async () => {
     const child = start("console.log('hello\\nlistening on http://127.0.0.1:1\\nbye')");
     assert.equal((await readPrinted(child)(LISTENING))[1], 'http://127.0.0.1:1');
   });
 
-  it('fails with what was printed, if the program ends before', async () => {
-    await assert.rejects(readPrinted(start("console.log('no port')"))(LISTENING), /ended early:\nno port/);
+  it('fails with the output if the program exits first', async () => {
+    await assert.rejects(readPrinted(start("console.log('no port')"))(LISTENING), /exited early:\nno port/);
   });
 });
 
@@ -37,7 +37,7 @@ describe('a gateway of the bench', () => {
   after(() => directory.remove());
   const started: ChildProcess[] = [];
 
-  /** A checkout whose launcher starts another process, which responds so to the admin API. */
+  /** A checkout whose launcher starts another process with these responses of the admin API. */
   function startResponding(name: string, status: number): Promise<GatewayTarget> {
     const checkout = join(directory.path, name);
     mkdirSync(join(checkout, 'bin'), { recursive: true });

@@ -6,61 +6,59 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { LISTENING, readPrinted } from '../scripts/started-demo.ts';
 import { type OrderLine, openOrderLine } from './order-line.ts';
 
-/** What a gateway of the bench is configured with. */
+/** Configuration of a gateway under test. */
 interface ConfigOrder {
   readonly upstreamUrl: string;
-  /** A PostgreSQL database; empty for the gateway's own: its local server, or what older versions have in its place. */
+  /** A PostgreSQL database. Empty for the gateway's own: its local server, or its counterpart in older versions. */
   readonly databaseUrl: string;
-  /** A directory of this gateway's own. */
+  /** A new directory for this gateway. */
   readonly directory: string;
-  /** How many partitions the database gets; not said to versions that have no such setting. */
+  /** Number of partitions. Not configured for versions without this setting. */
   readonly partitions?: number;
-  /** How many calls the provider is sent at a time; as many as there are by default if it is not said. */
+  /** Maximum concurrent calls to the provider; by default the gateway's own default. */
   readonly connections?: number;
 }
 
-/** How a gateway of the bench is started: of which checkout, and on what. */
+/** A checkout of the gateway, and how to start it. */
 export interface GatewayOrder extends ConfigOrder {
   /** The root of a checkout with its `node_modules`. */
   readonly checkout: string;
-  /** Starts Node. */
   readonly spawn: (args: string[], environment: Record<string, string>) => ChildProcess;
   /** A module that is loaded before the program, in place of the meter. */
   readonly meter?: string;
-  /** Models beside `bench-model`, as lines of the configuration below `models`. */
+  /** Models in addition to `bench-model`, as lines below `models` in the configuration. */
   readonly models?: string;
-  /** Flags for Node, such as those of a profile. */
+  /** Flags for Node, such as profiling. */
   readonly flags: readonly string[];
 }
 
-/** A gateway that serves. */
 export interface Program {
   readonly child: ChildProcess;
   readonly url: string;
-  /** To what was loaded before the program. */
+  /** Line to the module that is loaded before the program. */
   readonly orders: OrderLine;
   stop(): Promise<void>;
 }
 
-/** A gateway that serves, with keys for calls on balances and on Coding Plans. */
+/** A running gateway with keys for calls on balances and on Coding Plans. */
 export interface GatewayTarget extends Program {
-  /** Of accounts with a balance; these keys have no limits. */
+  /** Keys of accounts with a balance, without limits. */
   readonly balanceKeys: readonly string[];
-  /** Of accounts with a Coding Plan; these keys have every limit that there is, none of which is ever reached. */
+  /** Keys of accounts with a Coding Plan, with every limit, none of which is ever reached. */
   readonly codingKeys: readonly string[];
 }
 
-/** So that a batch has calls of several accounts. */
+/** More than one, so that batches have calls of several accounts. */
 const ACCOUNTS = 16;
 export const ADMIN_TOKEN = 'bench-admin-token';
 const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
 
 /**
- * Starts the program of a checkout as its users do, by its launcher and its configuration file, and makes accounts and keys by its
- * admin API: nothing of the checkout's source is imported, so it may be of any version that has these interfaces. The launcher
- * starts the Node of the checkout's modules.
+ * Starts the program of a checkout with its launcher and a configuration file, and creates accounts and keys through its admin API.
+ * Imports nothing from the checkout, so it works with any version that has these interfaces. The launcher starts the Node in the
+ * checkout's modules.
  *
- * @throws Error if the program ends before it listens, or the admin API refuses something; it is then stopped.
+ * @throws Error if the program exits before it listens, or the admin API refuses a request; the program is then stopped
  */
 export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTarget> {
   const started = await startProgram(order);
@@ -79,9 +77,9 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
 }
 
 /**
- * Starts the program alone, on the data of an earlier start where there is one.
+ * Starts the program alone, on the data of an earlier start if there is any.
  *
- * @throws Error if the program ends before it listens.
+ * @throws Error if the program exits before it listens
  */
 export async function startProgram(order: GatewayOrder): Promise<Program> {
   const { checkout, directory, flags } = order;
@@ -106,12 +104,12 @@ export async function startProgram(order: GatewayOrder): Promise<Program> {
   }
 }
 
-/** Flags for the Node that a launcher starts. Values may have blanks; that of `--import` is a URL, which has none. */
+/** Flags for the Node that a launcher starts. Values may contain blanks, except the value of `--import`, which is a URL. */
 export function nodeOptions(flags: readonly string[]): string {
   return flags.map((flag) => (/[\s"\\]/.test(flag) ? `"${flag.replace(/["\\]/g, '\\$&')}"` : flag)).join(' ');
 }
 
-/** Ends a target by its line. */
+/** Stops a target by closing its line. */
 export async function endByClose(child: ChildProcess, orders: OrderLine): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const ended = once(child, 'exit');
@@ -120,10 +118,10 @@ export async function endByClose(child: ChildProcess, orders: OrderLine): Promis
   }
 }
 
-/** The data directory of a gateway of the bench. */
+/** The data directory of a gateway under test. */
 export const dataDirOf = (directory: string): string => join(directory, 'data');
 
-/** A configuration with the model of most benches, whose calls go to `upstreamUrl`. */
+/** A configuration with the model of most benches, routed to `upstreamUrl`. */
 export function benchConfig({ upstreamUrl, databaseUrl, directory, connections, partitions }: ConfigOrder): string {
   const spread = partitions === undefined ? '' : `, partitions: ${partitions}`;
   const atATime = connections === undefined ? '' : `, connections: ${connections}`;
@@ -169,7 +167,7 @@ async function createCodingKey(url: string): Promise<string> {
   return createKey(url, id, limits);
 }
 
-/** Makes a verified account with what is said beside, and returns its id. */
+/** Creates a verified account with these members; returns its id. */
 export async function createAccount(url: string, more: object = {}): Promise<string> {
   return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true, ...more })).id;
 }
@@ -179,9 +177,9 @@ export async function createKey(url: string, accountId: string, limits: object =
 }
 
 /**
- * Asks the admin API of a gateway whose token is `ADMIN_TOKEN`: a POST if there is a body, else a GET.
+ * Sends a request to the admin API of a gateway whose token is `ADMIN_TOKEN`: a POST if there is a body, else a GET.
  *
- * @throws Error with the response, if it is a refusal.
+ * @throws Error with the response if it is refused
  */
 export async function admin<Response>(url: string, path: string, body?: object): Promise<Response> {
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };

@@ -16,26 +16,26 @@ import { startStage } from './stage.ts';
 import type { Version } from './targets.ts';
 
 /**
- * How fast the gateway is beside a bare proxy, and beside others, in one run: `docs/performance.md` says what is measured and how.
+ * How fast the gateway is compared with a bare proxy and with other gateways, in one run. `docs/performance.md` describes the method.
  * Progress goes to standard error, the report to standard output.
  *
  *   npm run bench                                   the default scenarios, some minutes
- *   npm run bench -- --scenario chat-64,streams     those; `all` for all
- *   npm run bench -- --peers all                    beside the floor (`floor.ts`), nginx, Portkey and LiteLLM, which it fetches; `none` for none
- *   npm run bench -- --partitions 4 --citus URL      beside a database of four partitions, and one on a Citus cluster
+ *   npm run bench -- --scenario chat-64,streams     these scenarios; `all` for all
+ *   npm run bench -- --peers all                    also the floor (`floor.ts`), nginx, Portkey and LiteLLM, which it downloads; `none` for none
+ *   npm run bench -- --partitions 4 --citus URL      also a database of four partitions, and one on a Citus cluster
  *   npm run bench -- --peer NAME=URL,HEADER,MODEL,PID --provider-port 9100
- *                                                   beside a gateway that runs, with http://127.0.0.1:9100/v1 behind it
- *   npm run bench -- --before DIRECTORY             beside another checkout, which has its node_modules
+ *                                                   also a running gateway that forwards to http://127.0.0.1:9100/v1
+ *   npm run bench -- --before DIRECTORY             also another checkout, which has its node_modules
  *   npm run bench -- --rounds 5 --seconds 5 --warm-up 5
- *                                                   longer, and a warm-up of so many seconds of the target's CPU
+ *                                                   longer; the warm-up is in seconds of the target's CPU
  *   npm run --silent bench -- --json                all rounds and medians as data
  *   npm run bench -- --record                       also writes the tables into docs/performance.md
- *   npm run bench -- --gate                         up to two minutes: beside the bare proxy, and the last recorded run
- *   npm run bench -- --gate --record                also records them in bench/recorded.json
+ *   npm run bench -- --gate                         up to two minutes: compares with the bare proxy, and with the last recorded run
+ *   npm run bench -- --gate --record                also records the figures in bench/recorded.json
  *   npm run bench -- --profile DIRECTORY            also writes CPU profiles there, which slows all down
  *
- * Calls that fail are said at the end in every mode. If they are of the gateway or the bare proxy, nothing is recorded and the exit
- * code is 1.
+ * Failed calls are reported at the end in every mode. If the gateway or the bare proxy has any, nothing is recorded and the exit code is
+ * 1.
  */
 const RECORDED_FILE = benchFile('recorded.json');
 const PAGE_FILE = benchFile('../docs/performance.md');

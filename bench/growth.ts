@@ -10,14 +10,14 @@ import { divideDatabase, fillDatabase, pathOf } from './fill-database.ts';
 import { median } from './quantile.ts';
 
 /**
- * How what a call costs the database grows with what is in it: admission and end of a call on databases with ever more
- * accounts and records of calls, which take turns, beside an empty one. Printed are medians of rounds, and of the ratios of rounds.
+ * How the database cost of a call grows with the size of the database: admission and end of a call on databases with more and more
+ * accounts and call records, in turns with an empty one. Prints medians over rounds, and medians of the ratios of rounds.
  *
  *     node bench/growth.ts [--sizes 200:10000,10000:100000,100000:1000000] [--rounds 7]
  *     node bench/growth.ts --local --sizes 100000:1000000
- *     node bench/growth.ts --partitions 4 --sizes 1000000:10000000       spread over four partitions, in one of which calls are made
+ *     node bench/growth.ts --partitions 4 --sizes 1000000:10000000       four partitions; calls are made in one of them
  *
- * A size is accounts and calls. A million accounts with ten million calls take some two minutes to be made on PostgreSQL.
+ * A size is accounts and calls. Creating a million accounts with ten million calls takes about two minutes on PostgreSQL.
  */
 const { rounds, local, partitions, ...given } = readOptions({
   sizes: '200:10000,10000:100000,100000:1000000,1000000:10000000',
@@ -32,21 +32,21 @@ const sizes = given.sizes.split(',').map((text) => {
   return { accounts, calls };
 });
 
-/** One call by itself, and as many as one batch has under load. */
+/** A single call, and the size of a batch under load. */
 const BATCHES = [1, 64] as const;
-/** In each of a target's turns. */
+/** Transactions per round. */
 const TRANSACTIONS = { 1: 200, 64: 40 } as const;
 
 interface Target {
   readonly accounts: number;
   readonly calls: number;
   readonly batches: CallBatches;
-  /** µs a call in each round, by kind and size of the batch. */
+  /** µs per call in each round, by kind and batch size. */
   readonly micros: Map<string, number[]>;
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-growth-'));
-// So much memory as a small server gives it.
+// Memory of a small server.
 const server = local ? null : await startPostgresServer(directory, { shared_buffers: '1GB', max_wal_size: '8GB' });
 const targets: Target[] = [];
 try {
@@ -60,7 +60,7 @@ try {
     const path = partitions > 1 ? pathOf(1) : null;
     targets.push({ accounts, calls, batches: await openCallBatches(url, dataDir, path), micros: new Map() });
   }
-  // The first round finds statements unplanned and pages unread.
+  // In the first round statements are not yet planned, and pages not yet cached.
   for (let round = 0; round <= rounds; round++) {
     console.error(`round ${round} of ${rounds}`);
     const order = round % 2 === 0 ? targets : targets.toReversed();

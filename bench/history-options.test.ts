@@ -5,8 +5,8 @@ import { commitOf, REPOSITORY } from './revisions.ts';
 
 const parse = (...args: string[]): ReturnType<typeof parseHistoryOptions> => parseHistoryOptions(args, REPOSITORY);
 
-describe('options of the history', () => {
-  it('names revisions, scenarios and how long they are measured', () => {
+describe('history options', () => {
+  it('reads revisions, scenarios and durations', () => {
     const { revisions, scenarios, duration, isJson } = parse(
       ...['--revisions', 'HEAD, HEAD', '--scenario', 'chat-8,streams', '--json'],
       ...['--rounds', '1', '--seconds', '2', '--warm-up', '0.5'],
@@ -20,7 +20,7 @@ describe('options of the history', () => {
     assert.deepEqual(parse('--from', 'HEAD', '--steps', '3').revisions, [head]);
   });
 
-  it('refuses what cannot be measured before anything is started', () => {
+  it('refuses invalid options before it starts anything', () => {
     for (const [args, message] of [
       [[], /^Error: Say which revisions: --revisions A,B,… or --from A/],
       [['--revisions', 'HEAD,gone'], /^Error: There is no revision "gone"\.$/],

@@ -4,7 +4,7 @@ import { commitOf, revisionsBetween } from './revisions.ts';
 import type { Duration } from './rounds.ts';
 import { parseScenarios, type Scenario } from './scenarios.ts';
 
-/** What `npm run bench:history` is asked for. */
+/** Options of `npm run bench:history`. */
 export interface HistoryOptions {
   /** Commits, in the order in which they are measured. */
   readonly revisions: readonly string[];
@@ -17,9 +17,9 @@ const DURATION: Duration = { rounds: 3, seconds: 3, warmUp: { seconds: null, atM
 const STEPS = 8;
 
 /**
- * Reads the arguments, and looks the revisions up in the repository.
+ * Reads the arguments, and resolves the revisions in the repository.
  *
- * @throws Error that says which option is wrong, and what is expected.
+ * @throws Error that names a wrong option and what is expected
  */
 export function parseHistoryOptions(args: readonly string[], repository: string): HistoryOptions {
   const { values } = parseArgs({

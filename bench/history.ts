@@ -10,25 +10,25 @@ import { type Stage, startStage } from './stage.ts';
 import { DATABASE_KINDS } from './targets.ts';
 
 /**
- * Where speed was lost or won: each of some revisions of this repository beside the bare proxy in turns, as multiples of its CPU
- * a call (of streams: a chunk), with what the server of its database takes, on either kind of database. A revision that cannot be run is named, and the others go on; the exit code is
- * then 1.
+ * Finds where speed was gained or lost: measures revisions of this repository in turns with the bare proxy, as multiples of its CPU per
+ * call (for streams: per chunk), including the database server, on either kind of database. A revision that cannot run is reported, the
+ * others are measured, and the exit code is 1.
  *
  *   node bench/history.ts --revisions 4e7e0fe,HEAD
- *   node bench/history.ts --from 4e7e0fe --to HEAD --steps 8     so many, evenly apart
+ *   node bench/history.ts --from 4e7e0fe --to HEAD --steps 8     this many, evenly spaced
  *   node bench/history.ts … --scenario chat-64,streams-1000 --rounds 5 --seconds 3 --warm-up 3 --json
  *
- * A first run of few steps says between which two revisions to look next.
+ * A first run with few steps shows between which two revisions to look next.
  */
-/** What one revision showed in one scenario. */
+/** The figures of one revision in one scenario. */
 interface Row {
   readonly revision: string;
   readonly scenario: string;
-  /** µs of the bare proxy; `null` if nothing was measured. */
+  /** µs of the bare proxy; `null` if it was not measured. */
   readonly bareMicros: number | null;
   /** By kind of database. */
   readonly multiples: Readonly<Record<string, number | null>>;
-  /** Why it could not be measured, or what failed. */
+  /** Why it could not be measured, or the failed calls. */
   readonly note: string;
 }
 
@@ -36,7 +36,7 @@ const options = orExit(() => parseHistoryOptions(process.argv.slice(2), REPOSITO
 const machine = describeMachine();
 console.error(machineLine(machine));
 const rows: Row[] = [];
-// Rows come as they are measured; data is one text, so that a program can read it, and then they are progress.
+// Prints rows as they are measured. With --json the output is a single text, and rows are progress.
 const print = options.isJson ? console.error : console.log;
 const stage = await startStage(0, []);
 try {

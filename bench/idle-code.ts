@@ -7,10 +7,10 @@ import { startStage } from './stage.ts';
 import { DATABASE_KINDS, type DatabaseKind, startGateway, type Target, type Version } from './targets.ts';
 
 /**
- * What a call takes after a gateway was idle, beside what it took before: the engine of Node drops code that it compiled for speed once
- * the shapes of objects that the code depends on are gone, unless it is told to keep them (`src/main.ts`).
+ * The cost of a call before and after a gateway was idle. V8 drops optimised code once the object shapes that it depends on are
+ * collected, unless a flag keeps them (`src/main.ts`).
  *
- *   node bench/idle-code.ts                                   10 seconds of idleness
+ *   node bench/idle-code.ts                                   10 seconds idle
  *   node bench/idle-code.ts --before ../before --pause 30
  */
 const given = readOptions({ before: '', pause: 10 });

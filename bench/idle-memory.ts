@@ -14,21 +14,21 @@ import { sharedMb } from './process-tree.ts';
 import { nextMessage } from './processes.ts';
 
 /**
- * The memory of a fresh `faregate serve` on either kind of database some seconds after it listens, with data from an earlier
- * start, and the CPU that it took until it listened. `PSS` is of the gateway and of its local server together, the rest of the gateway
- * alone. Linux only, because it comes from /proc.
+ * The memory of a new `faregate serve` on either kind of database some seconds after it listens, with data from an earlier start, and the
+ * CPU used until it listened. `PSS` includes its local server; the other figures are the gateway alone. Linux only, because it reads
+ * /proc.
  *
  *   node bench/idle-memory.ts [seconds after it listens] [flags for Node]
  */
 const [secondsText = '5', ...flags] = process.argv.slice(2);
 const WAIT_MS = Number(secondsText) * 1_000;
-/** The first start makes the database and the compiled code that later ones find. */
+/** The first start creates the database and the compile cache. */
 const STARTS = 4;
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 /** As `bin/faregate.js` sets it. */
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/faregate', import.meta.url));
-/** Tells on request what the process itself knows of its memory; threads are started with the same flags. */
+/** Reports the process's own memory figures on request. Threads inherit its flags. */
 const METER = `data:text/javascript,${encodeURIComponent(`
   import { isMainThread } from 'node:worker_threads';
   if (isMainThread) {
@@ -77,9 +77,9 @@ async function measure(database: string, databaseUrl: string): Promise<void> {
     });
     await readPrinted(child)(LISTENING);
     const ask = async (): Promise<Memory> => {
-      const told = nextMessage<Memory>(child);
+      const reading = nextMessage<Memory>(child);
       child.send('memory');
-      return told;
+      return reading;
     };
     const { cpu } = await ask();
     await sleep(WAIT_MS);

@@ -3,9 +3,8 @@ import { scanJson } from '../src/lib/json/json-scan.ts';
 import { median } from './quantile.ts';
 
 /**
- * What it costs to look into JSON that is passed on as it is: `scanJson`, which has the text whole, and `JsonCapture`,
- * which is given it in one chunk or in chunks of 64 KiB, beside `JSON.parse`. Prints medians, in microseconds and as
- * parts of what `JSON.parse` takes.
+ * The cost of reading JSON that is forwarded unchanged: `scanJson`, which gets the complete text, and `JsonCapture`, which gets it in one
+ * chunk or in chunks of 64 KiB, compared with `JSON.parse`. Prints medians, in microseconds and as shares of `JSON.parse`.
  *
  *   node bench/json-scan.ts
  */
@@ -68,7 +67,7 @@ function vectors(): string {
   return list(item, Math.ceil((16 * MIB) / JSON.stringify(item).length));
 }
 
-/** Images in base64, of 2 MiB. */
+/** Images of 2 MiB in base64. */
 function images(): string {
   const bytes = Buffer.from(Array.from({ length: 3 * 512 }, (_, i) => (i * i) % 251));
   return list({ b64_json: bytes.toString('base64').repeat(1_024) }, 8);

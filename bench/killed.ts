@@ -15,32 +15,32 @@ import { REPOSITORY } from './revisions.ts';
 import { DATABASE_KINDS, type DatabaseKind } from './targets.ts';
 
 /**
- * What is known of calls and their money after `kill -9`: clients make calls, the gateway is killed while they do, and it is
- * started again. Compared is what clients have received whole with what was charged, call by call, by their ids.
+ * What is recorded of calls and charges after `kill -9`: the gateway is killed while clients make calls, and restarted. Compares complete
+ * responses with charges, call by call, by id.
  *
  *   node bench/killed.ts [rounds]
  *
- * What was delivered and is not charged was given away; what is charged and was not delivered may be what had left the provider
- * whole while the client was not there any more to read the end. The exit code is 1 if a delivered call is not charged exactly once.
+ * A response that was delivered and not charged is lost revenue. A charge without delivery may be a response that the provider completed
+ * after the client had left. The exit code is 1 if a delivered call is not charged exactly once.
  */
 const ROUNDS = Number(process.argv[2] ?? 5);
 const CONNECTIONS = 64;
-/** From the first call on; each round kills at another moment of a batch. */
+/** After the first call. Each round kills at another moment of a batch. */
 const KILLED_AFTER_MS = [700, 1_100, 1_300, 1_700, 1_900];
-/** So that some calls are at the provider whenever the gateway is killed. */
+/** Long enough that some calls are at the provider at every kill. */
 const PROVIDER_MS = 5;
 const CHARGE_NANO = 2_000_000n;
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
 
-/** What came of a round, in the order in which it is printed. */
+/** The figures of a round, in print order. */
 interface Killed {
   readonly delivered: number;
   readonly servedByProvider: number;
   readonly charged: number;
   readonly unresolved: number;
-  /** Delivered whole, and not charged exactly once. */
+  /** Delivered, but not charged exactly once. */
   readonly deliveredUncharged: number;
-  /** From the command that starts the gateway again until it serves, and until no call is in flight. */
+  /** From the restart until the gateway serves, and until no call is in flight. */
   readonly servesAfterMs: number;
   readonly resolvedAfterMs: number;
 }
@@ -117,7 +117,7 @@ async function kill(kind: DatabaseKind, round: number): Promise<Killed> {
   }
 }
 
-/** Makes calls until the gateway is gone; returns the ids of those whose responses came whole. */
+/** Makes calls until the gateway is gone; returns the ids of complete responses. */
 async function makeCalls(url: string, keys: readonly string[]): Promise<string[]> {
   const agent = new Agent({ connections: CONNECTIONS });
   const delivered: string[] = [];
@@ -166,7 +166,7 @@ async function count(url: string, status: string): Promise<number> {
   return calls;
 }
 
-/** What each recorded call was charged. @throws Error if a call is on record twice. */
+/** The charge of each recorded call. @throws Error if a call has two records */
 async function chargesByCall(url: string): Promise<ReadonlyMap<string, bigint>> {
   const charges = new Map<string, bigint>();
   for await (const { id, chargeYuan } of callsOf(url)) {

@@ -14,12 +14,12 @@ import { startStage } from './stage.ts';
 import { gatewayOrder } from './targets.ts';
 
 /**
- * Locks of rows of accounts on PostgreSQL. First, what calls of fifteen accounts wait while the row of a sixteenth, which calls
- * too, is locked for a second: 100 calls, 50 a second. Then how often the transactions of two nodes that share one busy account
- * wait for each other for so long that they go past it, or on a connection of their own.
+ * Locks on rows of accounts in PostgreSQL. First, the latency of calls of fifteen accounts while the row of a sixteenth, which makes
+ * calls too, is locked for a second: 100 calls, 50 per second. Then, how often the transactions of two nodes that share a busy account
+ * wait for each other so long that they skip the account or use a separate connection.
  *
  *   node bench/locked-account.ts
- *   node bench/locked-account.ts --checkout directory   the first part of another version, which has its node_modules
+ *   node bench/locked-account.ts --checkout directory   the first part with another version, which has its node_modules
  */
 const options = readOptions({
   checkout: REPOSITORY,
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
   await stage.stop();
 }
 
-/** One node: admits and ends calls of the account that both nodes share, many at a time. */
+/** One node: admits and ends calls of the shared account, many at a time. */
 async function beNode(name: string, url: string): Promise<void> {
   const counts = { transactions: 0, pastLocks: 0, waiting: 0, longestMs: 0 };
   const real = openPostgres({ url, logger: silentLogger });

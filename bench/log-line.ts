@@ -13,16 +13,16 @@ import { median } from './quantile.ts';
 import { sampleOutcome } from './sample-outcome.ts';
 
 /**
- * What the report of a call, its line in the log and its metrics cost, without a gateway: CPU of the whole process, threads that
- * write included, µs a call. The lines go to a file, as those of a service do. Rounds take turns; medians, and the least.
+ * The cost of a call's report, its log line and its metrics, without a gateway: CPU of the process, including threads that write, in µs
+ * per call. Lines go to a file, as in production. Variants take turns; prints medians and minima.
  *
  *   node bench/log-line.ts
  *   node bench/log-line.ts --rounds 51
  */
 const options = readOptions({ rounds: 21 });
-/** Of a round: less than what may wait for the file. */
+/** Lines per round: fewer than the file's queue may hold. */
 const CALLS = 4_000;
-/** Calls that end in one turn of the event loop: about a batch of settlements. */
+/** Calls that end in one iteration of the event loop: about a batch of settlements. */
 const CALLS_A_TURN = 16;
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
@@ -39,7 +39,7 @@ const principal = {
   keyPrefix: 'sk-fg-3f9a…',
 } as unknown as OpenReport['principal'];
 
-/** Makes the report of a call, fills it in as the way of a call does, and ends it. */
+/** Creates the report of a call, fills it in, and ends it. */
 function reporting(observers: readonly RequestObserver[], log: Logger): (call: number) => void {
   const open = createReports({
     clock: { nowMs: () => Date.now() },
@@ -84,7 +84,7 @@ const measured = [
 ];
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-/** Until what waits has been written. */
+/** Waits until all lines are written. */
 const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 250));
 
 for (let round = -2; round < options.rounds; round++) {
@@ -96,7 +96,7 @@ for (let round = -2; round < options.rounds; round++) {
     }
     await rest();
     const { user, system } = process.cpuUsage(start);
-    // Until code that is run often has been compiled, it takes longer.
+    // Code is slower until V8 has optimised it.
     if (round >= 0) rounds.push((user + system) / CALLS);
   }
 }

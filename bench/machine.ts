@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { benchFile, hasCores, OTHER_CORES, TARGET_CORE } from './processes.ts';
 
-/** What was measured, and where: without it figures of two runs cannot be told apart. */
+/** The measured version and the machine. Without them figures of two runs cannot be distinguished. */
 export interface Machine {
   readonly revision: string;
   readonly node: string;
   readonly machine: string;
-  /** Of the last minute when the run began: what else was at work. */
+  /** Load average of the minute before the run. */
   readonly load: number;
 }
 
@@ -20,13 +20,13 @@ export function describeMachine(): Machine {
   };
 }
 
-/** For whoever reads the figures. */
+/** For people to read. */
 export function machineLine({ revision, node, machine, load }: Machine): string {
   const pinned = hasCores ? `target on core ${TARGET_CORE}, all else on ${OTHER_CORES}` : 'not pinned to cores';
   return `${revision}, Node ${node}, ${machine}, ${pinned}, load ${load.toFixed(1)} when it began`;
 }
 
-/** Of this checkout, marked if it has been changed since. */
+/** The commit of this checkout, marked if there are uncommitted changes. */
 function revision(): string {
   const git = (...args: string[]): string =>
     spawnSync('git', args, { cwd: benchFile('..'), encoding: 'utf8' }).stdout?.trim() ?? '';

@@ -5,27 +5,26 @@ import { runInNewContext } from 'node:vm';
 import { isTarget, replyToOrders } from './orders.ts';
 
 /**
- * Loaded into a target before its own code (`node --import`): replies to each `MeterOrder` of the bench with what the process
- * has used so far, and stops the target when the bench is gone. It knows nothing of the target's source, so that it can
- * be loaded into any checkout.
+ * Loaded into a target before its own code (`node --import`). Replies to each `MeterOrder` of the bench with the usage of the process,
+ * and stops the target when the bench exits. It is independent of the target's source, so that it works in any checkout.
  */
 
-/** What is done before a reading. */
+/** What to do before a reading. */
 export interface MeterOrder {
-  /** Collects garbage, so that the memory is that of what is in use. */
+  /** Collects garbage first, so that the reading has live memory only. */
   readonly collect?: boolean;
-  /** Begins to watch how late the event loop of the main thread is, or ends it. Watching wakes the thread each millisecond. */
+  /** Starts or stops measuring the delay of the main thread's event loop. Measuring wakes the thread every millisecond. */
   readonly watchDelay?: boolean;
 }
 
-/** What a target has used since it started. */
+/** Usage of a target since it started. */
 export interface MeterReading {
-  /** Of all threads, user and system, by the operating system. */
+  /** User and system time of all threads, from the operating system. */
   readonly cpuMicros: number;
   readonly rssBytes: number;
-  /** What the main thread has allocated and still refers to, if garbage was collected; `null` if it cannot be known. */
+  /** Live memory of the main thread after garbage collection; `null` if it is unknown. */
   readonly inUseBytes: number | null;
-  /** By how much the event loop was late, at the 99th percentile since it is watched; `null` if it is not. */
+  /** 99th percentile of the event loop delay since measuring started; `null` without measuring. */
   readonly delayP99Ms: number | null;
 }
 
@@ -37,7 +36,7 @@ let delay: ReturnType<typeof monitorEventLoopDelay> | null = null;
 if (isTarget) replyToOrders(read);
 
 async function read({ collect, watchDelay }: MeterOrder): Promise<MeterReading> {
-  // Before garbage is collected, which takes time that no call has asked for.
+  // Before garbage collection, whose time no call has caused.
   const { userCPUTime, systemCPUTime } = process.resourceUsage();
   const delayP99Ms = delay === null ? null : delay.percentile(99) / 1e6;
   if (collect) await collectGarbage();
@@ -51,7 +50,7 @@ async function read({ collect, watchDelay }: MeterOrder): Promise<MeterReading> 
   };
 }
 
-/** Twice: what the first one finds to be finalised is freed by the second. */
+/** Twice: the second collection frees what the first one finalised. */
 async function collectGarbage(): Promise<void> {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;

@@ -4,7 +4,7 @@ import { median } from './quantile.ts';
 import { sampleOutcome } from './sample-outcome.ts';
 
 /**
- * What metrics cost a call: its report counted, its admission and its end observed. Microseconds, the median of rounds.
+ * The cost of metrics for a call: counting its report, observing its admission and its end. Microseconds, the median of rounds.
  *
  *   node bench/metrics.ts
  */
@@ -12,7 +12,7 @@ const ROUNDS = 21;
 const CALLS = 20_000;
 const MODELS = 50;
 
-/** What is read of a report. */
+/** The members of a report that metrics read. */
 const reports: readonly RequestReport[] = Array.from({ length: MODELS }, (_, i) => {
   const model = `model-${i}`;
   return {

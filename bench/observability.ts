@@ -10,10 +10,10 @@ import { startStage } from './stage.ts';
 import { chatCall, DATABASE_KINDS, type DatabaseKind, gatewayOrder } from './targets.ts';
 
 /**
- * What the log, records of refusals and metrics cost a call: CPU of the gateway's process with them on and off in turns, every
- * second, in the same process, while non-stream chat on a balance goes on; that is the call that takes least. The log is written to a
- * file. Printed are the medians, the median of the ratios of neighbours, and its interval of 95 %. Refusals are not part of the
- * load: most calls only ask whether there is one.
+ * The cost of the log, of records of refusals and of metrics for a call: CPU of the gateway's process with them on and off in turns,
+ * every second, in the same process, during non-streaming chat on a balance, which is the cheapest call. The log goes to a file. Prints
+ * the medians, the median of the ratios of neighbours, and its 95 % confidence interval. The load has no refusals: most calls only check
+ * for one.
  *
  *   node bench/observability.ts                  on a PostgreSQL that it starts, and on a local server
  *   node bench/observability.ts --pairs 30 --slice-ms 900 --connections 64
@@ -25,7 +25,7 @@ const {
   'slice-ms': sliceMs,
   profile,
 } = readOptions({ connections: 64, pairs: 60, 'slice-ms': 700, profile: '' });
-/** Until code that is run often has been compiled. */
+/** Until V8 has optimised the code. */
 const WARM_UP_S = 10;
 
 const stage = await startStage(0, profile === '' ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]);
@@ -34,7 +34,7 @@ console.log(`${pairs} pairs of ${sliceMs} ms, ${connections} connections${hasCor
 console.log('             off, µs   on, µs   on : off   95 %');
 for (const kind of DATABASE_KINDS) {
   const measured = await measure(kind);
-  // On a machine that does other work no call may end in a slice.
+  // On a busy machine a slice may end without a completed call.
   const ratios = measured
     .map(({ on, off }) => on / off)
     .filter(Number.isFinite)
@@ -66,7 +66,7 @@ async function measure(kind: DatabaseKind): Promise<readonly SwitchedPair[]> {
   return measured;
 }
 
-/** Between which of the sorted values the median of all possible ones is, at 95 %: by how many of them can be below it. */
+/** The 95 % confidence interval of the median, as two of the sorted values. */
 function medianInterval(sorted: readonly number[]): [number, number] {
   const reach = Math.ceil(0.98 * Math.sqrt(sorted.length));
   const middle = (sorted.length - 1) / 2;

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isTarget, replyToOrders } from './orders.ts';
 
 /**
- * Loaded into a gateway before its own code (`node --import`), in place of the meter: switches on and off what observes
- * requests, which are the log, records of refusals and metrics, while calls go on, and measures what a call takes meanwhile. So
- * both halves have the same process, the same compiled code and the same moment of a noisy machine.
+ * Loaded into a gateway before its own code (`node --import`), in place of the meter. Switches the observers of requests (log, records of
+ * refusals, metrics) on and off during calls, and measures the cost of a call, so that both halves have the same process, the same
+ * compiled code and the same machine load.
  */
 export interface SwitchOrder {
   readonly pairs: number;
@@ -13,18 +13,18 @@ export interface SwitchOrder {
   readonly sliceMs: number;
 }
 
-/** CPU of the process for a call, in µs. */
+/** CPU of the process per call, in µs. */
 export interface SwitchedPair {
   readonly on: number;
   readonly off: number;
 }
 
-/** What the half before has left to write is written by then. */
+/** The time in which pending writes of the half before complete. */
 const SETTLED_AFTER_MS = 60;
 const WIRING = '/src/app/gateway.ts';
 const SWITCH = Symbol.for('faregate.bench.switch');
 
-/** What the gateway's code is given: all of its own, or as little as the switch can do. */
+/** The observers that the gateway gets: its own, or none. */
 type Observers = Record<string, unknown>;
 type Observe = (...args: unknown[]) => void;
 
@@ -74,7 +74,7 @@ function replaced(text: string, from: string, to: string): string {
 async function measure({ pairs, sliceMs }: SwitchOrder): Promise<SwitchedPair[]> {
   const measured: SwitchedPair[] = [];
   for (let i = 0; i < pairs; i++) {
-    // What comes first must not always be the same.
+    // The order within pairs alternates.
     const isOnFirst = i % 2 === 0;
     const [first, second] = [await slice(isOnFirst, sliceMs), await slice(!isOnFirst, sliceMs)];
     measured.push(isOnFirst ? { on: first, off: second } : { on: second, off: first });

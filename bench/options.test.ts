@@ -9,7 +9,7 @@ const names = (groups: readonly (readonly Scenario[])[]): string[][] =>
 const parse = (...args: string[]): ReturnType<typeof parseOptions> => parseOptions(args, PEERS);
 
 describe('options of the bench', () => {
-  it('without any: the default scenarios beside the floor and nginx, this version alone', () => {
+  it('by default: the default scenarios with the floor and nginx, and only this version', () => {
     const { groups, peers, before, isGate, isJson, isRecorded } = parse();
     const each = ['chat-1', 'chat-64', 'chat-256', 'coding-64', 'rate-500', 'streams-1000'];
     assert.deepEqual(
@@ -19,7 +19,7 @@ describe('options of the bench', () => {
     assert.deepEqual([peers, before, isGate, isJson, isRecorded], [['floor', 'nginx'], null, false, false, false]);
   });
 
-  it('says what is measured, for how long, and beside whom', () => {
+  it('select scenarios, durations and peers', () => {
     const { groups, duration, peers, before } = parse(
       ...['--scenario', 'estimate', '--rounds', '5', '--seconds', '0.5', '--warm-up', '1'],
       ...['--peers', 'all', '--before', '../old'],
@@ -29,7 +29,7 @@ describe('options of the bench', () => {
     assert.deepEqual([peers, before], [PEERS, '../old']);
   });
 
-  it('databases of several partitions are further ones, on a server of the bench and on a cluster', () => {
+  it('add databases with several partitions, on the bench’s server and on a cluster', () => {
     const spread = (...args: string[]): unknown[] => parse(...args).spread.map(({ name, url }) => [name, url]);
     assert.deepEqual(spread(), []);
     assert.deepEqual(spread('--partitions', '4,16'), [
@@ -50,13 +50,13 @@ describe('options of the bench', () => {
     assert.deepEqual(duration.warmUp, { seconds: null, atMostSeconds: 2 });
   });
 
-  it('scenarios of a group have calls to one address, because what warms targets up for the first does so for all', () => {
+  it('scenarios of a group use one address, because the warm-up for the first applies to all', () => {
     for (const group of parse('--gate').groups) {
       assert.equal(new Set(group.map(({ path }) => path)).size, 1, String(names([group])));
     }
   });
 
-  it('refuses what does not go together, and says what to do', () => {
+  it('refuses conflicting options, and explains what to do', () => {
     for (const [args, message] of [
       [['--gate', '--scenario', 'chat'], /^Error: --gate and --scenario: .*leave out one of the two\.$/],
       [['--gate', '--before', '../old'], /^Error: --gate and --before: .*compare versions without --gate\.$/],
@@ -71,7 +71,7 @@ describe('options of the bench', () => {
     assert.ok(parse('--gate', '--record').isRecorded);
   });
 
-  it('refuses what is not a number above zero, and peers that it does not know', () => {
+  it('refuses values other than numbers above zero, and unknown peers', () => {
     for (const text of ['0', 'x', '-1', '']) {
       assert.throws(() => parse(`--rounds=${text}`), /^Error: --rounds: expected a number above zero; found "/);
     }

@@ -4,32 +4,32 @@ import type { Duration } from './rounds.ts';
 import { DEFAULT_SCENARIOS, parseScenarios, type Scenario } from './scenarios.ts';
 import type { SpreadDatabase } from './targets.ts';
 
-/** What `npm run bench` is asked for. */
+/** Options of `npm run bench`. */
 export interface Options {
-  /** Those of a group are measured on the same targets, one after the other; their calls go to one address. */
+  /** Groups of scenarios. A group uses one address, and its scenarios are measured on the same targets. */
   readonly groups: readonly (readonly Scenario[])[];
   readonly duration: Duration;
-  /** The root of another checkout, which takes turns with this one; `null` if this one is measured alone. */
+  /** The root of another checkout, measured in turns with this one; `null` if there is none. */
   readonly before: string | null;
   /** Names of peers that the bench starts. */
   readonly peers: readonly string[];
   readonly givenPeers: readonly GivenPeer[];
-  /** Further databases of several partitions. */
+  /** Additional databases with several partitions. */
   readonly spread: readonly SpreadDatabase[];
   readonly providerPort: number;
-  /** Where CPU profiles are written; `null` if none are. */
+  /** Directory for CPU profiles; `null` for none. */
   readonly profile: string | null;
   readonly isJson: boolean;
   readonly isGate: boolean;
   readonly isRecorded: boolean;
 }
 
-/** What the gate measures: CPU a call and the time of a call at a fixed rate; CPU a chunk and memory a stream. */
+/** The gate measures CPU per call and latency at a fixed rate; CPU per chunk and memory per stream. */
 const GATE_GROUPS = ['chat-64,rate-200,streams-500'];
 const GATE_DURATION: Duration = { rounds: 3, seconds: 1, warmUp: { seconds: null, atMostSeconds: 2 } };
 const DURATION: Duration = { rounds: 3, seconds: 3, warmUp: { seconds: null, atMostSeconds: 20 } };
 
-/** Options that cannot be given together, with the reason and what to do. */
+/** Conflicting options, with the reason and what to do. */
 const CONFLICTS = [
   ['gate', 'scenario', 'the gate has scenarios of its own; leave out one of the two'],
   ['gate', 'before', 'the gate compares with the last recorded run; compare versions without --gate'],
@@ -41,7 +41,7 @@ const CONFLICTS = [
   ['record', 'profile', 'a profile slows all down; record without --profile'],
 ] as const;
 
-/** Ends the process with what is wrong, and exit code 2, if options cannot be read. */
+/** Exits with a message and code 2 if options are invalid. */
 export function orExit<Read>(read: () => Read): Read {
   try {
     return read();
@@ -51,7 +51,7 @@ export function orExit<Read>(read: () => Read): Read {
   }
 }
 
-/** @throws Error that says which option is wrong, and what is expected. */
+/** @throws Error that names a wrong option and what is expected */
 export function parseOptions(args: readonly string[], peerNames: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -99,7 +99,7 @@ interface DurationValues {
   readonly 'warm-up'?: string | undefined;
 }
 
-/** @throws Error if one of them is not a number above zero. */
+/** @throws Error if one of them is not a number above zero */
 export function parseDuration(values: DurationValues, usual: Duration): Duration {
   return {
     rounds: Math.ceil(parseNumber('rounds', values.rounds, usual.rounds)),
@@ -108,7 +108,7 @@ export function parseDuration(values: DurationValues, usual: Duration): Duration
   };
 }
 
-/** @throws Error if it is given and not a number above zero. */
+/** @throws Error if it is given and not a number above zero */
 export function parseNumber<Usual extends number | null>(
   option: string,
   text: string | undefined,

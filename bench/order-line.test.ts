@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { openOrderLine } from './order-line.ts';
 
 const ORDERS = new URL('./orders.ts', import.meta.url).href;
-/** Doubles what it is asked, and would run for a minute. */
+/** Doubles its orders. Runs for a minute unless it is stopped. */
 const TARGET = `
   import { isTarget, ORDERS_PORT, replyToOrders } from '${ORDERS}';
   if (isTarget) replyToOrders(async ({ value }) => ({ value: value * 2, isPassedOn: ORDERS_PORT in process.env }));
@@ -19,7 +19,7 @@ function start(environment: Readonly<Record<string, string>>): ChildProcess {
 }
 
 describe('line to a target of the bench', () => {
-  it('passes on orders and replies, and stops the target when it is closed', async () => {
+  it('transmits orders and replies, and stops the target when it closes', async () => {
     const line = await openOrderLine();
     const child = start(line.environment);
     assert.deepEqual(await line.ask({ value: 2 }), { value: 4, isPassedOn: false });
@@ -28,7 +28,7 @@ describe('line to a target of the bench', () => {
     assert.deepEqual(await once(child, 'exit'), [3, null]);
   });
 
-  it('fails a question to a target that has ended', async () => {
+  it('rejects an order to a target that has exited', async () => {
     const line = await openOrderLine();
     const child = start(line.environment);
     await line.ask({ value: 2 });
@@ -37,7 +37,7 @@ describe('line to a target of the bench', () => {
     await assert.rejects(line.ask({ value: 2 }), /^Error: a target of the bench ended early$/);
   });
 
-  it('fails a question if it is closed before a target has come', async () => {
+  it('rejects an order if it closes before a target connects', async () => {
     const line = await openOrderLine();
     const asked = line.ask({ value: 2 });
     line.close();

@@ -5,12 +5,12 @@ import { ORDERS_PORT } from './orders.ts';
 
 /** The bench's end of the line to a target (`orders.ts`). */
 export interface OrderLine {
-  /** With which the target is started. */
+  /** Environment of the target. */
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * What the target replies to an order; one at a time.
+   * Sends an order and returns the reply. One order at a time.
    *
-   * @throws Error if the line is closed before the reply.
+   * @throws Error if the line closes before the reply
    */
   ask<Reply>(order: object): Promise<Reply>;
   /** The target then stops. */
@@ -44,7 +44,7 @@ export async function openOrderLine(): Promise<OrderLine> {
       onReply?.(line);
       onReply = null;
     });
-    // A line that is cut is closed next.
+    // `close` follows.
     for (const emitter of [accepted, lines]) emitter.on('error', () => undefined);
     accepted.on('close', close);
     onConnected();

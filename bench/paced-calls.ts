@@ -1,17 +1,16 @@
 import { quantile } from './quantile.ts';
 
-/** Calls at an even pace, whatever becomes of those before, and what their client waits: for benches of faults. */
+/** Calls at a constant rate, whatever the outcome of earlier ones, and their latencies: for benches of faults. */
 
 const CALLS = 100;
 const EVERY_MS = 20;
 
 export interface Waited {
-  /** 0: there was no response. */
+  /** 0: no response. */
   readonly status: number;
   readonly ms: number;
 }
 
-/** One small chat call. */
 export async function send(url: string, key: string, model = 'bench-model'): Promise<Waited> {
   const startMs = performance.now();
   const status = await fetch(`${url}/v1/chat/completions`, {
@@ -24,7 +23,7 @@ export async function send(url: string, key: string, model = 'bench-model'): Pro
   return { status, ms: performance.now() - startMs };
 }
 
-/** 100 calls, 50 a second, with the keys in turn. */
+/** 100 calls, 50 per second, rotating through the keys. */
 export async function sendAll(url: string, keys: readonly string[]): Promise<Waited[]> {
   const sent: Promise<Waited>[] = [];
   for (let i = 0; i < CALLS; i++) {
@@ -34,7 +33,7 @@ export async function sendAll(url: string, keys: readonly string[]): Promise<Wai
   return Promise.all(sent);
 }
 
-/** Prints a line: how many had which status, the median and the most of what they waited. */
+/** Prints a line: counts by status, and median and maximum latency. */
 export function report(what: string, all: readonly Waited[]): void {
   const times = all.map(({ ms }) => ms);
   const statuses = Object.entries(Object.groupBy(all, ({ status }) => status)).map(

@@ -5,13 +5,13 @@ import { withFigures } from './page.ts';
 const PAGE = 'before\n<!-- figures: npm run bench -- --record -->\n\nold\n\n<!-- end of figures -->\nbehind\n';
 
 describe('page of figures', () => {
-  it('has the new figures in place of the old ones, and the rest as it was', () => {
+  it('gets the new figures, and keeps the rest', () => {
     const page = withFigures(PAGE, 'new');
     assert.equal(page, PAGE.replace('old', 'new'));
     assert.equal(withFigures(page, 'old'), PAGE);
   });
 
-  it('is not written if it has no marks', () => {
+  it('is not written without markers', () => {
     assert.throws(() => withFigures('text', 'new'), /^Error: There are no marks/);
   });
 });

@@ -3,16 +3,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { hasCores } from './processes.ts';
 
 /**
- * What the operating system has counted of a process and its descendants: for programs into which no meter can be loaded. Linux
- * only, from `/proc`; its resolution is a tick, 10 ms.
+ * Usage of a process and its descendants according to the operating system, for programs into which no meter can be loaded. Linux only,
+ * from `/proc`; the resolution is a tick, 10 ms.
  */
 export interface TreeUsage {
-  /** User and system time of all threads, and of children that have ended and were waited for. */
+  /** User and system time of all threads, and of exited children that were waited for. */
   readonly cpuMicros: number;
   readonly rssBytes: number;
 }
 
-/** What is read of one process. */
+/** The values read for one process. */
 export interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
@@ -20,11 +20,11 @@ export interface ProcessStat {
   readonly pages: number;
 }
 
-/** `USER_HZ` of Linux, which is the same on all its platforms that Node supports. */
+/** `USER_HZ` of Linux, the same on all platforms that Node supports. */
 const TICK_MICROS = 10_000;
 const PAGE_BYTES = 4_096;
 
-/** The fields of a line of `/proc/PID/stat` (proc(5)). The name may have blanks and brackets, so fields count from its end. */
+/** Parses a line of `/proc/PID/stat` (proc(5)). The name may contain blanks and brackets, so fields count from its end. */
 export function parseStat(line: string): ProcessStat {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
   const field = (number: number): number => Number(fields[number - 3]);
@@ -36,7 +36,7 @@ export function parseStat(line: string): ProcessStat {
   };
 }
 
-/** Sums of a process and of all that descend from it. */
+/** Sums over a process and its descendants. */
 export function sumTree(all: readonly ProcessStat[], root: number): TreeUsage {
   const isIn = treeOf(all, root);
   let [cpuMicros, rssBytes] = [0, 0];
@@ -50,7 +50,7 @@ export function sumTree(all: readonly ProcessStat[], root: number): TreeUsage {
 
 function treeOf(all: readonly ProcessStat[], root: number): ReadonlySet<number> {
   const isIn = new Set([root]);
-  // A child may have a smaller number than its parent, so one pass is not enough.
+  // A child may have a lower number than its parent, so one pass is not enough.
   for (let known = 0; known < isIn.size; ) {
     known = isIn.size;
     for (const { pid, parent } of all) if (isIn.has(parent)) isIn.add(pid);
@@ -60,7 +60,7 @@ function treeOf(all: readonly ProcessStat[], root: number): ReadonlySet<number> 
 
 export const readTree = (root: number): TreeUsage => sumTree(readAll(), root);
 
-/** MB of a process and of all that descend from it; a page that several of them share counts once (PSS, proc(5)). */
+/** MB of a process and its descendants. Shared pages count once (PSS, proc(5)). */
 export function sharedMb(root: number): number {
   const kib = [...treeOf(readAll(), root)].map((pid) => {
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
@@ -69,7 +69,7 @@ export function sharedMb(root: number): number {
   return kib.reduce((sum, each) => sum + each, 0) / 1_000;
 }
 
-/** Moves a process and all that descend from it to other cores, with those that they start from now on. */
+/** Moves a process, its descendants and their future children to other cores. */
 export function moveTree(root: number, cores: string): void {
   if (!hasCores) return;
   for (const pid of treeOf(readAll(), root)) spawnSync('taskset', ['-a', '-c', '-p', cores, String(pid)]);
@@ -82,7 +82,7 @@ function readAll(): ProcessStat[] {
       try {
         return [parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))];
       } catch {
-        // It has ended meanwhile.
+        // The process has exited.
         return [];
       }
     });

@@ -3,35 +3,34 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** Whether processes of a bench can be kept apart. */
+/** Whether processes can be pinned to separate cores. */
 export const hasCores =
   process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
 
-/** The core of what is measured. */
+/** The core of the target. */
 export const TARGET_CORE = '0';
-/** Those of all the rest: load, provider, database server. */
+/** The cores of everything else: load, provider, database server. */
 export const OTHER_CORES = availableParallelism() > 2 ? `1-${availableParallelism() - 1}` : '1';
 
-/** For what is not kept apart. */
+/** For processes that are not pinned. */
 export const ALL_CORES = `0-${availableParallelism() - 1}`;
 
-/** Starts a program of the bench on a core; it can be sent messages. Its errors are shown. */
+/** Starts a program of the bench on a core, with a message channel. Shows its standard error. */
 export function spawnOnCore(args: string[], core: string, environment: Record<string, string> = {}): ChildProcess {
   return spawnPinned([process.execPath, ...args], core, environment, ['ignore', 'pipe', 'inherit', 'ipc']);
 }
 
-/** Starts a gateway on the core of the targets. Its errors are shown, or go to the file of `errors`. */
+/** Starts a gateway on the core of the targets. Its standard error is shown, or goes to the file `errors`. */
 export function spawnGateway(args: string[], environment: Record<string, string>, errors?: number): ChildProcess {
   const stdio: StdioOptions = ['ignore', 'pipe', errors ?? 'inherit'];
   return spawnPinned([process.execPath, ...args], TARGET_CORE, environment, stdio);
 }
 
-/** Starts a gateway that shares the cores with all else. Its errors are shown. */
+/** Starts a gateway that shares the cores with everything else. Shows its standard error. */
 export function spawnFreeGateway(args: string[], environment: Record<string, string>): ChildProcess {
   return spawnPinned([process.execPath, ...args], ALL_CORES, environment, ['ignore', 'pipe', 'inherit']);
 }
 
-/** Starts any program on a core. */
 export function spawnPinned(
   command: readonly string[],
   cores: string,
@@ -42,12 +41,11 @@ export function spawnPinned(
   return spawn(program!, args, { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment }, stdio });
 }
 
-/** Moves this process, and with it what it starts from now on, to the cores that are not measured. */
+/** Moves this process and its future children to the cores without targets. */
 export function pinSelf(): void {
   if (hasCores) spawnSync('taskset', ['-a', '-c', '-p', OTHER_CORES, String(process.pid)]);
 }
 
-/** The next message of a process. */
 export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
     const onExit = (): void => reject(new Error('a process of the bench ended early'));
@@ -59,7 +57,7 @@ export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   });
 }
 
-/** Ends a process that does so when its parent is gone. */
+/** Stops a process that exits when its parent disconnects. */
 export async function endByDisconnect(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
@@ -67,7 +65,7 @@ export async function endByDisconnect(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** The path of a file of the bench. */
+/** The path of a file in this directory. */
 export function benchFile(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }

@@ -6,13 +6,13 @@ import { startStage } from './stage.ts';
 import { chatCall, gatewayOrder } from './targets.ts';
 
 /**
- * How much of what calls allocate becomes old: what the collector of the young generation moves to the old one, which whole
- * collections have to free. Of calls under way it moves none, if it does its work well, and of calls that have ended none at all.
+ * How much of a call's allocations V8 promotes to the old generation, which only major collections free. Ideally it promotes none of
+ * completed calls.
  *
- *   node bench/promotion.ts                                  128 calls at a time, on PostgreSQL
+ *   node bench/promotion.ts                                  128 concurrent calls, on PostgreSQL
  *   node bench/promotion.ts --connections 256 --local --starts 3
  *
- * Before decision 58, starts of one version differed: some had a fifth of all that is allocated become old for as long as they ran.
+ * Before decision 58, some starts of one version promoted a fifth of all allocations for as long as they ran.
  */
 const { connections, seconds, starts, local } = readOptions({
   connections: 128,
@@ -21,7 +21,7 @@ const { connections, seconds, starts, local } = readOptions({
   local: false,
 });
 
-/** The first ones come while the program is still compiled. */
+/** The first ones happen while the program is being compiled. */
 const COLLECTIONS = 24;
 const SCAVENGE = /Scavenge ([\d.]+) \([\d.]+\) -> ([\d.]+) \(/g;
 
@@ -62,7 +62,7 @@ function describe(printed: string): string {
   let pairs = 0;
   for (const [i, [before, after]] of collections.entries()) {
     const [, last] = collections[i - 1] ?? [0, before];
-    // Behind a collection of the whole heap it is smaller.
+    // After a major collection it is smaller.
     if (i < collections.length - COLLECTIONS || before < last || after < last - (before - last)) continue;
     allocatedMb += before - last;
     grownMb += after - last;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { median, quantile } from './quantile.ts';
 
 describe('quantile', () => {
-  it('is a value that was measured, whatever the order', () => {
+  it('is one of the values, in any order', () => {
     const values = Array.from({ length: 1_000 }, (_, i) => 1_000 - i);
     assert.deepEqual(
       [0, 0.5, 0.99, 0.999, 1].map((share) => quantile(values, share)),
@@ -15,7 +15,7 @@ describe('quantile', () => {
     assert.ok(Number.isNaN(quantile([], 0.5)));
   });
 
-  it('median: leaves out what is not known, and is null if nothing is', () => {
+  it('median: ignores unknown values, and is null without known ones', () => {
     assert.equal(median([null, 3, 1, null, 2]), 2);
     assert.equal(median([4, 1]), 2.5);
     assert.equal(median([null]), null);

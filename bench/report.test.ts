@@ -15,7 +15,7 @@ const [chat] = parseScenarios('chat-64');
 const [streams] = parseScenarios('streams-1000');
 
 describe('report', () => {
-  it('ratios are of the rounds that took turns, not of the medians', () => {
+  it('ratios are computed per round, not from medians', () => {
     // The machine was twice as slow in the second round.
     const lines = [line(BARE, cpu(10, 20, 11)), line('local', cpu(30, 60, 44))];
     const [bare, local] = summarise({ scenario: chat!, lines });
@@ -23,13 +23,13 @@ describe('report', () => {
     assert.deepEqual(bare!.figures.cpuMicros, { value: 11, toBare: null, toBefore: null });
   });
 
-  it('delays and memory are compared by difference, and what a target does not have is left out', () => {
+  it('delays and memory are compared by difference, and missing figures are omitted', () => {
     const lines = [line(BARE, [{ p99Ms: 2, kbAStream: 20 }]), line('peer', [{ p99Ms: 2.5, kbAStream: null }])];
     const { p99Ms, kbAStream } = summarise({ scenario: streams!, lines })[1]!.figures;
     assert.deepEqual([p99Ms!.toBare, kbAStream!.value, kbAStream!.toBare], [0.5, null, null]);
   });
 
-  it('the version after is compared with that of the same name before', () => {
+  it('the version after is compared with the line of the same name before', () => {
     const lines = [
       line(BARE, cpu(10, 10)),
       line('PostgreSQL', cpu(40, 50), 'before'),
@@ -43,8 +43,8 @@ describe('report', () => {
     );
   });
 
-  it('renders a table for a terminal and one for a page, with what failed below', () => {
-    const failed = { ...line('peer', cpu(25)), failures: 3, firstFailure: '503 away' };
+  it('renders a table for a terminal and one in Markdown, with failures below', () => {
+    const failed = { ...line('peer', cpu(25)), failures: 3, firstFailure: '503 down' };
     const result = {
       scenario: { ...chat!, columns: chat!.columns.filter(({ key }) => ['cpuMicros', 'commits'].includes(key)) },
       lines: [line(BARE, cpu(10)), failed],
@@ -58,7 +58,7 @@ describe('report', () => {
         'bare proxy                         10         -             -',
         'peer                               25      2.50             -',
         '',
-        'peer: 3 calls failed, the first with: 503 away',
+        'peer: 3 calls failed, the first with: 503 down',
       ].join('\n'),
     );
     assert.equal(
@@ -71,7 +71,7 @@ describe('report', () => {
         '| bare proxy | 10 | - | - |',
         '| peer | 25 | 2.50 | - |',
         '',
-        'peer: 3 calls failed, the first with: 503 away',
+        'peer: 3 calls failed, the first with: 503 down',
       ].join('\n'),
     );
   });

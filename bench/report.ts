@@ -2,15 +2,15 @@ import { markdownTable } from '../scripts/markdown.ts';
 import { median } from './quantile.ts';
 import type { Column, FigureKey, Figures, Scenario } from './scenarios.ts';
 
-/** The bare proxy's name, to which all others are compared. */
+/** The name of the bare proxy, with which all others are compared. */
 export const BARE = 'bare proxy';
 
-/** What was measured of one target in one scenario. */
+/** The figures of one target in one scenario. */
 export interface LineResult {
   readonly name: string;
-  /** `before`, `after`, or empty if one version is measured. */
+  /** `before`, `after`, or empty if only one version is measured. */
   readonly version: string;
-  /** One for each round; the rounds of all lines of a scenario took turns. */
+  /** One per round. The rounds of all lines of a scenario took turns. */
   readonly rounds: readonly Figures[];
   readonly failures: number;
   readonly firstFailure: string | null;
@@ -21,12 +21,12 @@ export interface ScenarioResult {
   readonly lines: readonly LineResult[];
 }
 
-/** One figure of a line: medians of all rounds. */
+/** One figure of a line: medians over all rounds. */
 export interface Summary {
   readonly value: number | null;
-  /** The median of what each round is of, or above, the bare proxy's. */
+  /** The median over rounds of the ratio to, or difference from, the bare proxy. */
   readonly toBare: number | null;
-  /** Of a line `after`: the median of what each round is of that of `before`. */
+  /** For a line `after`: the median over rounds of the ratio to `before`. */
   readonly toBefore: number | null;
 }
 
@@ -34,10 +34,7 @@ export interface LineSummary extends Omit<LineResult, 'rounds'> {
   readonly figures: Readonly<Partial<Record<FigureKey, Summary>>>;
 }
 
-/**
- * The medians of a scenario. Ratios are the medians of the ratios of rounds that took turns, because a machine that is slow for
- * a while is so for all.
- */
+/** The medians of a scenario. Ratios are medians of the ratios of neighbouring rounds, because a slow machine slows all of them. */
 export function summarise({ scenario, lines }: ScenarioResult): LineSummary[] {
   const bare = lines.find(({ name }) => name === BARE);
   return lines.map((line) => {
@@ -59,7 +56,7 @@ function counterpart({ name }: LineResult, all: readonly LineResult[]): LineResu
   return all.find((other) => other.version === 'before' && other.name === name);
 }
 
-/** The median of what each round of a line is of, or above, that of the other one; `null` where one of them has none. */
+/** The median over rounds of one line's ratio to, or difference from, another; `null` if one of them has no figures. */
 export function compare(
   line: LineResult,
   other: LineResult,
@@ -86,7 +83,7 @@ export function renderText(result: ScenarioResult): string {
   return [titleOf(result), '', line(head!), ...rows.map(line), ...belowTable(result)].join('\n');
 }
 
-/** A scenario's table for a page. */
+/** A scenario's table in Markdown. */
 export function renderMarkdown(result: ScenarioResult): string {
   const [head, ...rows] = tableOf(result).map((row) => row.map((cell) => cell.trim()));
   return [`### ${titleOf(result)}`, '', markdownTable(head!, rows), ...belowTable(result)].join('\n');
@@ -96,7 +93,7 @@ function titleOf({ scenario }: ScenarioResult): string {
   return `${scenario.what}, ${scenario.size.toLocaleString('en')} ${scenario.unit} (\`${scenario.name}\`)`;
 }
 
-/** A line for each target of which calls failed. */
+/** A line for each target with failed calls. */
 export function failuresOf({ lines }: ScenarioResult): string[] {
   return lines
     .filter(({ failures }) => failures > 0)
@@ -136,7 +133,7 @@ function beforeRow({ figures }: LineSummary, columns: readonly Column[]): string
   return ['  after : before', ...cells];
 }
 
-/** What a line is called in reports. */
+/** The name of a line in reports. */
 export function nameOf({ name, version }: Pick<LineResult, 'name' | 'version'>): string {
   return version === '' ? name : `${name}, ${version}`;
 }

@@ -9,10 +9,10 @@ import { silentLogger } from '../src/lib/logger.ts';
 import { removeDirectory } from '../test/support/local-database.ts';
 
 /**
- * What it costs to find call records by the provider's request id: microseconds of the database a record that is written, in
- * batches, and milliseconds a search, without an index on request_id, with a B-tree, and with a BRIN of Bloom filters.
+ * The cost of finding call records by the provider's request id: microseconds of the database per record written, in batches, and
+ * milliseconds per search, without an index on request_id, with a B-tree, and with a BRIN of Bloom filters.
  *
- *   node bench/request-ids.ts [postgres://…] [records]     an empty database; without an address that of a local server
+ *   node bench/request-ids.ts [postgres://…] [records]     an empty database; by default one of a local server
  */
 const [url = '', recordsText = '200000'] = process.argv.slice(2);
 const records = Number(recordsText);

@@ -29,21 +29,21 @@ describe('revisions', () => {
   });
   after(() => directory.remove());
 
-  it('evenly: has the first and the last, and as many as are asked for', () => {
+  it('evenly: includes the first and the last, in the requested number', () => {
     assert.deepEqual(evenly([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 3), [0, 5, 10]);
     assert.deepEqual(evenly([0, 1, 2, 3, 4, 5], 4), [0, 2, 3, 5]);
   });
 
-  it('evenly: has each once if there are no more', () => {
+  it('evenly: returns all if there are not more', () => {
     assert.deepEqual(evenly(['a', 'b'], 8), ['a', 'b']);
     assert.deepEqual(evenly([], 8), []);
   });
 
-  it('evenly: has the last if one is asked for', () => {
+  it('evenly: returns the last if one is requested', () => {
     assert.deepEqual(evenly([0, 1, 2], 1), [2]);
   });
 
-  it('between: from the one to the other, evenly apart; what is not there is named', () => {
+  it('between: evenly spaced from the first to the last; an error names an unknown revision', () => {
     const [first, , third] = commits;
     assert.deepEqual(revisionsBetween(first!, 'HEAD', 2, repository), [first, third]);
     assert.deepEqual(revisionsBetween(first!, 'HEAD', 8, repository), commits);
@@ -60,8 +60,8 @@ describe('revisions', () => {
     assert.deepEqual(worktrees(), [repository]);
   });
 
-  it('checked out: leaves neither the checkout nor half of the modules behind if these cannot be installed', () => {
-    // Its lock file is no JSON.
+  it('checked out: leaves neither checkout nor modules if the installation fails', () => {
+    // Its lock file is invalid JSON.
     for (let attempt = 0; attempt < 2; attempt++) {
       assert.throws(() => checkOut(commits[0]!, directory.path, repository), /^Error: npm ci failed for /);
       assert.deepEqual(worktrees(), [repository]);

@@ -4,11 +4,11 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync 
 import { join } from 'node:path';
 import { benchFile } from './processes.ts';
 
-/** Checkouts of earlier revisions of this repository, ready to be run. */
+/** Checkouts of earlier revisions of this repository, ready to run. */
 
 export const REPOSITORY = benchFile('..');
 
-/** So many of a list, evenly apart, with its first and its last; all of them if there are no more. */
+/** This many items of a list, evenly spaced, including the first and the last; all if there are fewer. */
 export function evenly<Item>(all: readonly Item[], count: number): Item[] {
   if (all.length <= count) return [...all];
   if (count <= 1) return all.slice(-1);
@@ -16,9 +16,9 @@ export function evenly<Item>(all: readonly Item[], count: number): Item[] {
 }
 
 /**
- * The commit that a name of a revision stands for.
+ * The commit of a revision.
  *
- * @throws Error that names it if there is none.
+ * @throws Error that names the revision if it does not exist
  */
 export function commitOf(revision: string, repository: string): string {
   const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`];
@@ -28,10 +28,10 @@ export function commitOf(revision: string, repository: string): string {
 }
 
 /**
- * Commits from one to another, oldest first, so many of them. Of merged branches the merge alone counts, as the first parents go: what
- * lies between two of these can be measured in a next run.
+ * This many commits from one to another, oldest first. Follows first parents, so a merged branch counts as its merge; commits between two
+ * results can be measured in another run.
  *
- * @throws Error if one of them does not exist, or the one is not an ancestor of the other.
+ * @throws Error if one of them does not exist, or the first is not an ancestor of the second
  */
 export function revisionsBetween(from: string, to: string, count: number, repository: string): string[] {
   const [first, last] = [commitOf(from, repository), commitOf(to, repository)];
@@ -44,22 +44,22 @@ export function revisionsBetween(from: string, to: string, count: number, reposi
   const later = listed('--first-parent');
   if (later.length > 0 && git(repository, 'rev-parse', `${later[0]}^`) === first)
     return evenly([first, ...later], count);
-  // It was made on a branch that was merged later.
+  // The commit is on a branch that was merged later.
   const path = listed('--ancestry-path', '--topo-order');
   if (path.length === 0) throw new Error(`${from} is no ancestor of ${to}.`);
   return evenly([first, ...path], count);
 }
 
-/** The commit with its day and subject, for a line of a report. */
+/** The commit with its date and subject, for reports. */
 export function describeRevision(revision: string): string {
   return git(REPOSITORY, 'log', '-1', '--format=%h %as %s', revision);
 }
 
 /**
- * Checks a revision out below `directory`. It gets the modules of this checkout if its lock file is the same, else those that its
- * own lock file names, installed once for all revisions with that file.
+ * Checks out a revision below `directory`. It gets the modules of this checkout if the lock files are the same; otherwise its own
+ * modules, installed once for all revisions with that lock file.
  *
- * @throws Error if git or npm fails; nothing of it is then left.
+ * @throws Error if git or npm fails; nothing is left then
  */
 export function checkOut(revision: string, directory: string, repository = REPOSITORY): string {
   const checkout = join(directory, commitOf(revision, repository).slice(0, 12));
@@ -85,7 +85,7 @@ function modulesFor(checkout: string, directory: string, repository: string): st
     try {
       install(checkout, installed);
     } catch (error) {
-      // Half of the modules would pass for all of them at the next revision with this lock file.
+      // A partial installation would be reused by the next revision with this lock file.
       rmSync(installed, { recursive: true, force: true });
       throw error;
     }
@@ -96,8 +96,8 @@ function modulesFor(checkout: string, directory: string, repository: string): st
 function install(checkout: string, installed: string): void {
   mkdirSync(installed);
   for (const file of ['package.json', 'package-lock.json']) copyFileSync(join(checkout, file), join(installed, file));
-  // Scripts would build the console, which is not measured, and fetch a Node; all revisions have the same one. Development dependencies
-  // are among what a clone runs with: a package has parts of them.
+  // Scripts would build the console, which is not measured, and download a Node, which all revisions share. Development dependencies are
+  // included, because a clone runs some of them.
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   const { status, stderr } = spawnSync('npm', args, { cwd: installed, encoding: 'utf8' });
   if (status !== 0) throw new Error(`npm ci failed for ${checkout}: ${stderr.trim()}`);

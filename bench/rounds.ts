@@ -17,13 +17,13 @@ interface Line extends LineResult {
   readonly rounds: Figures[];
   failures: number;
   firstFailure: string | null;
-  /** Before the first stream of a scenario; `null` for calls. */
+  /** Reading before the first stream of a scenario; `null` for calls. */
   idle: TargetReading | null;
 }
 
 /**
- * Warms targets up, and measures them in rounds that take turns, all of the first scenario before the next one. Their calls go to
- * one address, so that what is warm for one is so for the others. `tell` is told of each round as it ends.
+ * Warms targets up, and measures them in rounds that take turns, all rounds of one scenario before the next. All calls use one address,
+ * so that each target is equally warm. Calls `tell` after each round.
  */
 export async function runRounds(
   stage: Stage,
@@ -41,9 +41,9 @@ export async function runRounds(
         warmUp(scenario, what, line.target, duration.warmUp, carryOut, tell, () => performance.now());
       if (results.length === 0) await warm('calls');
       if (scenario.unit !== 'streams') continue;
-      // What the first chunks take or free is not memory of streams either.
+      // The first chunks also allocate memory that does not belong to streams.
       if (results.every(({ scenario: { unit } }) => unit !== 'streams')) await warm('chunks');
-      // A collection that is asked for drops compiled code too, so chunks are warmed up again, and calls have none.
+      // A forced collection drops compiled code too. Chunks are warmed up again afterwards; for calls none is forced.
       line.idle = await line.target.read({ collect: true });
       await warm('chunks');
     }
@@ -71,11 +71,11 @@ async function measureLines(
   tell: (line: string) => void,
 ): Promise<void> {
   for (let round = 0; round < rounds; round++) {
-    // What comes later in a round must not always be the same.
+    // The order within rounds alternates.
     for (const line of round % 2 === 0 ? lines : lines.toReversed()) {
       const figures = await measure(stage, scenario, line, seconds, round === rounds - 1);
       line.rounds.push(figures);
-      tell(`${scenario.name}, round ${round + 1}: ${nameOf(line)} ${told(figures)}`);
+      tell(`${scenario.name}, round ${round + 1}: ${nameOf(line)} ${figuresText(figures)}`);
     }
   }
 }
@@ -112,7 +112,7 @@ async function measureCalls(stage: Stage, scenario: Scenario, line: Line, second
   };
 }
 
-/** `isLast`: garbage is collected at its end, so that the memory of streams is known; what follows would be as if it began anew. */
+/** `isLast`: collects garbage at the end, to measure the memory of streams. Later rounds would start cold. */
 async function measureStreams(
   stage: Stage,
   scenario: Scenario,
@@ -142,8 +142,7 @@ async function order(stage: Stage, line: Line, what: LoadOrder): Promise<LoadRes
 }
 
 /**
- * What memory has grown by: what is in use, because of what is resident nobody can say how much is left over from before. Where
- * that is not known, what is resident.
+ * Growth of live memory, because resident memory includes an unknown remainder from before. Resident memory if live memory is unknown.
  */
 function grown(before: TargetReading, after: TargetReading): number {
   if (before.inUseBytes === null || after.inUseBytes === null) return after.rssBytes - before.rssBytes;
@@ -158,7 +157,7 @@ function share(total: number, count: number): number | null {
   return count === 0 ? null : total / count;
 }
 
-/** Of the process, of its database's server, and of both. A database inside of the process is in the first one. */
+/** CPU of the process, of its database server, and their sum. A database inside the process counts as the process. */
 function cpu(before: TargetReading, after: TargetReading, count: number): Figures {
   const own = after.cpuMicros - before.cpuMicros;
   const [first, last] = [before.database, after.database];
@@ -175,7 +174,7 @@ function commits(before: TargetReading, after: TargetReading, calls: number): nu
   return share(after.database.nextTransaction - before.database.nextTransaction, calls);
 }
 
-function told({ perSecond, cpuMicros }: Figures): string {
+function figuresText({ perSecond, cpuMicros }: Figures): string {
   const rate = perSecond == null ? '' : `${perSecond.toFixed(0)}/s, `;
   return `${rate}${cpuMicros?.toFixed(1) ?? '-'} µs`;
 }

@@ -3,8 +3,9 @@ import pg from 'pg';
 import { startStage } from './stage.ts';
 
 /**
- * What rows cost as parameters of a statement: as an array for each column (`unnest`), or as one JSON text (`json_to_recordset`,
- * `src/db/json-rows.ts`). µs a row of the server's CPU, and of this process to make the text, for a table with as many columns as call records.
+ * The cost of rows as statement parameters: one array per column (`unnest`), or one JSON text (`json_to_recordset`,
+ * `src/db/json-rows.ts`). µs of the server's CPU per row, and of this process to serialise it, for a table with as many columns as call
+ * records.
  *
  *   node bench/row-parameters.ts
  */
@@ -32,7 +33,7 @@ await client.query(`prepare json as insert into rows
 select * from json_to_recordset($1::json) as v (${COLUMNS.map(([name, type]) => `${name} ${type}`).join(', ')})`);
 const [{ pid }] = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows as [{ pid: number }];
 
-/** In hundredths of a second, so that a sum over many statements counts. */
+/** In hundredths of a second; summed over many statements. */
 function serverMicros(): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10_000;

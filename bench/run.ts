@@ -5,18 +5,15 @@ import type { Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
 import { DATABASE_KINDS, type SpreadDatabase, startBare, startGateway, type Target, type Version } from './targets.ts';
 
-/** What stands beside the bare proxy in a run. */
+/** Targets in addition to the bare proxy. */
 export interface Contenders {
   readonly versions: readonly Version[];
   readonly peers: readonly PeerKind[];
-  /** Of the version that is measured last. */
+  /** The version that is measured last. */
   readonly spread?: readonly SpreadDatabase[];
 }
 
-/**
- * Measures scenarios whose calls go to one address, on targets that are started for these alone: what they leave in them is nobody
- * else's.
- */
+/** Measures a group of scenarios that share an address, on newly started targets, so that groups do not influence each other. */
 export async function runScenarios(
   stage: Stage,
   scenarios: readonly Scenario[],

@@ -1,7 +1,7 @@
 import type { CallOutcome } from '../src/accounting/calls/call-outcome.ts';
 import { noUsage } from '../src/protocols/metering/usage-facts.ts';
 
-/** What is observed of the end of an ordinary streamed call. */
+/** The outcome of an ordinary streamed call, for metrics. */
 export function sampleOutcome(own: Partial<CallOutcome>): CallOutcome {
   return {
     provider: 'vendor',

@@ -17,27 +17,27 @@ const ORDER = {
 };
 
 describe('a plan for many calls', () => {
-  it('has the machines whose cores are busy for as long as calls take, and one gateway more', () => {
+  it('has enough cores for the CPU of all calls, and one more gateway', () => {
     const plan = planScale(COSTS, ORDER);
-    // 5 and 4 cores are busy, of 2 that are planned for on each machine.
+    // 5 and 4 busy cores; plans for 2 on each machine.
     assert.deepEqual([plan.gatewayNodes, plan.gatewayProcesses, plan.databaseWorkers], [4, 16, 2]);
     assert.deepEqual([plan.partitions, plan.accountsAPartition, plan.callsAPartition], [8, 12_500, 1_250]);
   });
 
-  it('has more partitions, or more workers, where calls or the log want them', () => {
+  it('has more partitions or workers if the calls or the log require them', () => {
     assert.equal(planScale(COSTS, { ...ORDER, callsAPartition: 500 }).partitions, 20);
     const logged = planScale(COSTS, { ...ORDER, logMbAWorker: 4 });
     assert.deepEqual([logged.databaseWorkers, logged.partitions, logged.logMbAWorker], [5, 20, 4]);
   });
 
-  it('has the connections that processes open at most', () => {
+  it('has the maximum number of connections', () => {
     assert.deepEqual([connectionsOf(1, true), connectionsOf(2, true), connectionsOf(4, false)], [25, 22, 11]);
     const plan = planScale(COSTS, ORDER);
     assert.equal(plan.connectionsAProcess, connectionsOf(8, true) + 7 * connectionsOf(8, false));
     assert.equal(plan.connectionsAWorker, 16 * 4 * connectionsOf(8, false));
   });
 
-  it('has what workers write and keep', () => {
+  it('has the log volume and storage of workers', () => {
     const plan = planScale(COSTS, ORDER);
     assert.equal(plan.logMbAWorker, 10);
     assert.equal(plan.storedTbAWorker, (5_000 * 86_400 * 10 * 1_000) / 2 / 1e12);

@@ -1,41 +1,41 @@
 import { shareOfDirectory, shareOfPartition } from '../src/db/connection-shares.ts';
 import { POOL_NAMES, STATEMENT_CONNECTIONS_MAX } from '../src/db/pools.ts';
 
-/** What was measured of a call. */
+/** Measured cost of a call. */
 export interface CallCosts {
   /** CPU of the gateway, all threads. */
   readonly gatewayMicros: number;
   /** CPU of the PostgreSQL server, all processes. */
   readonly databaseMicros: number;
   readonly logBytes: number;
-  /** Of tables and indexes: what a call leaves. */
+  /** Storage of a call, in tables and indexes. */
   readonly storedBytes: number;
 }
 
-/** What is to be served, and on which machines. */
+/** The load to serve, and the machines. */
 export interface ScaleOrder {
   readonly callsPerSecond: number;
   readonly accounts: number;
-  /** Cores of a machine of the gateway, and of one of the database. */
+  /** Cores of a gateway machine, and of a database machine. */
   readonly gatewayCores: number;
   readonly databaseCores: number;
-  /** The part of a core that is planned for: the rest is for peaks, and for the machines that are away. */
+  /** Planned load of a core. The remainder is for peaks and failed machines. */
   readonly utilisation: number;
-  /** At least, so that what one worker has can be spread over the others. */
+  /** Minimum, so that the share of a failed worker can be spread over the others. */
   readonly partitionsAWorker: number;
-  /** So many a partition is planned to take: its batches follow one another. */
+  /** Maximum calls per second of a partition, whose batches run one after another. */
   readonly callsAPartition: number;
-  /** So many MB a second the disk of a worker is planned to take. */
+  /** Maximum MB per second on a worker's disk. */
   readonly logMbAWorker: number;
-  /** How long records are kept. */
+  /** Retention of records. */
   readonly keptDays: number;
-  /** Calls of an average second as a part of those of the busiest one. */
+  /** Average calls per second as a share of the peak. */
   readonly averageOfPeak: number;
 }
 
 export interface ScalePlan {
   readonly gatewayNodes: number;
-  /** Processes of the gateway, one a core. */
+  /** Gateway processes, one per core. */
   readonly gatewayProcesses: number;
   readonly databaseWorkers: number;
   readonly partitions: number;
@@ -48,17 +48,17 @@ export interface ScalePlan {
   readonly storedTbAWorker: number;
 }
 
-/** One machine more than are needed, so that one may be away. */
+/** One machine more than needed, to tolerate a failure. */
 const SPARE = 1;
 
-/** The most connections of a process to the directory, or to a further one of so many partitions. */
+/** Maximum connections of a process to the directory, or to each of the other partitions. */
 export function connectionsOf(partitions: number, isDirectory: boolean): number {
   const share = (isDirectory ? shareOfDirectory : shareOfPartition)(partitions, STATEMENT_CONNECTIONS_MAX);
   const pools = POOL_NAMES.reduce((sum, name) => sum + share.pool(name), 0);
   return share.statements + share.batches + share.locks + pools;
 }
 
-/** How many machines and connections calls take that cost so much each. The coordinator, which has the directory, is one more machine. */
+/** Machines and connections needed for calls of this cost. The coordinator, which has the directory, is an additional machine. */
 export function planScale(costs: CallCosts, order: ScaleOrder): ScalePlan {
   const { callsPerSecond, utilisation } = order;
   const machines = (micros: number, cores: number): number =>

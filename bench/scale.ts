@@ -9,8 +9,8 @@ import { type Stage, startStage } from './stage.ts';
 import { startGateway, type Target } from './targets.ts';
 
 /**
- * What a great many calls take: measures what one costs the gateway and the database here, and reckons machines, partitions and
- * connections from it, on paper. `docs/scale.md` says what the numbers mean.
+ * Capacity planning for very many calls: measures the cost of one call in the gateway and the database, and calculates machines,
+ * partitions and connections from it. `docs/scale.md` explains the numbers.
  *
  *   node bench/scale.ts [--calls-per-second 50000] [--accounts 1000000] [--gateway-cores 8] [--database-cores 16] [--utilisation 0.6]
  *                       [--partitions-a-worker 4] [--calls-a-partition 2000] [--log-mb-a-worker 40] [--kept-days 30] [--average-of-peak 0.4] [--seconds 10]
@@ -55,7 +55,7 @@ try {
 
 async function measure(stage: Stage, target: Target, url: string): Promise<CallCosts> {
   const closed = { kind: 'closed', call: target.call, connections: scenario!.size, seconds } as const;
-  // Code is compiled and connections are opened.
+  // Warms up code and connections.
   await stage.load(closed);
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -1,10 +1,10 @@
 import type { RequestKind, ResponseKind } from './load/order.ts';
 
-/** What the bench can measure. The number behind a scenario's name is how many connections, calls a second or streams it has. */
+/** The scenarios of the bench. The number after a scenario's name is its number of connections, calls per second or streams. */
 
 export type Kind = 'chat' | 'coding' | 'rate' | 'streams' | 'prompt' | 'response' | 'images' | 'catalog' | 'estimate';
 
-/** What a round can show of a target; one that cannot be had is `null` or absent. */
+/** Figures of a target in a round; `null` or absent if unavailable. */
 export type FigureKey =
   | 'perSecond'
   | 'p50Ms'
@@ -25,22 +25,22 @@ export interface Column {
   readonly key: FigureKey;
   readonly title: string;
   readonly digits: number;
-  /** How it is compared with the bare proxy: by division, by subtraction, or not at all. */
+  /** Comparison with the bare proxy: ratio, difference, or none. */
   readonly against: 'ratio' | 'difference' | 'nothing';
 }
 
-/** One kind of scenario. */
+/** A kind of scenario. */
 export interface KindRow {
   readonly kind: Kind;
-  /** What the number counts. */
+  /** The meaning of the number. */
   readonly unit: 'connections' | 'calls a second' | 'streams';
   readonly defaultSize: number;
   readonly what: string;
   readonly request: RequestKind;
   readonly response: ResponseKind;
-  /** Where gateways serve it. */
+  /** Its path at gateways. */
   readonly path: string;
-  /** Whether a proxy that only passes on can respond to it with the help of the provider. */
+  /** Whether a forwarding proxy can serve it with the help of the provider. */
   readonly isPassedOn: boolean;
   readonly columns: readonly Column[];
 }
@@ -62,7 +62,7 @@ const CPU: readonly Column[] = [
 const COMMITS: Column = { key: 'commits', title: 'commits/call', digits: 3, against: 'nothing' };
 const MEMORY: Column = { key: 'rssMb', title: 'MB', digits: 0, against: 'nothing' };
 const CALLS: readonly Column[] = [PER_SECOND, P50, P99, ...CPU, COMMITS, MEMORY];
-/** What a target adds to the time of a call. */
+/** Latency that a target adds to a call. */
 const LATENCIES: readonly Column[] = [
   { ...P50, against: 'difference' },
   { ...P99, against: 'difference' },
@@ -85,7 +85,6 @@ const ESTIMATES: readonly Column[] = [
   MEMORY,
 ];
 
-/** What most kinds have in common. */
 const CHAT_CALLS = {
   unit: 'connections',
   request: 'chat',
@@ -154,7 +153,7 @@ const KINDS: readonly KindRow[] = [
   },
 ];
 
-/** What a run measures that is not told: a few minutes. */
+/** The default scenarios, which take a few minutes. */
 export const DEFAULT_SCENARIOS = 'chat-1,chat-64,chat-256,coding-64,rate-500,streams-1000';
 const ALL_SCENARIOS = [
   'chat-1,chat-64,chat-256,coding-64,rate-200,rate-1000,rate-2000,streams-100,streams-1000,streams-2000',
@@ -162,9 +161,9 @@ const ALL_SCENARIOS = [
 ].join(',');
 
 /**
- * The scenarios of a list such as `chat-64,streams`; a kind without a number has its usual one, and `all` stands for all.
+ * The scenarios of a list such as `chat-64,streams`. A kind without a number uses its default; `all` selects all.
  *
- * @throws Error that names what is not a scenario.
+ * @throws Error that names an unknown scenario
  */
 export function parseScenarios(list: string): Scenario[] {
   return (list === 'all' ? ALL_SCENARIOS : list).split(',').map(parseScenario);

@@ -8,8 +8,8 @@ import { startStage } from './stage.ts';
 import { gatewayOrder } from './targets.ts';
 
 /**
- * How long calls wait for a database that stops responding without closing its connections: 100 calls, 50 a second, behind a
- * proxy that passes nothing on any more. Before and after, each call is the median and the most of what its client waits.
+ * How long calls wait for a database that stops responding without closing its connections: 100 calls, 50 per second, through a proxy
+ * that drops all packets. Prints median and maximum latency before and after.
  *
  *   node bench/silent-database.ts
  *   node bench/silent-database.ts --checkout directory   of another version, which has its node_modules

@@ -9,24 +9,24 @@ import { type DatabaseReading, watchServer } from './database-server.ts';
 import type { LoadOrder, LoadResult } from './load/order.ts';
 import { benchFile, endByDisconnect, nextMessage, OTHER_CORES, pinSelf, spawnOnCore } from './processes.ts';
 
-/** What all targets of a run share: the load with its provider, and a PostgreSQL server. */
+/** What all targets of a run share: the load generator with its provider, and a PostgreSQL server. */
 export interface Stage {
   readonly providerUrl: string;
   /** Removed at the end. */
   readonly directory: string;
-  /** Flags for Node of the targets that are programs of Node. */
+  /** Node flags for targets that run on Node. */
   readonly flags: readonly string[];
   load(order: LoadOrder): Promise<LoadResult>;
-  /** A new, empty database. */
+  /** Creates an empty database. */
   createDatabase(): Promise<string>;
-  /** Of the server with all its databases; those of other targets are idle meanwhile. */
+  /** Usage of the server with all its databases. Other targets are idle meanwhile. */
   readDatabase(): Promise<DatabaseReading>;
-  /** A name of a directory or database that none has had. */
+  /** A new name for a directory or database. */
   uniqueName(): string;
   stop(): Promise<void>;
 }
 
-/** Starts what targets need; the provider listens at the port, or at any if that is 0. */
+/** Starts load generator and server. The provider listens on the port, or on any if it is 0. */
 export async function startStage(providerPort: number, flags: readonly string[]): Promise<Stage> {
   pinSelf();
   const load: ChildProcess = spawnOnCore([benchFile('load/load.ts'), String(providerPort)], OTHER_CORES);

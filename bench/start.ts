@@ -17,13 +17,13 @@ import { median } from './quantile.ts';
 import { DATABASE_KINDS } from './targets.ts';
 
 /**
- * How long a start takes, from the command to the response of the first call: with a configuration, and of the demo, with a new
- * database and with the data of an earlier start, on either kind of database; and how long `faregate --version` takes. Medians of all rounds,
- * in turns; CPU is that of the gateway's process with all that it has waited for. Linux only, because it comes from /proc.
+ * Duration of a start, from the command to the response of the first call: with a configuration and of the demo, with a new database and
+ * with existing data, on either kind of database; and of `faregate --version`. Medians over rounds that take turns; CPU includes the
+ * children that the gateway's process waited for. Linux only, because it reads /proc.
  *
  *   node bench/start.ts [rounds]
  *
- * A new database that is configured has no account yet: making one, with its key, is part of the start there.
+ * A new database with a configuration has no account: creating one, with its key, is part of that start.
  */
 const ROUNDS = Number(process.argv[2] ?? 5);
 
@@ -33,7 +33,7 @@ const TICKS_A_SECOND = 100;
 interface Started {
   readonly listenMs: number;
   readonly callMs: number;
-  /** `null` if the process has ended before it was read. */
+  /** `null` if the process exited before it was read. */
   readonly cpuSeconds: number | null;
 }
 
@@ -43,7 +43,7 @@ const provider = createProvider().server.listen(0, '127.0.0.1');
 await once(provider, 'listening');
 const results = new Map<string, Started[]>();
 try {
-  // Makes the compiled code that later starts find.
+  // Creates the compile cache for later starts.
   await runVersion();
   for (let round = 0; round <= ROUNDS; round++) await measureRound(round);
 } finally {
@@ -66,7 +66,7 @@ for (const [name, runs] of results) {
   );
 }
 
-/** The round 0 warms up and is not counted. */
+/** Round 0 warms up and is not counted. */
 async function measureRound(round: number): Promise<void> {
   const note = (name: string, started: Started): void => {
     if (round > 0) results.set(name, [...(results.get(name) ?? []), started]);
@@ -139,7 +139,7 @@ async function startGateway(
   }
 }
 
-/** CPU of a process and of the ended ones that it has waited for. */
+/** CPU of a process and of the exited children that it waited for. */
 function cpuSeconds(pid: number): number {
   return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).ticks / TICKS_A_SECOND;
 }

@@ -1,10 +1,10 @@
 import { ACCOUNTS, KINDS, openCallBatches } from './call-batches.ts';
 
 /**
- * What the two transactions of a call cost by size of the batch, on the balance and on a Coding Plan with a limited key:
- * milliseconds a transaction, microseconds a call.
+ * The cost of the two transactions of a call by batch size, on the balance and on a Coding Plan with a limited key: milliseconds per
+ * transaction, microseconds per call.
  *
- *   node bench/statements.ts [postgres://…]        an empty database; without an address that of a local server
+ *   node bench/statements.ts [postgres://…]        an empty database; by default one of a local server
  */
 const batches = await openCallBatches(process.argv[2] ?? '');
 console.log(`${ACCOUNTS} accounts`);

@@ -13,7 +13,7 @@ function warm(slices: readonly (number | null)[], leastMs: number, mostMs: numbe
 }
 
 describe('warm-up', () => {
-  it('is over after two changes in succession of less than 3 %, up or down', () => {
+  it('ends after two consecutive changes of less than 3 %, up or down', () => {
     for (const [slices, expected] of [
       [[], false],
       [[100, 100], false],
@@ -30,7 +30,7 @@ describe('warm-up', () => {
     }
   });
 
-  it('goes on until it is steady, and says what each slice took', async () => {
+  it('continues until it is steady, and reports each slice', async () => {
     assert.deepEqual(await warm([300, 200, 150, 149, 148, 148], 0, 20_000), {
       isSteady: true,
       tookMs: 5_000,
@@ -38,12 +38,12 @@ describe('warm-up', () => {
     });
   });
 
-  it('does not take the level of the first seconds for the end', async () => {
+  it('does not stop at the plateau of the first seconds', async () => {
     const { isSteady: steady, slices } = await warm([239, 238, 237, 180, 143, 143, 143], 4_000, 20_000);
     assert.deepEqual([steady, slices.length], [true, 7]);
   });
 
-  it('ends at its limit, and says that it did', async () => {
+  it('ends at its limit, and reports that', async () => {
     const { isSteady: steady, tookMs } = await warm([300, 200, 300, 200, 300, 200], 0, 5_000);
     assert.deepEqual([steady, tookMs], [false, 5_000]);
   });

@@ -1,11 +1,11 @@
-/** When a target is warm: decided over what a unit of work took in one slice of time after the other. */
+/** Decides when a target is warm, from the cost of a unit of work in consecutive time slices. */
 
-/** By how much less than this a slice differs from the one before it, as a share of that, if nothing more is compiled. */
+/** Maximum relative change between consecutive slices once compilation is complete. */
 const STEADY_WITHIN = 0.03;
-/** So many changes in succession; one may be a coincidence. */
+/** Number of consecutive small changes; a single one may be a coincidence. */
 const STEADY_CHANGES = 2;
 
-/** Whether the last slices differ by so little that the target is warm. A slice in which no work was done is `null`. */
+/** Whether the last slices differ so little that the target is warm. A slice without work is `null`. */
 export function isSteady(slices: readonly (number | null)[]): boolean {
   const last = slices.slice(-STEADY_CHANGES - 1);
   if (last.length <= STEADY_CHANGES) return false;
@@ -16,15 +16,14 @@ export function isSteady(slices: readonly (number | null)[]): boolean {
   });
 }
 
-/** How a warm-up ended. */
 export interface Warmed {
-  /** Whether it ended because of its slices, not of its limit. */
+  /** Whether its slices were steady; otherwise it reached its limit. */
   readonly isSteady: boolean;
   readonly tookMs: number;
   readonly slices: readonly (number | null)[];
 }
 
-/** Has the target work slice by slice until it is warm, at least for one time and at most for the other. */
+/** Runs slices until the target is warm, for at least one duration and at most the other. */
 export async function workUntilSteady(
   workSlice: () => Promise<number | null>,
   { leastMs, mostMs }: { readonly leastMs: number; readonly mostMs: number },

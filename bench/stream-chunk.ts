@@ -5,7 +5,7 @@ import { StreamTap } from '../src/protocols/metering/tap.ts';
 import { readResponsesStream } from '../src/protocols/responses/stream.ts';
 
 /**
- * What it takes to look at a chunk of a stream on its way through, in nanoseconds; sockets and HTTP are not among it.
+ * The cost of inspecting a chunk of a stream in passing, in nanoseconds, without sockets and HTTP.
  *
  *   node bench/stream-chunk.ts
  */

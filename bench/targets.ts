@@ -10,13 +10,13 @@ import { BARE } from './report.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
 
-/** What a target has used since it started. */
+/** Usage of a target since it started. */
 export interface TargetReading extends MeterReading {
-  /** Of its database's server; `null` if it has none, or the server cannot be looked into. */
+  /** Usage of its database server; `null` if it has none, or it cannot be measured. */
   readonly database: DatabaseReading | null;
 }
 
-/** A process under test that is ready for the calls of a scenario. */
+/** A running process under test. */
 export interface Target {
   readonly name: string;
   /** `before`, `after`, or empty. */
@@ -26,7 +26,7 @@ export interface Target {
   stop(): Promise<void>;
 }
 
-/** What a target is asked in a scenario of its group, which all have one address. */
+/** The call that a target gets in a scenario. All scenarios of a group use one address. */
 export const callOf = ({ call }: Target, { request, response }: Scenario): CallShape => ({
   ...call,
   request,
@@ -41,30 +41,30 @@ export interface Version {
 }
 
 /**
- * A PostgreSQL server beside the gateway, which all targets share, or the gateway's own: its local server, or the database that versions
- * before it have in the process.
+ * `PostgreSQL`: a separate server that all targets share. `local`: the gateway's own local server, or the in-process database of earlier
+ * versions.
  */
 export type DatabaseKind = 'PostgreSQL' | 'local';
 export const DATABASE_KINDS: readonly DatabaseKind[] = ['PostgreSQL', 'local'];
 
-/** A database of several partitions, beside those of one. */
+/** An additional database with several partitions. */
 export interface SpreadDatabase {
   readonly name: string;
   readonly partitions: number;
-  /** A database to serve from, which is used for all scenarios; by default a new one of the bench's own server. */
+  /** A database for all scenarios; by default a new one on the bench's server. */
   readonly url: string | null;
 }
 
-/** A provider is sent so many calls at a time, and rather more, if nothing else is configured. */
+/** The gateway's default limit of concurrent calls to a provider. */
 const AT_A_TIME_BY_DEFAULT = 500;
 const METER = benchFile('meter.ts');
-/** Only told to a gateway that is to edit images, so that versions without these names can be measured by other calls. */
+/** Configured for scenarios that edit images only, so that versions without these names can be measured in others. */
 const IMAGE_MODEL = `  bench-images:
     operations: [images.edit]
     price: { perImage: "0.1" }
     routes: [{ provider: static, model: bench-upstream }]`;
 
-/** How a gateway of a checkout is started beside the other targets of a stage; a database that is empty text is its own. */
+/** How a gateway of a checkout is started on a stage. An empty URL selects its own database. */
 export function gatewayOrder(stage: Stage, checkout: string, databaseUrl: string): GatewayOrder {
   return {
     checkout,
@@ -76,7 +76,6 @@ export function gatewayOrder(stage: Stage, checkout: string, databaseUrl: string
   };
 }
 
-/** Non-stream chat. */
 export function chatCall(url: string, keys: readonly string[]): CallShape {
   return {
     url,
@@ -89,7 +88,7 @@ export function chatCall(url: string, keys: readonly string[]): CallShape {
   };
 }
 
-/** What a proxy that passes on is asked: the provider's own address of the same thing. */
+/** The call for a forwarding proxy: the same operation at the provider's own path. */
 export function passedOn({ request, response, kind, path }: Scenario, url: string): CallShape {
   const own = kind === 'coding' ? '/v1/chat/completions' : path;
   return { url, path: own, model: 'bench-model', request, response, keys: ['none'], headers: {} };
@@ -125,13 +124,13 @@ export async function startGateway(
     ...order,
     ...(spread !== null && { partitions: spread.partitions }),
     ...(scenario.kind === 'images' ? { models: IMAGE_MODEL } : {}),
-    // Some are kept for accounts that have few calls.
+    // Some calls are reserved for accounts with few calls.
     ...(scenario.unit !== 'calls a second' && scenario.size > AT_A_TIME_BY_DEFAULT
       ? { connections: scenario.size * 2 }
       : {}),
   });
   const server = database === 'local' ? await watchServer(dataDirOf(order.directory)) : null;
-  // As the server that is beside the others: the core of the targets is for gateways.
+  // Like the shared server: the core of the targets is for gateways.
   if (server !== null) moveTree(server.pid, OTHER_CORES);
   const isOfStage = database !== 'local' && spread?.url == null;
   const { request, response, path, kind } = scenario;

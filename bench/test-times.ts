@@ -8,23 +8,23 @@ import { parseStat } from './process-tree.ts';
 import { commitOf, describeRevision, REPOSITORY, removeCheckout } from './revisions.ts';
 
 /**
- * What `npm test` takes at an earlier revision and here, one after the other: seconds of a suite are those of its machine and of the hour, so
- * only two runs beside each other say which of them is heavier.
+ * Compares the duration of `npm test` at an earlier revision and here, in two consecutive runs. The duration depends on the machine and
+ * its load, so only consecutive runs can be compared.
  *
  *   node bench/test-times.ts REVISION            the revision first
- *   node bench/test-times.ts REVISION --turned   it comes second
+ *   node bench/test-times.ts REVISION --turned   the revision second
  *   node bench/test-times.ts REVISION --full     all tests
- *   node bench/test-times.ts REVISION --ci       here `.ci/run` in a fresh clone of HEAD, beside `npm test` of the revision
- *   node bench/test-times.ts REVISION --known 211   what this would be on a machine on which the revision takes so many seconds
+ *   node bench/test-times.ts REVISION --ci       here `.ci/run` in a fresh clone of HEAD, compared with `npm test` of the revision
+ *   node bench/test-times.ts REVISION --known 211   scaled to a machine on which the revision takes this many seconds
  *
- * CPU is that of the run and of everything that it starts, PostgreSQL too. Linux only. Exit code 1 if a test failed in one of them.
+ * CPU includes all child processes, also PostgreSQL. Linux only. Exit code 1 if a test failed.
  */
 
-/** What one run of the tests took, and how it ended. */
+/** Duration and result of one test run. */
 interface Times {
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** In words. */
+  /** The summary printed by the run. */
   readonly outcome: string;
   readonly hasFailed: boolean;
 }
@@ -49,12 +49,12 @@ if (revision === undefined) {
 const { machine, load } = describeMachine();
 console.log(`${machine}, load ${load.toFixed(1)} when it began`);
 const directory = mkdtempSync(join(tmpdir(), 'faregate-test-times-'));
-// PostgreSQL runs as another user where tests run as root.
+// As root, PostgreSQL runs as another user.
 chmodSync(directory, 0o755);
 const checkout = join(directory, 'before');
 run(REPOSITORY, 'git', ['worktree', 'add', '--detach', '--force', checkout, commitOf(revision, REPOSITORY)]);
 try {
-  // Tests start programs of the modules, and open pages, so their scripts must have run.
+  // Runs install scripts, because tests start programs of the modules and open pages.
   run(checkout, 'npm', ['ci', '--no-audit', '--no-fund']);
   const beforeFirst = [
     { name: describeRevision(revision), measure: () => timeTests(checkout) },
@@ -82,7 +82,7 @@ try {
 function timeTests(folder: string): Times {
   const test = ['scripts/test.ts', ...(values.full ? ['--full'] : [])];
   const { printed, ...times } = timed(() => run(folder, join(folder, 'node_modules/node/bin/node'), test, [0, 1]));
-  // A full run is two, and each has lines of its own.
+  // A full run consists of two, each with its own summary.
   const sum = (what: string): number => {
     const counts = [...printed.matchAll(new RegExp(`^ℹ ${what} (\\d+)$`, 'gm'))].map(([, count]) => Number(count));
     if (counts.length === 0) throw new Error(`The run in ${folder} did not come to its end: ${printed.slice(-2_000)}`);
@@ -92,7 +92,7 @@ function timeTests(folder: string): Times {
   return { ...times, outcome: `${sum('pass')} passed, ${failed} failed`, hasFailed: failed > 0 };
 }
 
-/** What a machine of CI does, which installs everything itself. */
+/** What a CI machine does, including installation. */
 function timeCi(): Times {
   const clone = join(directory, 'clone');
   run(REPOSITORY, 'git', ['clone', '--quiet', REPOSITORY, clone]);
@@ -110,12 +110,12 @@ function timed(work: () => string): Pick<Times, 'seconds' | 'cpuSeconds'> & { re
   };
 }
 
-/** Of this process and of its descendants that have ended. */
+/** CPU of this process and its exited descendants. */
 function ownTicks(): number {
   return parseStat(readFileSync('/proc/self/stat', 'utf8')).ticks;
 }
 
-/** @throws Error with what the program wrote last if its exit code is another one. */
+/** @throws Error with the program's last output if its exit code is unexpected */
 function run(folder: string, program: string, args: readonly string[], codes: readonly number[] = [0]): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: folder,

@@ -10,17 +10,17 @@ import { seededRandom } from '../src/lib/seeded-random.ts';
 import { quantile } from './quantile.ts';
 
 /**
- * How fast bodies of mixed text are estimated (English, Chinese, source code, numbers, JSON; no sentence twice in a row), by the clock and
- * by the CPU of the process, and how long the thread that serves calls is held while large bodies are estimated back to back: the event loop's delay
- * without any estimate, while the first one starts the worker, and while 4 MiB bodies follow one another. Then the same
- * through a real gateway: how long another request takes meanwhile, reading and checking the bodies included.
+ * Speed of token estimates for mixed text (English, Chinese, source code, numbers, JSON; no sentence twice in a row), in elapsed time and
+ * CPU, and how long the serving thread is blocked during estimates of large bodies: event loop delay without estimates, while the first
+ * one starts the worker, and during consecutive 4 MiB bodies. Then the same through a real gateway: the latency of another request
+ * meanwhile, including reading and checking the bodies.
  *
  *   node bench/token-estimate.ts [seconds of each phase]
  */
 const PHASE_MS = Number(process.argv[2] ?? 10) * 1_000;
 const BODY_BYTES = 4 * 2 ** 20;
 
-/** Posts bodies back to back until a message stops it; reports the first one, and in the end how many more there were. */
+/** Posts bodies one after another until it receives a message; reports the first one, and finally the number of others. */
 const POSTER = `
   const { parentPort, workerData: { url, key, body } } = require('node:worker_threads');
   let isOver = false;
@@ -77,7 +77,7 @@ async function estimateFor(body: Buffer, durationMs: number): Promise<void> {
   );
 }
 
-/** The histogram has a resolution of 1 ms, so an idle loop shows a little more than that. */
+/** The histogram has a resolution of 1 ms, so an idle loop shows slightly more. */
 async function report(name: string, work: () => Promise<unknown>): Promise<void> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
@@ -94,7 +94,7 @@ function messagesBody(sizeBytes: number): Buffer {
   return Buffer.from(JSON.stringify({ model: 'some-model', messages: Array.from({ length: count }, () => message) }));
 }
 
-/** Messages of all kinds in turns, each of some hundred characters from somewhere in its sample. */
+/** Messages of all kinds in rotation, each some hundred characters from anywhere in its sample. */
 function mixedBody(sizeBytes: number): Buffer {
   const random = seededRandom(1);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -114,24 +114,24 @@ function mixedBody(sizeBytes: number): Buffer {
   return Buffer.from(JSON.stringify({ model: 'some-model', messages }));
 }
 
-/** Small requests to a gateway of its own, one after the other, with and without 4 MiB bodies beside them. */
+/** Small consecutive requests to a gateway, with and without concurrent 4 MiB bodies. */
 function throughGateway(): Promise<void> {
   return withGateway({ LOG_LEVEL: 'error' }, async (printed) => {
     const url = (await printed(LISTENING))[1]!;
     const [, key] = await printed(/API key +(\S+)\n/);
-    await latencies('beside nothing', url);
-    // In a thread, so that sending the bodies does not hold up the one that measures.
+    await latencies('without other load', url);
+    // In a thread, so that sending the bodies does not delay the measurement.
     const poster = new Worker(POSTER, { eval: true, workerData: { url, key, body: large } });
     const [posted] = await once(poster, 'message');
-    await latencies('beside 4 MiB bodies', url);
+    await latencies('during 4 MiB bodies', url);
     poster.postMessage('stop');
     const [count] = await once(poster, 'message');
-    console.log(`${Number(posted) + Number(count)} bodies were estimated meanwhile`);
+    console.log(`${Number(posted) + Number(count)} bodies were estimated during that time`);
     await poster.terminate();
   });
 }
 
-/** How long `GET /healthz` takes, over one connection. */
+/** Latency of `GET /healthz` on one connection. */
 async function latencies(name: string, url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const taken: number[] = [];

@@ -4,35 +4,35 @@ import type { Scenario } from './scenarios.ts';
 import { type Warmed, workUntilSteady } from './steady.ts';
 import { callOf, type Target } from './targets.ts';
 
-/** How long a target works before it is measured. */
+/** How long a target is warmed up. */
 export interface WarmUp {
-  /** Seconds of its own CPU; `null`: until what a call takes does not change any more. */
+  /** Seconds of its own CPU; `null`: until the cost of a call is steady. */
   readonly seconds: number | null;
-  /** The limit of the latter, in seconds. */
+  /** The limit if it is not steady, in seconds. */
   readonly atMostSeconds: number;
 }
 
-/** Streams by which a target is warmed up: few, so that what the rest of them take is new to it. */
+/** Number of streams for a warm-up: few, so that the memory of further streams is still new. */
 const WARM_UP_STREAMS = 20;
-/** Of calls at a fixed rate too, which would take long to warm a target up. */
+/** Also for scenarios at a fixed rate, which would take long to warm a target up. */
 const WARM_UP_CONNECTIONS = 16;
 const FIXED_SLICE_S = 0.5;
-/** How many times as long as it has to work a target is warmed up at most: a fast one is never busy. */
+/** Maximum elapsed time as a multiple of the CPU time, because a fast target is never busy. */
 const FIXED_AT_MOST = 2;
 const SLICE_S = 1;
 /**
- * The least, as a share of the limit. What a call takes is level for seconds while one thread compiles, whose time is in it, and
- * falls once that thread has nothing left to do.
+ * Minimum duration, as a share of the limit. The cost of a call is steady for seconds while one thread compiles, and falls once that is
+ * complete.
  */
 const LEAST_SHARE = 0.4;
 
 /**
- * What a target is warmed up by. Chunks come after calls, so that memory which the first hundreds of calls take or free is not
- * said to be that of streams.
+ * The load for a warm-up. Chunks follow calls, so that memory allocated during the first hundreds of calls does not count as memory of
+ * streams.
  */
 export type WarmUpWork = 'calls' | 'chunks';
 
-/** Until code that is run often has been compiled, a call costs half as much again and more. */
+/** Until V8 has optimised the code, a call costs half as much again or more. */
 export async function warmUp(
   scenario: Scenario,
   what: WarmUpWork,
@@ -50,13 +50,13 @@ export async function warmUp(
     carryOut({ kind: 'closed', call: warming, connections, seconds: sliceSeconds });
   const workOnStreams = (sliceSeconds: number): Promise<LoadResult> =>
     carryOut({ kind: 'watch streams', seconds: sliceSeconds });
-  // Each phase of two has half of the time.
+  // Streams have two phases.
   const mostMs = (atMostSeconds * 1_000) / (isStream ? 2 : 1);
   const work = async (unit: string, workSlice: typeof workOnCalls): Promise<void> => {
     if (seconds !== null) return workFor(target, seconds, workSlice, nowMs);
     const limits = { leastMs: mostMs * LEAST_SHARE, mostMs };
     const warmed = await workUntilSteady(() => cpuOfOne(target, workSlice), limits, nowMs);
-    tell(`${scenario.name}: ${nameOf(target)} ${told(unit, warmed)}`);
+    tell(`${scenario.name}: ${nameOf(target)} ${warmedText(unit, warmed)}`);
   };
   if (what === 'calls') return work('a call', workOnCalls);
   await carryOut({ kind: 'begin streams', call, streams: WARM_UP_STREAMS });
@@ -64,7 +64,7 @@ export async function warmUp(
   await carryOut({ kind: 'end streams' });
 }
 
-/** What counts is how long the target has worked, which on a busy machine is less than the time that has gone by. */
+/** The target's CPU time counts, which on a busy machine is less than the elapsed time. */
 async function workFor(
   target: Target,
   seconds: number,
@@ -89,7 +89,7 @@ async function cpuOfOne(
   return done === 0 ? null : (after.cpuMicros - before.cpuMicros) / done;
 }
 
-function told(what: string, { isSteady, tookMs, slices }: Warmed): string {
+function warmedText(what: string, { isSteady, tookMs, slices }: Warmed): string {
   const took = `${(tookMs / 1_000).toFixed(0)} s`;
   const last = slices.slice(-3).map((slice) => slice?.toFixed(0) ?? '-');
   return isSteady

@@ -45,7 +45,6 @@ export const faultGroups: readonly FaultGroup[] = [
         error: 'databaseDown',
         seen: 'at once; no provider is called',
         tests: [
-          [WHEN, 'database down at admission: 500 internal_error, at once, no provider call, nothing'],
           [AWAY, '${family.name}: a call that begins while it is down is refused at once, and nothing stays reserved'],
         ],
       },
@@ -54,7 +53,6 @@ export const faultGroups: readonly FaultGroup[] = [
         seen: 'the response, two seconds late at most',
         account: 'charged once, when it is up again',
         tests: [
-          [WHEN, 'database down at settlement: the success, charged when it is back, once'],
           [
             AWAY,
             '${family.name}, ${kind}: the complete response is delivered although every statement fails ${when} it is carried out, and is charged once',
@@ -132,7 +130,7 @@ export const faultGroups: readonly FaultGroup[] = [
             'test/hostile/settlement.test.ts',
             'a charge that no column can store: the success is withheld, nothing is charged, no reservation is left',
           ],
-          ['test/hostile/settlement.test.ts', 'calls that are settled at the same time are not harmed by it'],
+          ['test/hostile/settlement.test.ts', 'calls that are settled concurrently are not affected'],
         ],
       },
       {
@@ -198,7 +196,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             WHEN,
-            'another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does',
+            'another node resolves them without effect on its own calls; without another node the next start does',
           ],
           [WHEN, 'on the local server: the next start resolves all kinds of calls before it serves'],
         ],
@@ -269,7 +267,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/db/local-server-root.test.ts',
-            'a full disk fails writes alone; what was committed is there, and with space it goes on',
+            'a full disk fails only writes; committed data is kept, and writes succeed once there is space',
           ],
         ],
       },
@@ -347,7 +345,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/nodes/dead-calls.test.ts',
-            'are ended once, ${how}, by their node and by another one that took it for dead, whichever comes first',
+            'end once, ${how}, through their node or another one that declared it dead, whichever comes first',
           ],
         ],
       },
@@ -407,10 +405,10 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'invalid JSON, HTML, an empty 200, a success without usage',
         error: 'upstreamInvalid',
         tests: [
-          [WHEN, 'provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing'],
+          [RELAY, '${what} is a 502, and nothing is charged'],
           [
             'test/billing/missing-usage.test.ts',
-            '${what} is refused by default, and the 502 says that usage is missing',
+            '${what} is refused by default, with a 502 that reports missing usage',
           ],
         ],
       },

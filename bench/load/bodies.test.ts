@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { mixedText, requestBodies, responseBody } from './bodies.ts';
 
 describe('bodies of the bench', () => {
-  it('mixed text: has the size that is asked for, and no line twice, in other texts neither', () => {
+  it('mixed text: has the requested size, and no line twice, also across texts', () => {
     const texts = [mixedText(200_000), mixedText(200_000, 1)];
     for (const text of texts) {
       const bytes = Buffer.byteLength(text);
@@ -13,7 +13,7 @@ describe('bodies of the bench', () => {
     assert.equal(new Set(lines).size, lines.length);
   });
 
-  it('long prompts are JSON of 200 KB and rather more, each another one', () => {
+  it('long prompts are different JSON bodies of at least 200 KB', () => {
     const bodies = requestBodies('long prompt', 'm');
     assert.equal(new Set(bodies.map(({ bytes }) => bytes.toString('base64'))).size, bodies.length);
     for (const { bytes } of bodies) {
@@ -22,7 +22,7 @@ describe('bodies of the bench', () => {
     }
   });
 
-  it('a long response is one of 1 MB, and a request without a body has none', () => {
+  it('a long response has 1 MB, and a request without a body has none', () => {
     const { bytes } = responseBody('long');
     assert.ok(bytes.length > 1_000_000 && bytes.length < 1_100_000, String(bytes.length));
     assert.deepEqual(requestBodies('none', 'm'), []);

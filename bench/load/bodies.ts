@@ -12,14 +12,14 @@ const LONG_PROMPT_BYTES = 200_000;
 const LONG_RESPONSE_BYTES = 1_000_000;
 const MIXED_TEXT_BYTES = 1_000_000;
 const BOUNDARY = 'bench-boundary';
-/** Which of the long texts. */
+/** Indexes of the long texts. */
 const LONG_TEXTS = [0, 1, 2, 3, 4, 5, 6, 7];
-/** No text has so many lines. */
+/** Above the number of lines in any text. */
 const LINES_APART = 1_000_000;
 
 /**
- * The bodies of requests, to be taken in turns; none if requests have no body. Long texts are several, so that what a target
- * remembers of the one before is of little use to it.
+ * Request bodies, used in rotation; none if requests have no body. There are several long texts, so that caching the last one gains
+ * little.
  */
 export function requestBodies(kind: RequestKind, model: string): readonly Body[] {
   switch (kind) {
@@ -38,7 +38,7 @@ export function requestBodies(kind: RequestKind, model: string): readonly Body[]
   }
 }
 
-/** The body of a response that is not a stream. */
+/** The body of a non-streaming response. */
 export function responseBody(kind: Exclude<ResponseKind, 'stream'>): Body {
   switch (kind) {
     case 'chat':
@@ -53,9 +53,8 @@ export function responseBody(kind: Exclude<ResponseKind, 'stream'>): Body {
 }
 
 /**
- * Text as people and programs send it to models: English, Chinese, code, numbers and JSON, of which no two lines are equal, so
- * that a cache of pieces of text gains no more than it does with real text. At least so many UTF-8 bytes; texts of other numbers
- * have other lines.
+ * Realistic text: English, Chinese, code, numbers and JSON, without equal lines, so that a cache of text gains no more than in practice.
+ * At least this many UTF-8 bytes; texts of other numbers have other lines.
  */
 export function mixedText(bytes: number, number = 0): string {
   const parts: string[] = [];
@@ -89,7 +88,7 @@ function mixedLine(line: number): string {
   }
 }
 
-/** A conversation of so many bytes of text, 4 KB a message. */
+/** A conversation of this many bytes of text, 4 KB per message. */
 function messagesOf(bytes: number, number: number): { role: string; content: string }[] {
   const text = mixedText(bytes, number);
   const size = 4_000;
@@ -123,7 +122,7 @@ function imageForm(model: string): Buffer {
   ]);
 }
 
-/** A PNG of 512 × 512 by its head; what follows is noise, which no gateway looks into. */
+/** The header of a PNG of 512 × 512, followed by noise, which no gateway inspects. */
 function imageBytes(): Buffer {
   const bytes = Buffer.alloc(IMAGE_BYTES);
   for (let i = 0, state = 1; i < bytes.length; i++) {

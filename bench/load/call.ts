@@ -4,9 +4,9 @@ import { type Body, requestBodies } from './bodies.ts';
 import type { CallShape, LoadResult } from './order.ts';
 import { createFailureCount, send } from './send.ts';
 
-/** Makes one call of a shape after the other, each with the next key, and counts what became of them. */
+/** Makes calls of one shape, rotating through the keys, and counts outcomes. */
 export interface Caller {
-  /** Resolves when the call is over, however it ends. Its time is counted from `startMs`. */
+  /** Resolves at the end of the call, whatever its outcome. Its latency counts from `startMs`. */
   call(startMs?: number): Promise<void>;
   result(elapsedMs: number): LoadResult;
 }
@@ -36,7 +36,7 @@ export function createCaller(pool: Pool, shape: CallShape): Caller {
   return { call, result };
 }
 
-/** What undici is to send for the call of a turn. */
+/** Undici options for the nth call. */
 export function requestOf(shape: CallShape, bodies: readonly Body[], turn: number): Dispatcher.DispatchOptions {
   const { path, keys } = shape;
   const headers: Record<string, string> = { authorization: `Bearer ${keys[turn % keys.length]}`, ...shape.headers };

@@ -5,8 +5,8 @@ import { callAtRate, callInTurns } from './rates.ts';
 import { createStreamClients } from './streams.ts';
 
 /**
- * The other side of the bench, in one process: the provider and the clients, which therefore have the same clock. Reports the
- * provider's address to its parent, then a `LoadResult` for each `LoadOrder`. An argument is the port of the provider.
+ * The load generator: provider and clients in one process, which therefore share a clock. Reports the provider's address to its parent,
+ * then a `LoadResult` for each `LoadOrder`. The argument is the provider's port.
  */
 const provider = createProvider();
 const streams = createStreamClients(provider);

@@ -1,25 +1,25 @@
-/** What the bench tells the process that makes load and plays the provider, and what that reports. */
+/** Messages between the bench and the load generator. */
 
-/** What the bodies of a request and of its response are; `bodies.ts` makes them. */
+/** Kinds of request and response bodies; `bodies.ts` generates them. */
 export type RequestKind = 'chat' | 'stream' | 'long prompt' | 'mixed text' | 'image' | 'none';
 export type ResponseKind = 'chat' | 'stream' | 'long' | 'image' | 'models';
 
-/** A call that is made again and again. */
+/** A call that is repeated. */
 export interface CallShape {
-  /** Of the target, without a path. */
+  /** Address of the target, without a path. */
   readonly url: string;
   readonly path: string;
   readonly model: string;
   readonly request: RequestKind;
-  /** What the provider gives meanwhile, whatever it is asked for. */
+  /** The provider's response, whatever the request is. */
   readonly response: ResponseKind;
-  /** API keys, taken in turns. */
+  /** API keys, used in rotation. */
   readonly keys: readonly string[];
-  /** Beside the content type; one of these may be the credential instead of the keys. */
+  /** In addition to the content type. One may be the credential, in place of the keys. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Calls as fast as the target responds, so many at a time. */
+/** Calls as fast as the target responds, with this concurrency. */
 export interface ClosedOrder {
   readonly kind: 'closed';
   readonly call: CallShape;
@@ -27,7 +27,7 @@ export interface ClosedOrder {
   readonly seconds: number;
 }
 
-/** So many calls a second, whether or not earlier ones have ended. */
+/** This many calls per second, whether or not earlier ones have ended. */
 export interface OpenOrder {
   readonly kind: 'open';
   readonly call: CallShape;
@@ -35,39 +35,39 @@ export interface OpenOrder {
   readonly seconds: number;
 }
 
-/** Begins so many streams; reports when each of them has had its first chunk. */
+/** Starts this many streams; reports once each has received its first chunk. */
 export interface BeginStreamsOrder {
   readonly kind: 'begin streams';
   readonly call: CallShape;
   readonly streams: number;
 }
 
-/** Sends chunks on all streams in turns, and reports how late they were. */
+/** Sends chunks on all streams in rotation; reports their latencies. */
 export interface WatchStreamsOrder {
   readonly kind: 'watch streams';
   readonly seconds: number;
 }
 
-/** Ends all streams, and reports when all clients have seen their end. */
+/** Ends all streams; reports once all clients have seen the end. */
 export interface EndStreamsOrder {
   readonly kind: 'end streams';
 }
 
 export type LoadOrder = ClosedOrder | OpenOrder | BeginStreamsOrder | WatchStreamsOrder | EndStreamsOrder;
 
-/** What came of an order. */
+/** The result of an order. */
 export interface LoadResult {
-  /** Calls that succeeded; of streams that are watched, chunks that arrived. */
+  /** Successful calls; for streams, chunks that arrived. */
   readonly done: number;
   readonly failures: number;
-  /** The first thing that went wrong, for whoever reads the report. */
+  /** The first failure, for the report. */
   readonly firstFailure: string | null;
-  /** Bytes of the bodies of the requests that succeeded. */
+  /** Bytes in the bodies of successful requests. */
   readonly requestBytes: number;
   readonly elapsedMs: number;
   /**
-   * Of a call, from when it is sent to the end of its response; at a fixed rate from when it is due; of a chunk, from provider
-   * to client. `null` if nothing was done.
+   * Latency of a call from when it is sent to the end of its response; at a fixed rate from when it is due; of a chunk from provider to
+   * client. `null` if nothing was done.
    */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;

@@ -2,21 +2,21 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Body, responseBody } from './bodies.ts';
 import type { ResponseKind } from './order.ts';
 
-/** A provider that gives at once what it was last told to give, and sends chunks on streams when it is told so. */
+/** A provider that responds at once as configured, and sends chunks on streams on request. */
 export interface SimulatedProvider {
   readonly server: Server;
-  /** What is given from now on. */
+  /** Sets the response from now on. */
   give(kind: ResponseKind): void;
-  /** Sends the next chunk on the stream whose turn it is; the chunk says the time at which it is sent. */
+  /** Sends a chunk, which contains the current time, on the next stream in rotation. */
   sendChunk(): void;
-  /** Ends all streams as providers do: usage, then the end mark. */
+  /** Ends all streams as providers do: usage, then the final event. */
   endStreams(): void;
 }
 
 const KEEP_ALIVE_MS = 600_000;
 const SENT_AT = /bench@([\d.]+)@/g;
 
-/** When the chunks in a text were sent, and where the text behind the last of them begins. */
+/** The send times of the chunks in a text, and where the text after the last one begins. */
 export function sendTimes(text: string): { readonly sentMs: readonly number[]; readonly rest: string } {
   const sentMs: number[] = [];
   let end = 0;
@@ -31,7 +31,7 @@ export function createProvider(): SimulatedProvider {
   let kind: ResponseKind = 'chat';
   const bodies = new Map<ResponseKind, Body>();
   const streams = new Set<ServerResponse>();
-  /** In the order in which they have their turns. */
+  /** In order of rotation. */
   let turns: ServerResponse[] = [];
   let turn = 0;
 
@@ -67,7 +67,7 @@ export function createProvider(): SimulatedProvider {
   }
 
   const server = createServer(respond);
-  // So that no connection is closed just when a target begins its next round with it.
+  // Keeps connections open between rounds of a target.
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   return {
     server,

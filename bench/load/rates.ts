@@ -2,12 +2,12 @@ import { Pool } from 'undici';
 import { createCaller } from './call.ts';
 import type { ClosedOrder, LoadResult, OpenOrder } from './order.ts';
 
-/** Whatever is due beyond these at the same time waits, and the time that it waits counts. */
+/** Maximum concurrent calls at a fixed rate. Further due calls wait, and their waiting time counts. */
 const OPEN_CONNECTIONS_MAX = 512;
-/** How long responses are waited for behind the last call of a fixed rate. */
+/** How long to wait for responses after the last call at a fixed rate. */
 const LAST_RESPONSES_MS = 10_000;
 
-/** So many connections, each of which makes its next call when it has the response to the one before. */
+/** This many connections, each of which makes its next call after the response to the last one. */
 export async function callInTurns({ call, connections, seconds }: ClosedOrder): Promise<LoadResult> {
   const pool = new Pool(call.url, { connections, allowH2: false });
   const caller = createCaller(pool, call);
@@ -24,8 +24,8 @@ export async function callInTurns({ call, connections, seconds }: ClosedOrder): 
 }
 
 /**
- * Calls at a fixed rate. The time of a call begins when it is due, not when it is sent, so that a target that stalls does not make
- * the calls disappear that would have seen it stall.
+ * Calls at a fixed rate. The latency of a call begins when it is due, not when it is sent. Otherwise a target that stalls would hide the
+ * calls that wait.
  */
 export async function callAtRate({ call, callsPerSecond, seconds }: OpenOrder): Promise<LoadResult> {
   const pool = new Pool(call.url, { connections: OPEN_CONNECTIONS_MAX, allowH2: false });

@@ -36,18 +36,18 @@ describe('a request of the load', () => {
       );
     });
 
-  it('has its data and no failure if it succeeds', async () => {
+  it('returns data and no failure if it succeeds', async () => {
     assert.deepEqual(await ask('/good'), [null, 'text']);
   });
 
-  it('has the status and the text of a refusal, and the error of a connection that was cut', async () => {
+  it('returns status and text of a refusal, and the error of a broken connection', async () => {
     assert.deepEqual(await ask('/refused'), ['503 text', '']);
     assert.match((await ask('/cut'))[0]!, /other side closed|socket hang up|ECONNRESET/);
   });
 });
 
 describe('count of failures', () => {
-  it('keeps the start of the first, and counts each once', () => {
+  it('keeps the beginning of the first failure, and counts each once', () => {
     const failures = createFailureCount();
     failures.add('503 '.padEnd(1_000, 'x'));
     failures.add('429');

@@ -1,16 +1,15 @@
 import type { Dispatcher, Pool } from 'undici';
 import type { LoadResult } from './order.ts';
 
-/** What is heard of one request. */
+/** Callbacks of one request. */
 export interface Heard {
   onStart?(controller: Dispatcher.DispatchController): void;
-  /** Of a response with status 200. */
+  /** For a response with status 200. */
   onData?(data: Buffer): void;
-  /** Once, with what went wrong: an error, or another status than 200 with its body; `null` if nothing did. */
+  /** Called once, with the failure: an error, or another status than 200 with its body; `null` for success. */
   onEnd(failure: string | null): void;
 }
 
-/** Sends a request of the load. */
 export function send(pool: Pool, request: Dispatcher.DispatchOptions, heard: Heard): void {
   let status = 0;
   let refusal = '';
@@ -28,14 +27,14 @@ export function send(pool: Pool, request: Dispatcher.DispatchOptions, heard: Hea
   });
 }
 
-/** Counts what goes wrong, and keeps the first of it for whoever reads the report. */
+/** Counts failures, and keeps the first one for the report. */
 export interface FailureCount {
   add(why: string): void;
-  /** What was counted since this was called before. */
+  /** The failures counted since the last call. */
   take(): Pick<LoadResult, 'failures' | 'firstFailure'>;
 }
 
-/** How much of a failed response is shown. */
+/** How much of a failed response is reported. */
 const FAILURE_CHARACTERS = 300;
 
 export function createFailureCount(): FailureCount {

@@ -5,19 +5,16 @@ import type { BeginStreamsOrder, LoadResult, WatchStreamsOrder } from './order.t
 import { type SimulatedProvider, sendTimes } from './provider.ts';
 import { createFailureCount, send } from './send.ts';
 
-/**
- * Chunks a second of all streams together, however many there are: what is compared between 100 and 2,000 streams is what the number
- * of streams does, not the number of chunks.
- */
+/** Chunks per second over all streams, whatever their number, so that 100 and 2,000 streams differ in the number of streams only. */
 const CHUNKS_PER_SECOND = 5_000;
-/** Of streams that are begun at the same time; a burst of thousands would measure queues of the kernel. */
+/** Number of streams that start at the same time. Thousands at once would measure kernel queues. */
 const BEGIN_AT_A_TIME = 50;
-/** A stream that waits for the end of another one would wait for ever. */
+/** Unlimited, because a stream that waits for the end of another one would wait forever. */
 const FIRST_CHUNK_WITHIN_MS = 20_000;
-/** A target that loses the end of a stream would keep the run for ever. */
+/** Limit for targets that start a stream only once another one has ended. */
 const END_WITHIN_MS = 20_000;
 
-/** Clients of event streams, from their beginning to their end. */
+/** Clients of event streams. */
 export interface StreamClients {
   begin(order: BeginStreamsOrder): Promise<LoadResult>;
   watch(order: WatchStreamsOrder): Promise<LoadResult>;
@@ -43,7 +40,7 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
     return result(streams, startMs);
   }
 
-  /** Resolves at the first chunk, or when there will be none. */
+  /** Resolves at the first chunk, or once there will be none. */
   function beginOne(pool: Pool, request: ReturnType<typeof requestOf>): Promise<void> {
     return new Promise((hasBegun) => {
       const over = new Promise<void>((isOver) => {
@@ -89,7 +86,7 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
       for (; sent < due; sent++) provider.sendChunk();
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    // Those on their way arrive before the next reading of the target.
+    // Chunks in transit arrive before the next reading of the target.
     await new Promise((resolve) => setTimeout(resolve, 200));
     return result(delays.length, startMs);
   }

@@ -7,7 +7,7 @@ import type { Target } from '../targets.ts';
 
 const STARTS_WITHIN_MS = 90_000;
 
-/** Starts a peer on the core of the targets. Its usage is what the operating system has counted of it and its children. */
+/** Starts a peer on the core of the targets. Its usage comes from the operating system and includes its children. */
 export async function startPeer(
   name: string,
   command: readonly string[],

@@ -8,7 +8,7 @@ import type { FoundPeer } from './peer.ts';
 
 const KINDS: ReadonlySet<Kind> = new Set(['chat', 'rate', 'streams']);
 
-/** The least code with the guarantees of a call (`floor.ts`), on the server that is beside the gateway's. */
+/** The least code with the guarantees of a call (`floor.ts`), on the shared PostgreSQL server. */
 export function findFloor(): FoundPeer {
   return {
     name: 'floor',
@@ -16,7 +16,7 @@ export function findFloor(): FoundPeer {
     async start(stage, scenario) {
       const orders = await openOrderLine();
       const program = [benchFile('floor.ts'), stage.providerUrl, await stage.createDatabase()];
-      // Its statements are sent ahead of the results of others, which the driver advises against.
+      // It pipelines statements, which the driver warns about.
       const args = [...stage.flags, '--no-deprecation', '--import', benchFile('meter.ts'), ...program];
       const child = spawnOnCore(args, TARGET_CORE, orders.environment);
       const { url, keys } = await nextMessage<{ url: string; keys: readonly string[] }>(child);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parsePeer } from './given.ts';
 
-describe('a peer that is given', () => {
+describe('a given peer', () => {
   it('has a name, an address, a header that may have commas, a model and a process', () => {
     assert.deepEqual(parsePeer('other=http://127.0.0.1:3000/,X-Key: a, b,gpt-4,4711'), {
       name: 'other',

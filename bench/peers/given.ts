@@ -2,7 +2,7 @@ import { passedOn } from '../targets.ts';
 import { peerTarget } from './child.ts';
 import { CHAT_KINDS, type PeerKind } from './peer.ts';
 
-/** A gateway that somebody has started beside the bench, with the bench's provider behind it. */
+/** A running gateway, started by the user, that forwards to the bench's provider. */
 export interface GivenPeer {
   readonly name: string;
   readonly url: string;
@@ -12,10 +12,10 @@ export interface GivenPeer {
 }
 
 /**
- * Reads `NAME=URL,HEADER,MODEL,PID`, such as `other=http://127.0.0.1:3000,authorization: Bearer sk-1,gpt,4711`; the header may be
- * empty, and may have commas.
+ * Parses `NAME=URL,HEADER,MODEL,PID`, such as `other=http://127.0.0.1:3000,authorization: Bearer sk-1,gpt,4711`. The header may be empty,
+ * and may contain commas.
  *
- * @throws Error that says what is expected.
+ * @throws Error that describes the expected format
  */
 export function parsePeer(text: string): GivenPeer {
   const [, name, url, header, model, pid] = /^([^=]+)=([^,]+),(.*),([^,]+),([1-9]\d*)$/.exec(text) ?? [];
@@ -29,7 +29,7 @@ export function parsePeer(text: string): GivenPeer {
   return { name, url: url!.replace(/\/$/, ''), headers, model: model!, pid: Number(pid) };
 }
 
-/** It is neither pinned nor stopped by the bench. */
+/** The bench neither pins nor stops it. */
 export function givenPeer({ name, url, headers, model, pid }: GivenPeer): PeerKind {
   const { origin, pathname } = new URL(url);
   return {

@@ -8,7 +8,7 @@ import { CHAT_KINDS, type FoundPeer } from './peer.ts';
 
 const VERSION = '1.108.7';
 
-/** LiteLLM's proxy from PyPI, one worker without a database: then it checks one key and records no spending. */
+/** LiteLLM's proxy from PyPI, with one worker and without a database, so that it checks a single key and records no spending. */
 export function findLitellm(): FoundPeer {
   const name = `LiteLLM ${VERSION}`;
   const python = pythonEnvironment(`litellm-${VERSION}`, [`litellm[proxy]==${VERSION}`]);
@@ -25,7 +25,7 @@ export function findLitellm(): FoundPeer {
       const call = { ...passedOn(scenario, `http://127.0.0.1:${port}`), keys: ['sk-bench'] };
       const address = ['--host', '127.0.0.1', '--port', String(port)];
       const command = [python.program('litellm'), '--config', config, ...address, '--num_workers', '1'];
-      // Prices come from the package, and nothing is reported to its makers.
+      // Uses the prices in the package, and disables telemetry.
       const environment = { LITELLM_LOCAL_MODEL_COST_MAP: 'True', LITELLM_LOG: 'ERROR', LITELLM_MODE: 'PRODUCTION' };
       return startPeer(name, command, environment, call);
     },

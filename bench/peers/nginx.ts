@@ -6,7 +6,7 @@ import { passedOn } from '../targets.ts';
 import { startPeer } from './child.ts';
 import type { FoundPeer } from './peer.ts';
 
-/** nginx as a plain proxy, where it is installed: one worker that passes bytes on and looks into nothing. */
+/** nginx as a plain proxy, if it is installed: one worker that forwards bytes without inspecting them. */
 export function findNginx(): FoundPeer {
   const { status, stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8' });
   if (status !== 0) return { name: 'nginx', missing: 'it is not installed' };

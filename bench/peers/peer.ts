@@ -2,7 +2,7 @@ import type { Kind, Scenario } from '../scenarios.ts';
 import type { Stage } from '../stage.ts';
 import type { Target } from '../targets.ts';
 
-/** A program of others that can respond to some of the same calls, with no more than it needs for that. */
+/** Another gateway that serves some of the same calls, with minimal configuration. */
 export interface PeerKind {
   readonly name: string;
   serves(kind: Kind): boolean;
@@ -12,5 +12,5 @@ export interface PeerKind {
 /** A peer, or why it cannot be measured here. */
 export type FoundPeer = PeerKind | { readonly name: string; readonly missing: string };
 
-/** What any gateway of chat completions serves. */
+/** The scenarios of any gateway for chat completions. */
 export const CHAT_KINDS: ReadonlySet<Kind> = new Set(['chat', 'rate', 'streams', 'prompt', 'response']);

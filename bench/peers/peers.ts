@@ -13,7 +13,7 @@ const FINDERS: Readonly<Record<string, () => FoundPeer>> = {
 
 export const PEER_NAMES: readonly string[] = Object.keys(FINDERS);
 
-/** The peers of these names; fetches those that are not on this machine yet, which may take minutes. */
+/** The peers with these names. Downloads missing ones, which may take minutes. */
 export function findPeers(names: readonly string[]): FoundPeer[] {
   return names.map((name) => FINDERS[name]!());
 }

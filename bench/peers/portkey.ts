@@ -10,7 +10,7 @@ import { CHAT_KINDS, type FoundPeer } from './peer.ts';
 const PACKAGE = '@portkey-ai/gateway';
 const VERSION = '1.15.2';
 
-/** Portkey's gateway from the npm registry. It keeps no accounts; provider and credential come with each call. */
+/** Portkey's gateway from the npm registry. It has no accounts; each call names provider and credential. */
 export function findPortkey(): FoundPeer {
   const name = `Portkey ${VERSION}`;
   const directory = cacheDirectory(`portkey-${VERSION}`);
@@ -30,7 +30,7 @@ export function findPortkey(): FoundPeer {
   };
 }
 
-/** Fetches it once for all runs on this machine; what npm says goes to standard error. */
+/** Downloads it once for all runs on this machine. Output of npm goes to standard error. */
 function install(directory: string): boolean {
   mkdirSync(directory, { recursive: true });
   const command = ['install', '--no-audit', '--no-fund', '--prefix', directory, `${PACKAGE}@${VERSION}`];

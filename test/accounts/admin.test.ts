@@ -82,7 +82,7 @@ const chat = (account: Pick<TestAccount, 'key'>, model?: string) => {
 describe(`the admin API`, { timeout: 300_000 }, () => {
   setUp();
 
-  test('refuses a method that an address does not take with 405 and those that it takes', async () => {
+  test('refuses an unsupported method with 405 and the supported ones', async () => {
     for (const [method, path, allow] of [
       ['DELETE', '/accounts', 'POST, GET'],
       ['PUT', '/accounts/acct_1', 'GET, PATCH'],
@@ -131,7 +131,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
     assert.deepEqual((await g.admin('GET', '/accounts')).body, before);
   });
 
-  test('refuses what is not a JSON object of the fields it knows', async () => {
+  test('refuses bodies other than a JSON object with known fields', async () => {
     const post = async (body: string, headers: Record<string, string> = {}) => {
       const response = await fetch(`${g.url}/admin/v1/accounts`, {
         method: 'POST',
@@ -146,7 +146,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
     assertError(await post(`{"name":"${'x'.repeat(2 ** 20)}"}`), 413, 'request_too_large');
   });
 
-  test('refuses a body that has a field twice, in whatever spelling, and books nothing', async () => {
+  test('refuses a body with a duplicate field, in any spelling, without effect', async () => {
     const account = await g.createAccount({ balanceYuan: '0' });
     const send = async (method: string, path: string, body: string) => {
       const response = await fetch(`${g.url}/admin/v1${path}`, {
@@ -228,7 +228,7 @@ describe(`the admin API`, { timeout: 300_000 }, () => {
     }
   });
 
-  test('checks the invariants of the ledger, and says which are broken', async () => {
+  test('checks the invariants of the ledger, and reports violated ones', async () => {
     const account = await g.createAccount();
     const before = (await g.admin('POST', '/audit')).body;
     assert.deepEqual(Object.keys(before), ['isSound', 'invariants']);
@@ -331,7 +331,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
     assert.equal((await readAll(g, '/accounts', 500)).length, before);
   });
 
-  test('are changed field by field, and keep the fields that are not given', async () => {
+  test('are changed field by field; omitted fields are kept', async () => {
     const { body: created } = await g.admin('POST', '/accounts', { name: 'before', email: 'before@example.com' });
     let expected = created;
     for (const change of [
@@ -483,7 +483,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
     assert.ok(!JSON.stringify(stored).includes(secret));
   });
 
-  test('have a given name or the default one, and any number of them work for the account', async () => {
+  test('have a given name or the default one, and all of them work', async () => {
     const account = await g.createAccount();
     const unnamed = (await g.admin('POST', `/accounts/${account.id}/keys`, {})).body;
     assert.equal(unnamed.name, 'default');

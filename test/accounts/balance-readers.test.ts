@@ -152,27 +152,6 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       const overdrawn = await readAll(account, BALANCE_BASES, DETAILED);
       assert.deepEqual([overdrawn.isValid, overdrawn.remaining], [false, -0.3]);
     });
-
-    it('is 0 and not valid without any, and the response is still no error', async () => {
-      const account = await g.createAccount({ balanceYuan: '0' });
-      const { isValid, remaining } = await readAll(account, BALANCE_BASES, DETAILED);
-      assert.deepEqual([isValid, remaining], [false, 0]);
-    });
-
-    it('is written without an exponent, however little or much it is', async () => {
-      for (const [balanceYuan, expected] of [
-        ['0.000001', '0.000001'],
-        ['0.000000999', '0'],
-        ['100000000', '100000000'],
-        ['99999999.999999999', '99999999.999999'],
-      ] as const) {
-        const account = await g.createAccount({ balanceYuan });
-        const response = await fetch(`${g.url}/v1/user/balance`, {
-          headers: { authorization: `Bearer ${account.key}` },
-        });
-        assert.match(await response.text(), new RegExp(`"balance":${expected.replace('.', '\\.')}[,}]`));
-      }
-    });
   });
 
   describe('the Coding Plan of an account', () => {
@@ -192,7 +171,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       });
     });
 
-    it('is 0 and not valid when its calls are used up, and says so until the first of them comes back', async () => {
+    it('is 0 and invalid when its calls are used up, until the first of them expires from the window', async () => {
       clock.set(NOW);
       const account = await g.createAccount();
       await grant(account);
@@ -218,7 +197,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       assert.equal(await send(account, '/v1/coding/chat/completions'), 402);
     });
 
-    it('is 0 with the reason if there is none, if it has not begun, is over or was canceled', async () => {
+    it('is 0 with a reason if there is none, or if it has not begun, has expired or was canceled', async () => {
       clock.set(NOW);
       const without = { isValid: false, remaining: 0, total: 0, used: 0, unit: 'calls', planName: null };
       const account = await g.createAccount();
@@ -244,45 +223,9 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       await g.admin('DELETE', `/subscriptions/${id}`);
       assert.equal((await readAll(account, PLAN_BASES, DETAILED)).isValid, false);
     });
-
-    it('has its fields at the top level, with the documented types, in every state', async () => {
-      clock.set(NOW);
-      const [active, exhausted, none] = [await g.createAccount(), await g.createAccount(), await g.createAccount()];
-      await grant(active);
-      await grant(exhausted, 'tiny');
-      assert.equal(await send(exhausted, '/v1/coding/chat/completions'), 200);
-      for (const [account, isValid] of [
-        [active, true],
-        [exhausted, false],
-        [none, false],
-      ] as const) {
-        for (const base of PLAN_BASES) {
-          const response = await fetch(`${g.url}${base.replace(/\/$/, '')}/user/balance`, {
-            headers: { authorization: `Bearer ${account.key}` },
-          });
-          assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
-          const body = (await response.json()) as Record<string, unknown>;
-          assert.deepEqual([body.is_active, body.isValid], [isValid, isValid]);
-          for (const field of ['balance', 'remaining', 'quota', 'usedQuota']) {
-            assert.ok(Number.isSafeInteger(body[field]) && (body[field] as number) >= 0, `${base}: ${field}`);
-          }
-          assert.equal(body.balance, body.remaining);
-          assert.equal(body.unit, 'calls');
-          assert.equal(typeof body.planName, account === none ? 'object' : 'string');
-        }
-      }
-    });
-
-    it('does not depend on the money of the account, nor the money on the plan', async () => {
-      const account = await g.createAccount({ balanceYuan: '7' });
-      await grant(account);
-      assert.equal(await send(account, '/v1/coding/chat/completions'), 200);
-      assert.equal((await readAll(account, BALANCE_BASES, GENERAL)).remaining, 7);
-      assert.equal((await readAll(account, PLAN_BASES, GENERAL)).remaining, 2);
-    });
   });
 
-  it('get a short JSON error, with a status that they show, if the key is wrong', async () => {
+  it('get a short JSON error with a visible status if the key is wrong', async () => {
     for (const base of [...BALANCE_BASES, ...PLAN_BASES]) {
       const response = await fetch(`${(g.url + base).replace(/\/+$/, '')}/user/balance`, {
         headers: { authorization: 'Bearer sk-of-something-else', 'user-agent': 'cc-switch/1.0' },
@@ -293,7 +236,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     }
   });
 
-  it('get a response in JSON to a plain GET of every base address', async () => {
+  it('get JSON from a plain GET of every base address', async () => {
     for (const base of [...BALANCE_BASES, ...PLAN_BASES]) {
       const response = await fetch(`${g.url}${base}`, { headers: { 'accept-encoding': 'identity' } });
       assert.ok(response.status < 500, base);

@@ -10,7 +10,7 @@ import { baseAddress } from './page.ts';
 import { type Recorded, startRecorder } from './recorder.ts';
 import type { Scenario } from './scenarios.ts';
 
-/** After this long an agent is killed, which is a failure unless it is expected: none may sleep through a `retry-after`. */
+/** After this time an agent is killed, which is a failure unless it is expected. It is shorter than any `retry-after`. */
 const LIMIT_MS = 60_000;
 
 export interface AgentRunnerOptions {
@@ -112,7 +112,7 @@ export function createAgentRunner({ folder, agent, gateway, providers }: AgentRu
   };
 }
 
-/** A call as the agent makes them, but not by it. */
+/** A call in the agent's format from another program. */
 function callOfAnotherProgram(address: string, key: string): Promise<Response> {
   const isChatStyle = address.includes('/v1');
   return fetch(address + (isChatStyle ? '/responses' : '/v1/messages'), {
@@ -135,7 +135,7 @@ function callOfAnotherProgram(address: string, key: string): Promise<Response> {
   });
 }
 
-/** What an agent asked, a line for each request, for a report of what went wrong. */
+/** The requests of an agent, one line each, for reports of failures. */
 export function requestLog(requests: readonly Recorded[]): string[] {
   return requests.map(({ startedAtMs, method, path, status, end, body, response }) => {
     const error = status >= 300 ? ` ${response.slice(0, 300)}` : '';

@@ -5,26 +5,26 @@ import type { Installation } from './installation.ts';
 import { type AgentName, baseAddress, type Context, commandOf, replaced, settingsFile } from './page.ts';
 
 export interface AgentRun {
-  /** What the page's base addresses are below. */
+  /** Prefix of the base addresses on the page. */
   readonly origin: string;
   readonly context: Context;
   readonly key: string;
-  /** A proxy for every address but the gateway's. */
+  /** A proxy for all addresses except the gateway's. */
   readonly outsideUrl: string;
-  /** An empty directory of the agent's own. */
+  /** An empty directory for the agent. */
   readonly home: string;
   readonly workDirectory: string;
   readonly prompt: string;
-  /** Whether it goes on with the conversation of the run before, in the same directories. */
+  /** Whether it continues the conversation of the previous run, in the same directories. */
   readonly isContinued: boolean;
   readonly limitMs: number;
   /** Changes to the settings file of the page. */
   readonly change?: (settings: string) => string;
 }
 
-/** How a run ended, in words that all agents have. */
+/** The result of a run, in terms that all agents share. */
 export interface AgentResult extends Finished {
-  /** The last thing that the agent said, as a response or as an error. */
+  /** The agent's last message, a response or an error. */
   readonly said: string;
 }
 
@@ -58,7 +58,7 @@ export function createAgents(installation: Installation): Agents {
         write(given, '.codex/config.toml', settings);
         writeAsIs(given, '.codex/models.json', settingsFile('~/.codex/models.json'));
         const finished = await start(
-          // The commands of the task are our own, and a machine for tests may forbid its sandbox.
+          // The commands of the task are harmless, and its sandbox does not work on every test machine.
           [
             ...codex,
             'exec',
@@ -137,7 +137,7 @@ export function createAgents(installation: Installation): Agents {
       async run(given) {
         const file = '.cline/data/settings/global-settings.json';
         writeAsIs(given, file, settingsFile(`~/${file}`));
-        // With a directory of its own it leaves no process behind.
+        // Its own directory prevents a background process.
         const data = ['--data-dir', join(given.home, '.cline/data')];
         const command = inPlace(given, replaced(commandOf('cline'), '"$FAREGATE_KEY"', given.key), 'Cline');
         await start([...cline, ...command.split(' '), ...data], options(given, {})).finished;
@@ -161,7 +161,7 @@ export function createAgents(installation: Installation): Agents {
   };
 }
 
-/** The settings of the page with the address of the run. */
+/** The settings on the page, with the address of the run. */
 function inPlace({ context, origin }: AgentRun, settings: string, agent: AgentName): string {
   return replaced(
     settings,
@@ -183,7 +183,7 @@ function writeAsIs({ home }: AgentRun, file: string, content: string): void {
 
 function options({ home, workDirectory, outsideUrl, limitMs }: AgentRun, own: Record<string, string>) {
   const environment = {
-    // The agents' launchers are started by whatever `node` is; it is the project's own.
+    // The agents' launchers use the `node` in PATH, which is the project's.
     PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
     HOME: home,
     LANG: 'C.UTF-8',

@@ -10,13 +10,13 @@ import type { Recorded } from './recorder.ts';
 import { FILE, GREETING } from './said.ts';
 import type { Scenario } from './scenarios.ts';
 
-/** What came of a scenario. */
+/** The observations of a scenario. */
 export interface Observed {
   readonly result: AgentResult;
   readonly workDirectory: string;
-  /** Everything that the agent asked of the gateway. */
+  /** All requests from the agent to the gateway. */
   readonly requests: readonly Recorded[];
-  /** What reached the providers, in order. */
+  /** All requests to the providers, in order. */
   readonly received: readonly ReceivedRequest[];
   readonly model: Model;
   readonly tenant: Tenant;
@@ -26,7 +26,7 @@ export interface Observed {
 
 const CALL_PATHS = /\/(?:responses|v1\/messages|chat\/completions)$/;
 
-/** Whether a request is one that is paid for. */
+/** Whether a request is charged. */
 export function isCall({ method, path }: Recorded): boolean {
   return method === 'POST' && CALL_PATHS.test(path.split('?')[0]!);
 }
@@ -38,7 +38,7 @@ export async function check(scenario: Scenario, observed: Observed): Promise<voi
   await checkBooks(scenario, observed);
 }
 
-/** The agent did what is expected, and the gateway responded as expected. */
+/** Asserts what the agent did and how the gateway responded. */
 function checkAgent(
   { agent, expected }: Scenario,
   { result, workDirectory, requests, model, outside }: Observed,
@@ -83,7 +83,7 @@ function checkAgent(
   assert.deepEqual([...new Set(outside)], expected.outside ?? [], 'the agent wanted to go elsewhere');
 }
 
-/** A call that was refused for a moment is not repeated before that moment is over. */
+/** A call that was refused with a waiting time is not repeated before that time is over. */
 function checkPatience({ requests }: Observed): void {
   const calls = requests.filter(isCall);
   for (const [index, { responseHeaders, startedAtMs }] of calls.entries()) {
@@ -102,14 +102,14 @@ function checkRelay({ requests, received, tenant }: Observed): void {
   for (const [index, { body, headers }] of received.entries()) {
     while (next < sent.length && !inProvidersWords(sent[next]!.body).equals(body)) next += 1;
     const original = sent[next];
-    assert.ok(original !== undefined, `call ${index} of the provider is none that the agent made`);
+    assert.ok(original !== undefined, `call ${index} of the provider is not from the agent`);
     if (original.path.includes('/messages')) {
       for (const name of ['anthropic-version', 'anthropic-beta']) {
         assert.ok(original.headers[name], `the agent sent no ${name}`);
         assert.equal(headers[name], original.headers[name], `${name} at the provider`);
       }
     }
-    assert.ok(!JSON.stringify(headers).includes(tenant.key), `the holder's key reached the provider`);
+    assert.ok(!JSON.stringify(headers).includes(tenant.key), `the tenant's key reached the provider`);
   }
 }
 
@@ -117,7 +117,10 @@ function inProvidersWords(body: Buffer): Buffer {
   return Buffer.from(body.toString('latin1').replace(`"model":"${MODEL}"`, `"model":"${PROVIDER_MODEL}"`), 'latin1');
 }
 
-/** One record for each call of the agent that reached a provider, with what it reported; charges are usage times price; nothing is held. */
+/**
+ * Each call of the agent that reached a provider has one record with the reported usage. Charges are usage times price, and nothing is
+ * held.
+ */
 async function checkBooks(
   { context, plan, balanceYuan = '0', fault, signing, expected }: Scenario,
   { received, model, tenant }: Observed,

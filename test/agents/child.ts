@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 export interface Started {
   readonly child: ChildProcess;
-  /** Resolves with the first match in what is printed on standard output; rejects if the program ends without one. */
+  /** Resolves with the first match in standard output; rejects if the program exits without one. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   readonly finished: Promise<Finished>;
 }
@@ -16,23 +16,22 @@ export interface Finished {
 
 export interface StartOptions {
   readonly directory: string;
-  /** The whole environment: nothing is inherited. */
+  /** The complete environment: nothing is inherited. */
   readonly environment: Record<string, string>;
-  /** After this long the program and everything that it started are killed. */
+  /** After this time the program and all its children are killed. */
   readonly limitMs?: number;
 }
 
-/** Programs that run, each the head of a process group of its own, so that nothing of it outlives the run. */
+/** Running programs, each in its own process group, so that no child outlives the run. */
 const running = new Set<ChildProcess>();
 
 process.on('exit', () => {
   for (const child of running) killGroup(child);
 });
 
-// A signal ends the run in the same way.
+// Signals stop the programs too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** Starts a command line. */
 export function start([command, ...given]: readonly string[], options: StartOptions): Started {
   const startedAtMs = performance.now();
   const child = spawn(command!, given, {
@@ -84,6 +83,6 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It has ended meanwhile.
+    // The process has exited.
   }
 }

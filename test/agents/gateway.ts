@@ -10,22 +10,22 @@ import { type AgentName, settingsFile } from './page.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const ADMIN_TOKEN = 'agents-admin-token';
 
-/** The model of `docs/agents.md`, as holders call it and as its providers do. */
+/** The model in `docs/agents.md`, by its public name and by its name at providers. */
 export const MODEL = 'acme-coder';
 export const PROVIDER_MODEL = 'acme-coder-2026-10';
 
-/** A model that both vendors serve, and whose calls nothing but its signed thinking keeps at one of them. */
+/** A model of both vendors. Only its signed thinking ties a conversation to one of them. */
 export const THINKER = 'acme-thinker';
 export const VENDORS = ['acme', 'zenith'] as const;
 export type Vendor = (typeof VENDORS)[number];
-/** The provider of the configuration that serves the agent. */
+/** The provider in the configuration that serves the agent. */
 export const providerOf = (vendor: Vendor, agent: AgentName): string =>
   agent === 'Claude Code' ? `${vendor}-messages` : vendor;
 
-/** The prices of both, in nano-yuan a token: primes, so that a wrong count cannot come to the right sum. */
+/** The prices of both, in nano-yuan per token. They are primes, so that wrong counts cannot produce the right sum. */
 const PRICES = { input: 3_000n, cached: 700n, output: 13_000n };
 
-/** A plan of its own for whatever a scenario wants to run into. */
+/** A plan whose limits scenarios may reach. */
 export const PLANS = {
   roomy: { fiveHourCalls: 1000, concurrency: 4, inputByteLimit: '4MiB' },
   'no-calls': { fiveHourCalls: 0, concurrency: 4, inputByteLimit: '4MiB' },
@@ -60,10 +60,10 @@ export interface Tenant {
   readonly id: string;
   readonly key: string;
   revokeKey(): Promise<void>;
-  /** In the order in which they began. */
+  /** In the order of their start. */
   calls(): Promise<CallRecord[]>;
   money(): Promise<{ balanceNano: bigint; heldNano: bigint }>;
-  /** Calls that the plan's five-hour window still has room for. */
+  /** Remaining calls in the plan's five-hour window. */
   remainingCalls(): Promise<number>;
 }
 
@@ -73,18 +73,18 @@ export interface Gateway {
   createTenant(terms: { balanceYuan?: string; plan?: PlanId }): Promise<Tenant>;
   /** Drains the thinking model at the provider, or resumes it. */
   setDrained(provider: string, isDrained: boolean): Promise<void>;
-  /** Every broken invariant of the ledger. */
+  /** All violated invariants of the ledger. */
   breaches(): Promise<string[]>;
   log(): string;
   stop(): Promise<void>;
 }
 
-/** Where each protocol is provided: by providers of its own, so that two agents can be at work at the same time. */
+/** Providers by protocol: each agent has its own, so that two agents can run at the same time. */
 export type ProviderUrls = Readonly<
   Record<'responses' | 'messages', Readonly<Record<Vendor, { readonly url: string }>>>
 >;
 
-/** Starts the program as an operator does: with a configuration file, in a process of its own. */
+/** Starts the program as an operator does: with a configuration file, in its own process. */
 export async function startGateway(folder: string, providers: ProviderUrls): Promise<Gateway> {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'faregate.yaml');
@@ -188,7 +188,7 @@ ${settingsFile('faregate.yaml')}${thinker}plans:${plans.join('')}
 `;
 }
 
-/** What tokens cost at the prices above. Reckoned here a second time: the gateway is not asked what is right. */
+/** The charge at the prices above, calculated independently of the gateway. */
 export function costNano({ input, cached, output }: { input: number; cached: number; output: number }): bigint {
   return BigInt(input) * PRICES.input + BigInt(cached) * PRICES.cached + BigInt(output) * PRICES.output;
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What is installed, and nothing newer: an agent that changed overnight would turn our result into a report about it. */
+/** Exact versions: a new version of an agent must not change the result. */
 const PINNED = {
   '@openai/codex': '0.171.0',
   '@anthropic-ai/claude-code': '2.1.332',
@@ -13,11 +13,11 @@ const PINNED = {
   cline: '3.0.65',
 } as const;
 
-/** Outside of the project's own dependencies: more than a gigabyte that only this run needs. */
+/** Outside the project's dependencies: more than a gigabyte that only this run needs. */
 const FOLDER = fileURLToPath(new URL('../../.agents', import.meta.url));
 
 export interface Installation {
-  /** The command lines that start them. */
+  /** Their command lines. */
   readonly codex: readonly string[];
   readonly claudeCode: readonly string[];
   readonly qwenCode: readonly string[];
@@ -25,11 +25,11 @@ export interface Installation {
   readonly continueCli: readonly string[];
   readonly cline: readonly string[];
   readonly versions: typeof PINNED;
-  /** Whether it was there already. */
+  /** Whether it was already installed. */
   readonly wasThere: boolean;
 }
 
-/** Installs the pinned agents, without their install scripts; what an earlier run installed stays. */
+/** Installs the pinned agents without their install scripts. Keeps earlier installations. */
 export async function installAgents(): Promise<Installation> {
   const wasThere = Object.entries(PINNED).every(([name, version]) => installedVersion(name) === version);
   if (!wasThere) {
@@ -41,10 +41,10 @@ export async function installAgents(): Promise<Installation> {
   const packages = join(FOLDER, 'node_modules');
   return {
     codex: [process.execPath, join(packages, '@openai/codex/bin/codex.js')],
-    // Its executable is put in place by an install script; this file of the package stands in where none has run.
+    // An install script would put the executable here; without it, this file of the package is used.
     claudeCode: [process.execPath, join(packages, '@anthropic-ai/claude-code/cli-wrapper.cjs')],
     qwenCode: [process.execPath, join(packages, '@qwen-code/qwen-code/cli.js')],
-    // Its launcher is put in place by an install script as well; this is what that would start.
+    // An install script would create the launcher; this is what it starts.
     opencode: [join(packages, `opencode-${process.platform}-${process.arch}/bin/opencode`)],
     continueCli: [process.execPath, join(packages, '@continuedev/cli/dist/cn.js')],
     cline: [process.execPath, join(packages, 'cline/bin/cline')],
@@ -53,7 +53,7 @@ export async function installAgents(): Promise<Installation> {
   };
 }
 
-/** By what npm writes down when an installation is complete. */
+/** npm writes this file when an installation is complete. */
 function installedVersion(name: string): string | null {
   const file = join(FOLDER, 'node_modules', '.package-lock.json');
   if (!existsSync(file)) return null;

@@ -11,7 +11,7 @@ import {
   type Wire,
 } from './said.ts';
 
-/** Messages, as Claude Code asks for them: a stream, or a whole message if a stream has failed it. */
+/** The messages protocol as Claude Code uses it: a stream, or a non-streaming message after a failed stream. */
 export const messagesWire: Wire = {
   read(body): Conversation {
     const { model, messages, tools = [], stream } = body as MessagesBody;
@@ -108,7 +108,7 @@ function thoughtOf({ signature }: Said) {
   return signature === null ? [] : [{ type: 'thinking', thinking: 'Hm.', signature } as const];
 }
 
-/** What the model says, or a call of a tool that the agent declares. */
+/** The model's text, or a call of a tool that the agent declares. */
 function blockOf({ call, step, directory, toolNames }: Said) {
   if (step.kind === 'say') return { type: 'text', text: step.text } as const;
   const name = step.kind === 'write' ? 'Write' : 'Read';

@@ -7,50 +7,49 @@ import { responsesWire } from './responses-wire.ts';
 import { type Conversation, FILE, GREETING, type ReportedUsage, type Step } from './said.ts';
 
 /**
- * A model that does one task, whichever agent asks: look at some files, write a greeting into another one, read it back,
- * say that it is done. How far it is, it sees in the results of tools that the conversation holds, or in the summary that
- * it gave of an earlier part, as a real one would.
+ * A model that does one task for any agent: read some files, write a greeting into another one, read it back, report success. Like a real
+ * model it determines its progress from the conversation: from results of tools, or from its own summary of an earlier part.
  */
 export const TASK = `Write a greeting into ${FILE}, read the file back, and say whether it is right.`;
-/** In a summary: how many steps were done by then. */
+/** In a summary: the number of completed steps. */
 const SUMMED_UP = /Steps done: (\d+)/;
 export const DONE = 'The file says what it should.';
 
-/** What happens to a call instead of what the model would do. */
+/** A failure in place of the model's response. */
 export type Fault =
   | { readonly kind: 'refuse'; readonly status: number; readonly body: object }
-  /** The response, a whole one, waits for something else. */
+  /** The non-streaming response waits for something. */
   | { readonly kind: 'wait'; readonly until: Promise<void> }
-  /** The connection breaks in the middle of what the model says, or behind it, before the stream's last events. */
+  /** The connection breaks in the middle of the model's text, or after it, before the stream's last events. */
   | { readonly kind: 'break'; readonly at: 'inside' | 'behind' };
 
 export interface Model {
-  /** As a provider of this vendor. */
+  /** Responds as a provider of this vendor. */
   respondAs(vendor: Vendor): Respond;
-  /** The vendor of each call, in order, and whether it refused a signature: `zenith refuses`. */
+  /** The vendor of each call in order, and whether it refused a signature: `zenith refuses`. */
   readonly vendors: readonly string[];
-  /** What was reported for each call, in order; null if nothing was. */
+  /** The reported usage of each call in order; null if there was none. */
   readonly reported: readonly (ReportedUsage | null)[];
-  /** How many of the calls asked for a summary of the conversation. */
+  /** Number of calls that asked for a summary of the conversation. */
   readonly summaries: number;
 }
 
 export interface ModelOptions {
-  /** The directory that the agent works in. */
+  /** The agent's working directory. */
   readonly directory: string;
-  /** What to do with the call of that number, from 0. */
+  /** The failure of the call with this number, from 0. */
   readonly fault?: ((call: number) => Fault | null) | undefined;
-  /** Files to read before the greeting is written. */
+  /** Files to read before writing the greeting. */
   readonly files?: readonly string[] | undefined;
-  /** The model does not think if this is absent. */
+  /** Without it the model does not think. */
   readonly signing?: Signing | undefined;
 }
 
-/** Two vendors sign what the model thinks, and refuse what the other one has signed. */
+/** Two vendors sign the model's thinking, and each refuses the other's signatures. */
 export interface Signing {
-  /** The vendor that is drained while the call of that number comes, from 0. */
+  /** The vendor that is drained during the call with this number, from 0. */
   readonly drained: (call: number) => Vendor | null;
-  /** The vendor that accepts what the other one has signed. */
+  /** The vendor that accepts the other's signatures. */
   readonly lenient?: Vendor;
 }
 
@@ -63,9 +62,9 @@ export function startModel({ directory, fault = () => null, files = [], signing 
   const reported: (ReportedUsage | null)[] = [];
   const vendors: string[] = [];
   let summaries = 0;
-  /** The step that each call asked for. */
+  /** The step that each call requested. */
   const stepOfCall = new Map<number, number>();
-  /** The furthest that any conversation has been. It is in the summary, because the agent leaves results out before it asks. */
+  /** The furthest step in any conversation. The summary contains it, because the agent drops results before it asks for a summary. */
   let stepsDone = 0;
 
   function next({ parts }: Conversation, call: number): Step {
@@ -78,7 +77,7 @@ export function startModel({ directory, fault = () => null, files = [], signing 
       done = Math.max(done, step);
     }
     stepsDone = Math.max(stepsDone, done);
-    /** What was read last, here or in a part of the conversation that was summed up. */
+    /** The last file read, here or in a summarised part of the conversation. */
     const read = parts.findLast(({ kind, text }) => kind === 'result' || SUMMED_UP.test(text))?.text ?? '';
     const last = parts.at(-1);
     if (last?.kind === 'text' && /\bsummary\b/i.test(last.text) && !SUMMED_UP.test(last.text)) {
@@ -92,7 +91,7 @@ export function startModel({ directory, fault = () => null, files = [], signing 
     return { kind: 'say', text: read.includes(GREETING.trim()) ? DONE : `The file is wrong: ${read}` };
   }
 
-  /** How the vendor refuses what the other one has signed; null: it does not. */
+  /** The vendor's refusal of the other's signature; null: it accepts it. */
   const refusal = ({ path, body }: ReceivedRequest, vendor: Vendor): Fault | null => {
     if (signing === undefined || signing.lenient === vendor) return null;
     const kind = kindOf(path);
@@ -109,7 +108,7 @@ export function startModel({ directory, fault = () => null, files = [], signing 
     },
     respondAs: (vendor) => (request, response) => {
       const call = reported.length;
-      // Other counts for every call, so that no sum can be right by coincidence.
+      // Different counts for every call, so that no sum is right by coincidence.
       const usage = { input: 1000 + call, cached: 500 + 3 * call, output: 20 + 7 * call };
       const foreign = refusal(request, vendor);
       vendors.push(foreign === null ? vendor : `${vendor} refuses`);
@@ -134,6 +133,6 @@ export function startModel({ directory, fault = () => null, files = [], signing 
 
 function breakOff(events: readonly string[], response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  // The reset must not overtake what was written.
+  // The reset must not overtake the data.
   response.write(events.join(''), () => response.socket?.resetAndDestroy());
 }

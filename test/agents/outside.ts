@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { listenOnLoopback } from '../support/loopback.ts';
 
-/** The proxy that agents are given for every address but the gateway's. It lets nothing through and remembers who asked. */
+/** The proxy for all addresses except the gateway's. It refuses and records every request. */
 export interface Outside {
   readonly url: string;
   /** Such as `CONNECT example.com:443`. */

@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/**
- * `docs/agents.md` as the source of what the agents are given: the settings that it shows are the ones that are run, and
- * an address that it names is the one that is called.
- */
+/** Reads `docs/agents.md`: agents run with the settings on the page, and call the addresses on it. */
 const PAGE = readFileSync(fileURLToPath(new URL('../../docs/agents.md', import.meta.url)), 'utf8');
 
-/** Where the page's gateway is. */
+/** The gateway's address on the page. */
 const ORIGIN = 'http://127.0.0.1:8080';
 
 /** The columns of the page's table of events. */
@@ -15,14 +12,14 @@ const COLUMNS = ['Codex', 'Claude Code'] as const;
 export type AgentName = (typeof COLUMNS)[number] | 'Qwen Code' | 'opencode' | 'Cline' | 'Continue';
 export type Context = 'balance' | 'coding';
 
-/** The base address of an agent, as the page's first table has it, at a gateway elsewhere. */
+/** The base address of an agent, from the page's first table, at another gateway. */
 export function baseAddress(agent: AgentName, context: Context, origin: string): string {
   const row = new RegExp(`^\\| ${agent} \\| \`(\\S+)\` \\| \`(\\S+)\` \\|$`, 'm').exec(PAGE);
   if (row === null) throw new Error(`docs/agents.md names no base addresses of ${agent}`);
   return row[context === 'balance' ? 1 : 2]!.replace(ORIGIN, origin);
 }
 
-/** A file of which the page gives the content: the block below the line that names it. */
+/** A file that the page contains: the block after the line with its name. */
 export function settingsFile(file: string): string {
   const block = new RegExp(
     `^\`${file.replace(/[.~]/g, '\\$&')}\`[^\\n]*:\\n\\n\`\`\`\\w+\\n([\\s\\S]*?)^\`\`\`$`,
@@ -32,48 +29,48 @@ export function settingsFile(file: string): string {
   return block[1]!;
 }
 
-/** What stands behind the name of a program in a command that the page shows. */
+/** The arguments after the name of a program in a command on the page. */
 export function commandOf(program: string): string {
   const line = new RegExp(`^${program} (.*)$`, 'm').exec(PAGE);
   if (line === null) throw new Error(`docs/agents.md shows no command of ${program}`);
   return line[1]!;
 }
 
-/** The same text with another word in it, which must be there. */
+/** The text with one word replaced. The word must exist. */
 export function replaced(text: string, found: string, by: string): string {
   if (!text.includes(found)) throw new Error(`docs/agents.md: ${found} is missing in\n${text}`);
   return text.replaceAll(found, by);
 }
 
-/** The event that the page has a table of its own for: it is the one that every agent was tried with. */
+/** The event with its own table on the page. Every agent was tested with it. */
 export const USED_UP = 'five-hour window used up: 429';
 
-/** Something that an agent does, as the page's tables have it. */
+/** A row of the page's tables about agents' behaviour. */
 interface Told {
   readonly agent: AgentName;
   readonly event: string;
   readonly expected: { readonly statuses: readonly number[] };
-  readonly told: string;
+  readonly behaviour: string;
 }
 
-/** The rows of the page's tables of what agents do, as they stand there. */
+/** The rows on the page. */
 export const rowsOnPage = (): string[] => [
   ...rowsBelow('| event | Codex | Claude Code |'),
   ...rowsBelow('| agent | calls that were refused | at its end |'),
 ];
 
-/** The same rows as they have to be. */
+/** The rows according to the run. */
 export function rowsOf(seen: readonly Told[]): string[] {
   const cell = (event: string, agent: AgentName): string =>
-    seen.find((each) => each.event === event && each.agent === agent)?.told ?? '';
+    seen.find((each) => each.event === event && each.agent === agent)?.behaviour ?? '';
   const events = [...new Set(seen.map(({ event }) => event))].filter((event) => event !== USED_UP);
   return [
     ...events.map((event) => `| ${event} | ${COLUMNS.map((agent) => cell(event, agent)).join(' | ')} |`),
     ...seen
       .filter(({ event }) => event === USED_UP)
       .map(
-        ({ agent, expected, told }) =>
-          `| ${agent} | ${expected.statuses.filter((each) => each === 429).length} | ${told} |`,
+        ({ agent, expected, behaviour }) =>
+          `| ${agent} | ${expected.statuses.filter((each) => each === 429).length} | ${behaviour} |`,
       ),
   ];
 }

@@ -3,30 +3,30 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { listenOnLoopback } from '../support/loopback.ts';
 
-/** A request as an agent sent it, and what became of it. */
+/** A request of an agent, and its outcome. */
 export interface Recorded {
   readonly method: string;
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   /** Grows until the request is complete. */
   body: Buffer;
-  /** Since the recorder started. */
+  /** Milliseconds since the recorder started. */
   readonly startedAtMs: number;
-  /** 0 until the head of the response has come. */
+  /** 0 until the head of the response arrives. */
   status: number;
   responseHeaders: IncomingMessage['headers'];
-  /** The beginning of the response, enough to read an error in. */
+  /** The beginning of the response, long enough for an error. */
   response: string;
-  /** How the response ended; `open` while it has not. */
+  /** How the response ended; `open` until then. */
   end: 'open' | 'complete' | 'broken' | 'left';
 }
 
-/** Stands between an agent and the gateway, passes everything on as it comes, and remembers it. */
+/** A proxy between agent and gateway that records all requests and forwards them at once. */
 export interface Recorder {
   readonly url: string;
   readonly requests: Recorded[];
-  /** Resolves when a response with this status has begun. */
+  /** Resolves when a response with this status begins. */
   responded(status: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -108,7 +108,7 @@ export async function startRecorder(target: string): Promise<Recorder> {
     });
   }
 
-  // An upgrade is refused by the gateway as on any connection; the bytes of the refusal go back as they are.
+  // Forwards the gateway's refusal of an upgrade unchanged.
   server.on('upgrade', (incoming: IncomingMessage, client: Duplex) => {
     const recorded = record(incoming);
     const upstream = connect(Number(port), hostname);
@@ -138,7 +138,7 @@ export async function startRecorder(target: string): Promise<Recorder> {
   };
 }
 
-/** Header lines as they came: names in their own case, and one line for each. */
+/** Header lines verbatim: names in their own case, one line each. */
 function pairs(raw: readonly string[]): Record<string, string | string[]> {
   const lines: Record<string, string | string[]> = {};
   for (const [name, value] of pairList(raw)) {

@@ -11,7 +11,7 @@ import {
   type Wire,
 } from './said.ts';
 
-/** Responses, as Codex asks for them. Only streams: it knows nothing else. */
+/** The responses protocol as Codex uses it: streams only. */
 export const responsesWire: Wire = {
   read(body): Conversation {
     const { model, input, tools = [], stream } = body as ResponsesBody;
@@ -84,7 +84,7 @@ function thoughtOf({ call, signature }: Said) {
     : [{ type: 'reasoning', id: `rs_${call}`, summary: [], encrypted_content: signature } as const];
 }
 
-/** What the model says, or a call of the shell under the name and in the form that the agent declares. */
+/** The model's text, or a call of the shell in the form that the agent declares. */
 function itemOf({ call, step, toolNames }: Said) {
   if (step.kind === 'say') {
     const content = [{ type: 'output_text', text: step.text, annotations: [] }] as const;

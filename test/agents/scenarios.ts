@@ -2,59 +2,59 @@ import { MODEL, type PlanId, THINKER, VENDORS } from './gateway.ts';
 import { DONE, type Fault, type Signing } from './model.ts';
 import { type AgentName, type Context, replaced, USED_UP } from './page.ts';
 
-/** What an agent lives through, and what must have happened then. */
+/** A scenario for an agent, and its expected outcome. */
 export interface Scenario {
   readonly agent: AgentName;
-  /** The row of the table in `docs/agents.md`. */
+  /** Its row in the table in `docs/agents.md`. */
   readonly event: string;
   readonly context: Context;
   readonly plan?: PlanId;
   readonly balanceYuan?: string;
   readonly isKeyRevoked?: boolean;
-  /** A call of another program with the same key is under way until the agent has been refused once. */
+  /** Another program's call with the same key is in flight until the agent has been refused once. */
   readonly isBusy?: boolean;
-  /** What the provider does instead of responding the call of that number, from 0. */
+  /** The provider's failure in the call with this number, from 0. */
   readonly fault?: (call: number) => Fault | null;
   /** Two vendors serve the model, which thinks. */
   readonly signing?: Signing;
-  /** Whether the agent is run again at its end, with the same prompt, to continue the conversation. */
+  /** Whether the agent runs a second time with the same prompt, to continue the conversation. */
   readonly isContinued?: boolean;
   /** Files of 23 KB that the model reads first. */
   readonly files?: number;
-  /** The prompt of the agent, if it is not the task. */
+  /** By default the task. */
   readonly prompt?: string;
-  /** How long the agent may take, if it is not as usual. */
+  /** Time limit of the agent, if it is not the usual one. */
   readonly limitMs?: number;
-  /** Changes to the settings of the page. */
+  /** Changes to the settings on the page. */
   readonly change?: (settings: string) => string;
   readonly expected: Expected;
-  /** What the table in `docs/agents.md` says of it. */
-  readonly told: string;
+  /** The text of the table in `docs/agents.md`. */
+  readonly behaviour: string;
 }
 
 export interface Expected {
   readonly exitCode: 0 | 1;
-  /** What the agent says at its end has this in it. */
+  /** The agent's last message contains this. */
   readonly said: string;
-  /** The status of each call that the agent made, in order; the first one is the other program's if there is one. */
+  /** The status of each of the agent's calls, in order. If there is another program, its call is the first one. */
   readonly statuses: readonly number[];
-  /** The kinds of other requests of the agent, in order, such as `GET /v1/responses 426`. */
+  /** Other requests of the agent, in order, such as `GET /v1/responses 426`. */
   readonly others?: readonly string[];
-  /** Where else the agent wants to go, in vain: none if it is absent. */
+  /** Other addresses that the agent tries to reach; by default none. */
   readonly outside?: readonly string[];
-  /** Calls that the providers had to respond. */
+  /** Number of calls that reached the providers. */
   readonly provided: number;
-  /** Whether the file is there, and right. */
+  /** Whether the file has the right contents. */
   readonly isFileRight: boolean;
-  /** Calls among those that asked for a summary of the conversation. */
+  /** Number of calls that asked for a summary of the conversation. */
   readonly summaries?: number;
-  /** Which calls, from 0, were not streams. */
+  /** The calls, from 0, that were not streams. */
   readonly wholeCalls?: readonly number[];
-  /** The vendor of each call, as the model has them. */
+  /** The vendor of each call, as in `Model.vendors`. */
   readonly vendors?: readonly string[];
-  /** Each call has this in its body. */
+  /** The body of each call contains this. */
   readonly sent?: string;
-  /** Whether Codex warns that it has no metadata of the model; it does if this is absent. */
+  /** Whether Codex warns about missing metadata of the model; by default it does. */
   readonly isWarned?: boolean;
 }
 
@@ -65,7 +65,7 @@ const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 
 const TOO_LONG_MESSAGE = 'prompt is too long: 210000 tokens > 200000 maximum';
 const TOO_LONG = { type: 'error', error: { type: 'invalid_request_error', message: TOO_LONG_MESSAGE } };
 
-/** The second call, in the middle of the task, meets the fault. */
+/** The second call, in the middle of the task, fails. */
 const second =
   (fault: Fault) =>
   (call: number): Fault | null =>
@@ -81,7 +81,7 @@ const continueCli = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: '
 const onBalance = { context: 'balance', balanceYuan: '100' } as const;
 const tries = (count: number, status: number): number[] => Array.from({ length: count }, () => status);
 
-/** A conversation of six calls, and a seventh by a run that continues it, with a model that two vendors serve. */
+/** A conversation of six calls, continued by a seventh in another run, with a model of two vendors. */
 const thinking = {
   ...onBalance,
   files: 3,
@@ -99,7 +99,7 @@ const repeated = <Each>(count: number, ...each: readonly Each[]): Each[] =>
 
 const USED_UP_MESSAGE =
   'The Coding Plan reached its limit of calls per five hours. This quota is exhausted and will reset at ';
-/** For agents that repeat the call, in longer and longer intervals. */
+/** For agents that repeat the call at growing intervals. */
 const patient = { context: 'coding', plan: 'no-calls', limitMs: 300_000 } as const;
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -108,14 +108,14 @@ export const SCENARIOS: readonly Scenario[] = [
       event: 'the task, on the balance',
       ...onBalance,
       expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-      told: 'done in three calls',
+      behaviour: 'done in three calls',
     }),
     agent({
       event: 'the task, on the Coding Plan',
       context: 'coding',
       plan: 'roomy',
       expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-      told: 'done in three calls',
+      behaviour: 'done in three calls',
     }),
   ]),
 
@@ -126,28 +126,28 @@ export const SCENARIOS: readonly Scenario[] = [
     change: (settings) =>
       replaced(replaced(settings, '/altproto/coding"', '/altproto"'), 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY'),
     expected: { ...done, statuses: [200, 200, 200], provided: 3, sent: '"max_tokens":32000' },
-    told: 'done in three calls',
+    behaviour: 'done in three calls',
   }),
   claudeCode({
     event: 'the task, with `CLAUDE_CODE_MAX_OUTPUT_TOKENS` of 64,000',
     ...onBalance,
     change: (settings) => replaced(settings, '"env": {', '"env": { "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "64000",'),
     expected: { ...done, statuses: [200, 200, 200], provided: 3, sent: '"max_tokens":64000' },
-    told: 'asks for up to 64,000 tokens, not 32,000',
+    behaviour: 'asks for up to 64,000 tokens, not 32,000',
   }),
   codex({
     event: 'the task, with `model_catalog_json = "models.json"`',
     ...onBalance,
     change: (settings) => `model_catalog_json = "models.json"\n${settings}`,
     expected: { ...done, statuses: [200, 200, 200], provided: 3, isWarned: false },
-    told: 'does not warn that it has no metadata of the model',
+    behaviour: 'does not warn that it has no metadata of the model',
   }),
   codex({
     event: 'conversation beyond `model_auto_compact_token_limit`',
     ...onBalance,
     change: (settings) => `model_auto_compact_token_limit = 1500\n${settings}`,
     expected: { ...done, statuses: [200, 200, 200, 200, 200], provided: 5, summaries: 2 },
-    told: 'compacts by a call like any other and goes on',
+    behaviour: 'compacts by a call like any other and goes on',
   }),
 
   ...[codex, claudeCode].flatMap((agent) => [
@@ -155,10 +155,10 @@ export const SCENARIOS: readonly Scenario[] = [
       agent({
         event: 'two providers sign the thinking',
         ...thinking,
-        // Only the first call has no choice.
+        // Only the first call has no choice of vendor.
         signing: { drained: (call) => (call > 0 ? null : signer === 'acme' ? 'zenith' : 'acme') },
         expected: at(...repeated(7, signer)),
-        told: 'each conversation stays with its signer',
+        behaviour: 'each conversation stays with its signer',
       }),
     ),
     agent({
@@ -166,14 +166,14 @@ export const SCENARIOS: readonly Scenario[] = [
       ...thinking,
       signing: { drained: (call) => (call === 0 ? 'zenith' : call < 3 ? null : 'acme') },
       expected: at(...repeated(3, 'acme'), ...repeated(4, 'zenith refuses', 'acme')),
-      told: 'goes on with the signer',
+      behaviour: 'goes on with the signer',
     }),
     agent({
       event: 'the signer is drained, the other provider accepts the signature',
       ...thinking,
       signing: { drained: (call) => (call === 0 ? 'acme' : call === 3 ? 'zenith' : null), lenient: 'acme' },
       expected: at(...repeated(3, 'zenith'), ...repeated(4, 'acme')),
-      told: 'goes on with the other provider, and stays there',
+      behaviour: 'goes on with the other provider, and stays there',
     }),
   ]),
 
@@ -181,20 +181,20 @@ export const SCENARIOS: readonly Scenario[] = [
     event: 'no balance: 402',
     context: 'balance',
     expected: { ...notBegun, said: 'The balance is used up', statuses: tries(6, 402) },
-    told: 'tries six times in about seven seconds, ends with the message',
+    behaviour: 'tries six times in about seven seconds, ends with the message',
   }),
   codex({
     event: 'no balance: 402, with `stream_max_retries = 0`',
     context: 'balance',
     change: (settings) => replaced(settings, 'wire_api', 'stream_max_retries = 0\nwire_api'),
     expected: { ...notBegun, said: 'The balance is used up', statuses: [402] },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
   claudeCode({
     event: 'no balance: 402',
     context: 'balance',
     expected: { ...notBegun, said: 'API Error: 402 The balance is used up', statuses: [402] },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
 
   codex({
@@ -208,7 +208,7 @@ export const SCENARIOS: readonly Scenario[] = [
       provided: 2,
       isFileRight: true,
     },
-    told: 'ends at once with “You’ve hit your usage limit” and the time',
+    behaviour: 'ends at once with “You’ve hit your usage limit” and the time',
   }),
   claudeCode({
     event: USED_UP,
@@ -221,14 +221,14 @@ export const SCENARIOS: readonly Scenario[] = [
       provided: 2,
       isFileRight: true,
     },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
   qwenCode({
     event: USED_UP,
     context: 'coding',
     plan: 'no-calls',
     expected: { ...notBegun, said: `Quota exhausted: ${USED_UP_MESSAGE}`, statuses: [429] },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
   opencode({
     event: USED_UP,
@@ -240,19 +240,19 @@ export const SCENARIOS: readonly Scenario[] = [
       statuses: tries(9, 429),
       outside: ['CONNECT registry.npmjs.org:443'],
     },
-    told: 'ends with the message after about 75 seconds',
+    behaviour: 'ends with the message after about 75 seconds',
   }),
   cline({
     event: USED_UP,
     ...patient,
     expected: { ...notBegun, said: USED_UP_MESSAGE, statuses: tries(6, 429), outside: ['CONNECT data.cline.bot:443'] },
-    told: 'ends with the message after about 65 seconds',
+    behaviour: 'ends with the message after about 65 seconds',
   }),
   continueCli({
     event: USED_UP,
     ...patient,
     expected: { ...notBegun, said: USED_UP_MESSAGE, statuses: tries(11, 429) },
-    told: 'ends with the message after about 100 seconds',
+    behaviour: 'ends with the message after about 100 seconds',
   }),
 
   ...[codex, claudeCode].map((agent) =>
@@ -262,7 +262,7 @@ export const SCENARIOS: readonly Scenario[] = [
       plan: 'one-at-a-time',
       isBusy: true,
       expected: { ...done, statuses: [200, 429, 200, 200, 200], provided: 4, wholeCalls: [0] },
-      told: 'waits as long as `retry-after` says and repeats the call',
+      behaviour: 'waits as long as `retry-after` says and repeats the call',
     }),
   ),
 
@@ -271,14 +271,14 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     isKeyRevoked: true,
     expected: { ...notBegun, said: 'The API key has been revoked.', statuses: tries(6, 401) },
-    told: 'tries six times in about seven seconds, ends with the message',
+    behaviour: 'tries six times in about seven seconds, ends with the message',
   }),
   claudeCode({
     event: 'key revoked: 401',
     ...onBalance,
     isKeyRevoked: true,
     expected: { ...notBegun, said: '401 The API key has been revoked.', statuses: [401] },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
 
   codex({
@@ -286,14 +286,14 @@ export const SCENARIOS: readonly Scenario[] = [
     context: 'coding',
     plan: 'no-room',
     expected: { ...notBegun, said: 'prompt is too long', statuses: tries(6, 413) },
-    told: 'tries six times in about seven seconds, ends with the message',
+    behaviour: 'tries six times in about seven seconds, ends with the message',
   }),
   claudeCode({
     event: 'first request larger than the plan takes: 413',
     context: 'coding',
     plan: 'no-room',
     expected: { ...notBegun, said: 'Prompt is too long', statuses: [413] },
-    told: 'ends at once with “Prompt is too long”',
+    behaviour: 'ends at once with “Prompt is too long”',
   }),
   claudeCode({
     event: 'conversation larger than the plan takes: 413',
@@ -302,13 +302,13 @@ export const SCENARIOS: readonly Scenario[] = [
     files: 3,
     expected: {
       ...done,
-      // What was one too many is summed up; the task goes on with the summary.
+      // The agent summarises the conversation and continues the task.
       statuses: [200, 200, 200, 413, 200, 200, 200, 200],
       others: ['POST /altproto/coding/v1/messages/count_tokens?beta=true 200'],
       provided: 7,
       summaries: 1,
     },
-    told: 'compacts the conversation and goes on',
+    behaviour: 'compacts the conversation and goes on',
   }),
 
   codex({
@@ -316,14 +316,14 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     fault: second({ kind: 'refuse', status: 400, body: TOO_LONG }),
     expected: { exitCode: 1, said: TOO_LONG_MESSAGE, statuses: [200, 400], provided: 2, isFileRight: true },
-    told: 'ends at once with the message',
+    behaviour: 'ends at once with the message',
   }),
   claudeCode({
     event: 'provider: prompt is too long, 400',
     ...onBalance,
     fault: second({ kind: 'refuse', status: 400, body: TOO_LONG }),
     expected: { ...done, statuses: [200, 400, 200, 200, 200], provided: 5, summaries: 1 },
-    told: 'compacts the conversation and goes on',
+    behaviour: 'compacts the conversation and goes on',
   }),
 
   codex({
@@ -331,14 +331,14 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     fault: second({ kind: 'refuse', status: 529, body: OVERLOADED }),
     expected: { ...done, statuses: [200, 529, 200, 200], provided: 4 },
-    told: 'repeats the call',
+    behaviour: 'repeats the call',
   }),
   claudeCode({
     event: 'provider: overloaded, 529',
     ...onBalance,
     fault: second({ kind: 'refuse', status: 529, body: OVERLOADED }),
     expected: { ...done, statuses: [200, 529, 200, 200], provided: 4 },
-    told: 'repeats the call',
+    behaviour: 'repeats the call',
   }),
 
   codex({
@@ -346,28 +346,28 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     fault: second({ kind: 'break', at: 'inside' }),
     expected: { ...done, statuses: [200, 200, 200, 200], provided: 4 },
-    told: 'repeats the call; both are charged',
+    behaviour: 'repeats the call; both are charged',
   }),
   claudeCode({
     event: 'provider breaks the stream off inside an item',
     ...onBalance,
     fault: second({ kind: 'break', at: 'inside' }),
     expected: { ...done, statuses: [200, 200, 200, 200], provided: 4, wholeCalls: [2] },
-    told: 'repeats the call without streaming; both are charged',
+    behaviour: 'repeats the call without streaming; both are charged',
   }),
   codex({
     event: 'provider breaks the stream off behind an item',
     ...onBalance,
     fault: second({ kind: 'break', at: 'behind' }),
     expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-    told: 'goes on with the item',
+    behaviour: 'goes on with the item',
   }),
   claudeCode({
     event: 'provider breaks the stream off behind an item',
     ...onBalance,
     fault: second({ kind: 'break', at: 'behind' }),
     expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-    told: 'goes on with the item',
+    behaviour: 'goes on with the item',
   }),
 
   ...(['balance', 'coding'] as const).map((context) =>
@@ -380,7 +380,7 @@ export const SCENARIOS: readonly Scenario[] = [
         replaced(settings, '"env": {', '"env": { "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1",'),
       expected: {
         exitCode: 0,
-        // Of the tokens that the settings allow.
+        // The context size in the settings.
         said: ' / 200k (',
         statuses: [],
         others:
@@ -393,7 +393,7 @@ export const SCENARIOS: readonly Scenario[] = [
         provided: 0,
         isFileRight: false,
       },
-      told: 'lists models and counts tokens, free of charge',
+      behaviour: 'lists models and counts tokens, free of charge',
     }),
   ),
   codex({
@@ -402,6 +402,6 @@ export const SCENARIOS: readonly Scenario[] = [
     change: (settings) =>
       replaced(settings, 'wire_api = "responses"', 'wire_api = "responses"\nsupports_websockets = true'),
     expected: { ...done, statuses: [200, 200, 200], provided: 3, others: ['GET /v1/responses 426'] },
-    told: 'falls back to plain calls',
+    behaviour: 'falls back to plain calls',
   }),
 ];

@@ -46,8 +46,8 @@ import { valuesInCalls } from './stop/values-in-calls.ts';
 import { valuesInEstimates } from './stop/values-in-estimates.ts';
 
 /**
- * Where attacks are run: each stage is a gateway of its own, beside the others, with an innocent caller of its own. What is run there
- * one after the other; attacks of one list are run at the same time.
+ * The attacks of each stage. Each stage has its own gateway and its own innocent caller, and all stages run at the same time. Lists run
+ * one after another; the attacks in one list run at the same time.
  */
 export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
   stop: [
@@ -67,7 +67,7 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [valuesInEstimates],
   ],
   people: [
-    // First, since what other attacks leave in the heap counts as growth too.
+    // First, because memory left by other attacks would count as growth.
     [sentAhead],
     [unreadLists],
     [headerBlanks],

@@ -1,43 +1,43 @@
 import type { Scene } from './scene/scene.ts';
 
-/** What the accounts of an attack have. Every caller is an account of its own. */
+/** The accounts of a caller in an attack. */
 export interface CallerTerms {
-  /** In yuan; absent: no money at all. */
+  /** In yuan; without it, the account has no money. */
   readonly balanceYuan?: string;
-  /** The Coding Plan that it is subscribed to. */
+  /** The Coding Plan of its subscription. */
   readonly plan?: string;
-  /** What its keys may be used for; by default calls alone. */
+  /** The scopes of its keys; by default calls only. */
   readonly scopes?: readonly ('calls' | 'account')[];
-  /** So many accounts with one key each; by default one. */
+  /** Number of accounts with one key each; by default one. */
   readonly accounts?: number;
 }
 
 /**
- * The gateway that an attack is run at. `stop` has those that would stop it for others, `money` those that try to pay less than they
- * should, `people` those that sign in or sign up, and both, so that all take as long, some of the first kind; `fewConnections` takes few
- * connections of clients.
+ * The gateway under attack. `stop`: attacks on availability for others. `money`: attempts to pay too little. `people`: attacks on sign-in
+ * and sign-up. `money` and `people` also run some attacks on availability, so that all stages take equally long. `fewConnections`: a
+ * gateway with a low limit of client connections.
  */
 export type Stage = 'stop' | 'money' | 'people' | 'fewConnections';
 
 /**
- * One attack, as a plain description. It runs in a process of its own, beside an innocent caller in another one; what it
- * finds goes into the report through the scene.
+ * An attack. It runs in its own process, while an innocent caller in another process makes calls. Findings go into the report through the
+ * scene.
  */
 export interface Attack {
   readonly name: string;
-  /** What is sent, in one line of the list. */
+  /** What it sends, as one line in the list. */
   readonly sends: string;
-  /** For how long it sends. */
+  /** How long it sends. */
   readonly seconds: number;
-  /** It goes on beside all other attacks of its stage. */
+  /** It runs during all other attacks of its stage. */
   readonly isBackground?: boolean;
-  /** By the name that `run` calls them by. */
+  /** By name in `run`. */
   readonly callers: Readonly<Record<string, CallerTerms>>;
-  /** By how much the gateway's resident memory may grow meanwhile. */
+  /** Maximum growth of the gateway's resident memory. */
   readonly memoryMiB?: number;
-  /** Makes the bodies, before the innocent caller is measured. */
+  /** Creates the bodies, before the innocent caller is measured. */
   prepare?(): void;
-  /** Makes what the attack is about, such as calls to be listed, before the innocent caller is watched. */
+  /** Creates data, such as calls to be listed, before the innocent caller is observed. */
   setUp?(scene: Scene): Promise<void>;
   run(scene: Scene): Promise<void>;
 }

@@ -2,12 +2,12 @@ import { type InnocentCall, LOOK } from './scene/innocent-call.ts';
 import { yuanOf } from './scene/models.ts';
 import type { AttackReport, MoneyRow } from './scene/scene.ts';
 
-/** What is printed of a run, and what fails it. */
+/** The report of a run, and what makes it fail. */
 
-/** The waits of the innocent caller in some span of time. */
+/** The latencies of the innocent caller during a span of time. */
 export interface Waits {
   readonly calls: number;
-  /** Of the person at the console, who asks less often. */
+  /** Latencies at the console, which sends fewer requests. */
   readonly consoleP99Ms: number;
   readonly failures: readonly string[];
   readonly p50Ms: number;
@@ -25,12 +25,12 @@ function sortedMs(calls: readonly InnocentCall[]): number[] {
   return calls.map(({ tookMs }) => tookMs).toSorted((left, right) => left - right);
 }
 
-/** The smallest value that this share of all is not above. */
+/** The smallest value that this share of all values does not exceed. */
 function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }
 
-/** What an attack found, and what the others saw meanwhile. */
+/** The findings of an attack, and the innocent caller's calls during it. */
 export interface Outcome {
   readonly name: string;
   readonly report: AttackReport;
@@ -38,11 +38,11 @@ export interface Outcome {
   readonly during: Waits;
   readonly memoryMiB: number;
   readonly memoryMiBMax: number;
-  /** How the gateway ended, if it did. */
+  /** How the gateway exited, if it did. */
   readonly death: string | null;
 }
 
-/** What fails the run. Waits do not: machines are noisy. */
+/** Conditions that make the run fail. Latencies do not, because machines vary. */
 export function problemsOf({ report, during, memoryMiB, memoryMiBMax, death }: Outcome): string[] {
   const { calls, failures } = during;
   return [
@@ -115,7 +115,7 @@ export function moneyTable(outcomes: readonly Outcome[]): string {
   );
 }
 
-/** What attacks say beside numbers, and what is not as it should be. */
+/** Notes and problems of attacks, in addition to figures. */
 export function remarks(outcomes: readonly Outcome[]): string {
   return outcomes
     .flatMap((outcome) => [
@@ -131,7 +131,7 @@ function responsesText(responses: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** A table in Markdown, its columns aligned for terminals. */
+/** A Markdown table with columns aligned for terminals. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>

@@ -87,7 +87,7 @@ describe(`the audit of counters while calls run`, { timeout: 300_000 }, () => {
     );
   }
 
-  it('takes no call that is admitted or ends between two statements, and no day that begins, for a breach', async () => {
+  it('reports no violation for calls that are admitted or end between two statements, nor for a day that begins', async () => {
     const inFlight: [accountId: string, callId: string, isOnPlan: boolean][] = [];
     for (const options of SIZES) {
       let statements = 0;

@@ -221,7 +221,7 @@ describe(`the audit by ranges of accounts`, { timeout: 300_000 }, () => {
     });
   }
 
-  it('takes no call that is admitted or ends between two statements, and no top-up, for a breach', async () => {
+  it('reports no violation for calls that are admitted or end between two statements, nor for top-ups', async () => {
     const ledger = createLedgerStore(stored.database);
     for (const options of [{}, { accountsMax: 1 }, { accountsMax: 3 }]) {
       let statements = 0;

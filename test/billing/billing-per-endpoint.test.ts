@@ -32,13 +32,13 @@ import { compactionResult, responseObject, responsesStream, usageOf } from '../s
 import { byScope } from '../support/scope.ts';
 
 /**
- * For every address that charges, the ledger charges exactly what the facts in the provider's response cost, calculated here independently
- * from the parts that the facts were made of, and nothing where the provider failed or reported no facts.
+ * For every charging address: the ledger charges exactly the cost of the facts in the provider's response, calculated here independently
+ * from the parts of those facts, and nothing if the provider failed or reported no facts.
  */
 
-/** One call: the request, the provider's response, and what that costs. */
+/** One call: the request, the provider's response, and the charge. */
 interface Scenario {
-  /** The request, with a mark in its text by which the provider knows how to respond. */
+  /** The request. Its text contains an id that selects the provider's response. */
   readonly request: (mark: string) => TypedBody;
   readonly respond: Respond;
   readonly costNano: bigint;
@@ -50,17 +50,17 @@ interface Kind {
   readonly path: string;
   readonly isStream: boolean;
   readonly scenario: fc.Arbitrary<Scenario>;
-  /** Responses that look like a success and lack what the charge needs. */
+  /** Apparent successes that lack what the charge needs. */
   readonly withoutFacts: readonly Respond[];
 }
 
-/** The most that is believed of the input, and of the output, of a model without limits. */
+/** The highest plausible input, and output, of a model without limits. */
 const BELIEVED_MAX = 10_000_000;
-/** Up to six of them add up to a count that is still believed. */
+/** Up to six of them add up to a plausible count. */
 const tokens = fc.oneof({ weight: 3, arbitrary: fc.nat(2_000) }, fc.constant(0), fc.nat(Math.floor(BELIEVED_MAX / 6)));
-/** What every response has that delivers something. */
+/** For counts that are positive in any response with content. */
 const some = tokens.map((count) => Math.max(count, 1));
-/** Models without limits: the usage reported of them is charged as far as it is believed. */
+/** Models without limits, so that all plausible usage is charged. */
 const CHAT_AND_MESSAGES = 'test-both';
 const RESPONSES = 'test-responses-unlimited';
 const MODELS = `
@@ -68,10 +68,10 @@ const MODELS = `
     operations: [responses, compact]
     price: ${PRICE}
     routes: [{ provider: chatty, model: upstream-responses }]`;
-/** Values that a reader must not accept as a count. */
+/** Invalid counts. */
 const NO_COUNTS: readonly unknown[] = [null, undefined, 'seven', '1.5', -1, 1.5, 2 ** 31, [7], {}, true];
 
-/** The same where the contract declares the count (2.1, 2.2): a string is never accepted there. */
+/** Counts that the contract declares (2.1, 2.2) also do not accept strings. */
 const NO_DECLARED_COUNTS: readonly unknown[] = [...NO_COUNTS, '7'];
 
 const chatParts = fc.record({ plain: some, cached: tokens, written: tokens, output: some, reasoning: tokens });
@@ -91,7 +91,7 @@ const chatRequest =
     jsonBody({
       model: CHAT_AND_MESSAGES,
       messages: [{ role: 'user', content: mark }],
-      // The facts of a stream reach the gateway whether or not the client asks for them.
+      // The gateway gets the usage of a stream whether or not the client requests it.
       ...(isStream ? { stream: true } : {}),
     });
 
@@ -147,7 +147,7 @@ const rerankRequest =
   (mark: string): TypedBody =>
     jsonBody({ model, query: mark, documents: Array.from({ length: documents }, (_, i) => `text ${i}`) });
 
-/** Every place where a provider of rerank reports tokens, with counts that have the same sum. */
+/** Every place where a rerank provider reports tokens, with counts of the same sum. */
 const rerankTokens = fc.tuple(some, tokens, fc.nat(4)).map(([input, output, shape]) => {
   const sum = input + output;
   const facts = [
@@ -160,12 +160,12 @@ const rerankTokens = fc.tuple(some, tokens, fc.nat(4)).map(([input, output, shap
   return { facts: facts[shape]!, costNano: costNano({ input: sum }) };
 });
 
-/** Prices of images by the token, in nano-yuan, as the test configuration has them. */
+/** Prices of image tokens in nano-yuan, from the test configuration. */
 function imageTokensNano({ text = 0, image = 0, textOut = 0, imageOut = 0 }): bigint {
   return BigInt(3000 * text + 17_000 * image + 13_000 * textOut + 19_000 * imageOut);
 }
 
-/** The price of one image by its quality and size, likewise. */
+/** Prices per image by quality and size, from the test configuration. */
 function imageNano(quality: string | undefined, size: string | undefined): bigint {
   if (quality === 'low') return 23_000n;
   if (quality !== 'high') return 37_000n;
@@ -183,7 +183,7 @@ interface ImageFields {
   readonly partial_images?: number | undefined;
 }
 
-/** The two addresses of images send the same request in different forms. */
+/** Both image addresses send the same request, as JSON or as a form. */
 interface ImageAddress {
   readonly name: string;
   readonly path: string;
@@ -258,15 +258,15 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
     );
 
   const asked = fc.record({ model: maybe('gpt-image-2', 'gpt-image-1.5'), quality: anyQuality, size: anySize });
-  /** What the response reports of an image, if anything. */
+  /** The image's properties in the response, if any. */
   const delivered = fc.record({ quality: anyQuality, size: anySize });
 
   const wholeByCount = fc.tuple(asked, delivered, fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 10 })).map(
     ([{ model, ...wanted }, given, n, count]): Scenario => ({
-      // Without a model the parameters decide (contract 4.5, 4.6); all defaults are names of the one model here.
+      // Without a model, the parameters determine it (contract 4.5, 4.6). Here all defaults are names of one model.
       request: request({ model, ...wanted, n }),
       respond: json(200, imagesResult(count, given)),
-      // No more images are charged than were requested.
+      // At most the requested number of images is charged.
       costNano: BigInt(Math.min(count, n)) * imageNano(given.quality ?? wanted.quality, given.size ?? wanted.size),
     }),
   );
@@ -431,7 +431,7 @@ const kinds: readonly Kind[] = [
     })),
     withoutFacts: [
       json(200, rerankResult({})),
-      // A count of something else.
+      // An unrelated count.
       json(200, rerankResult({ meta: { billed_units: { search_units: 1 } } })),
       ...NO_COUNTS.map((count) => json(200, rerankResult({ usage: { total_tokens: count } }))),
       json(200, { ...rerankResult({ usage: { total_tokens: 7 } }), results: undefined }),
@@ -464,7 +464,7 @@ const kinds: readonly Kind[] = [
           200,
           rerankResult({ meta: { billed_units: { search_units: units } }, usage: { total_tokens: 7 } }),
         ),
-        // One unit for every hundred documents begun, and no more.
+        // One unit per hundred documents, rounded up, and no more.
         costNano: BigInt(Math.min(units, Math.ceil(documents / 100))) * 19_000n,
       })),
     withoutFacts: [
@@ -538,11 +538,11 @@ const kinds: readonly Kind[] = [
 const REFUSALS = [400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 502, 503, 504, 529];
 const ERROR_BODIES = [{ error: { message: 'No.', type: 'nope', code: 'nope' } }, 'busy', ''];
 
-/** Each status with one of the bodies; each kind of call starts with the next body, so that all kinds together have every combination. */
+/** Each status with one of the bodies. Each kind of call starts with another body, so that all combinations occur. */
 const refusalsOf = (kind: number): Respond[] =>
   REFUSALS.map((status, at) => json(status, ERROR_BODIES[(at + kind) % ERROR_BODIES.length]));
 
-/** Other provider behavior that is no success at any address. */
+/** Other provider behaviour that is not a success at any address. */
 const failures: readonly Respond[] = [
   json(302, {}, { location: '/elsewhere' }),
   json(201, '{}'),
@@ -563,7 +563,7 @@ const failures: readonly Respond[] = [
 const TOP_UP_YUAN = '100000000';
 const TOP_UP_NANO = 100_000_000_000_000_000n;
 
-/** A gateway whose provider responds to each call by its mark, and helpers of the tests. */
+/** A gateway whose provider responds to each call by its id, with helpers. */
 class Harness {
   g!: TestGateway;
   readonly #responses = new Map<string, Respond>();
@@ -605,10 +605,10 @@ class Harness {
   }
 }
 
-/** A request of a kind; which one does not matter if the provider fails. */
+/** Any request of a kind. */
 const requestOf = (kind: Kind): Scenario['request'] => fc.sample(kind.scenario, { seed: 1, numRuns: 1 })[0]!.request;
 
-/** A failure has a status, or is an event of a stream that had begun. */
+/** A failure has an error status, or is an error event of a stream. */
 function assertFailed(response: ClientResponse, what: string): void {
   const shown = `${what}: ${response.status} ${response.text.slice(0, 500)}`;
   if (response.status === 200) assert.match(response.text, /"?error"?/, shown);
@@ -628,7 +628,7 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
         fc.asyncProperty(kind.scenario, async ({ request, respond, costNano }) => {
           const response = await harness.send(account, kind.path, request, respond);
           assert.equal(response.status, 200, response.text.slice(0, 500));
-          // The charge is in the database before the response has ended.
+          // The charge is in the database before the response ends.
           balanceNano -= costNano;
           assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
           const record = await account.lastCall();
@@ -686,7 +686,7 @@ describe(`the ledger`, { timeout: 300_000 }, () => {
       request,
       sse(responsesStream({ words: ['Hello', ' there'], response: { usage: null } })),
     );
-    // The request by the token estimator, the response by its text at four bytes a token.
+    // Input by the token estimator, output by its text at four bytes per token.
     const paid = costNano({
       input: estimatedInput('responses', JSON.parse(body)),
       output: Math.ceil('Hello there'.length / 4),
@@ -786,7 +786,7 @@ describe(`the ledger, if the provider stalls,`, { timeout: 300_000 }, () => {
       assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
       assert.equal((await harness.ledger(account)).length, 1);
       for (const { status, httpStatus, chargeYuan } of await harness.calls(account)) {
-        // A response that had begun was broken off.
+        // The response had begun, and was broken off.
         assert.deepEqual([status, chargeYuan], [httpStatus === 200 ? 'aborted' : 'failed', null]);
       }
     });

@@ -167,7 +167,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
   });
 
   describe('the length of the input', () => {
-    it('selects the prices of the whole call', async () => {
+    it('selects the prices of the complete call', async () => {
       const at = (tokens: number) =>
         charged(CHAT, { usage: chatUsage({ prompt_tokens: tokens, total_tokens: tokens + 10 }) });
       assert.equal((await at(1_000)).nano, 1_000n * 3_000n + 10n * 13_000n);
@@ -175,7 +175,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       assert.deepEqual([nano, record.pricedBy], [1_001n * 5_000n + 10n * 17_000n, { above: '1000' }]);
     });
 
-    it('selects those of each run, if the provider lists them, also in streams', async () => {
+    it('selects the prices of each run, if the provider lists runs, also in streams', async () => {
       const usage = messagesUsage({
         input_tokens: 600,
         speed: 'fast',

@@ -141,7 +141,7 @@ describe('a provider that never reports usage', () => {
   }
 
   for (const [what, sent] of Object.entries(cases)) {
-    test(`${what} is refused by default, and the 502 says that usage is missing`, async () => {
+    test(`${what} is refused by default, with a 502 that reports missing usage`, async () => {
       const { account, responded } = await send(refusing, sent);
       await assertWithheld(account, responded);
     });

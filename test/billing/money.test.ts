@@ -301,7 +301,7 @@ describe(`a daily cap`, { timeout: 60_000 }, () => {
     assert.equal((await send(account, CHAT)).status, 200);
   });
 
-  test('is not affected by what is charged on the other side of midnight', async () => {
+  test('is not affected by charges on the other side of midnight', async () => {
     const account = await g.createAccount();
     const letGo = holdResponses(g.provider);
     const received = g.provider.requests.length + 1;

@@ -73,7 +73,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   }
 
-  it('release the reservation of an admission that goes on in the server after its connection was lost', async () => {
+  it('release the reservation of an admission that continues in the server after its connection was lost', async () => {
     await openAccount(stored.database, 'acct_cut', 100n);
     const node = createTestNode(far);
     await whileLocked('acct_cut', async () => {
@@ -92,7 +92,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   });
 
-  it('charge once if the end of a call goes on in the server after its connection was lost, and is repeated', async () => {
+  it('charge once if the end of a call continues in the server after its connection was lost, and is repeated', async () => {
     await openAccount(stored.database, 'acct_end', 100n);
     const node = createTestNode(far);
     assert.equal((await node.reservations.admit(requestOf('acct_end', 'call_end', 5n))).isAdmitted, true);

@@ -193,7 +193,7 @@ describe(`rounds at the provider`, { timeout: 60_000 }, () => {
     }
   });
 
-  it('write no more than the request allows, if only a total says so', async () => {
+  it('write at most what the request allows, if only a total reports output', async () => {
     const read = { ...chatUsage, prompt_tokens: 200, completion_tokens: 20 };
     for (const total_tokens of [200 + 20 + 81, 2_000_000_000]) {
       for (const each of ofChat('', { usage: { ...read, total_tokens }, request: { max_tokens: OUTPUT } })) {

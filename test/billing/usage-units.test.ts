@@ -34,7 +34,7 @@ describe(`usage units on record`, () => {
     assert.deepEqual(record.otherUnits, Object.fromEntries(otherUnits.map((name) => [name, counts[name]])));
   });
 
-  it('take no space if a call has none of those without a column', async () => {
+  it('take no space if a call has no unit without a column', async () => {
     const usage: UsageFacts = { ...noUsage, inputTokens: 7, source: 'observed' };
     const record = await recorded('call_usual', usage);
     assert.deepEqual([record.units.inputTokens, record.otherUnits], [7, null]);

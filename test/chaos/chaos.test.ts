@@ -13,51 +13,50 @@ import { createTestDatabase } from '../support/database.ts';
 import { runProgram, temporaryDirectory } from '../support/process.ts';
 
 /**
- * Many calls of many kinds at once over two providers of which each does something else than it is asked in a fifth of the
- * cases: it responds with 500, 429 or 503, or what is no JSON, hangs up before a response or in the middle of a stream, and one of
- * them is down for a while. Clients leave, balances run out, plans and keys reach their limits. Afterwards the records have
- * to agree with what the clients saw.
+ * Many concurrent calls of many kinds over two providers that each mishandle a fifth of their requests: 500, 429, 503 or invalid JSON, or
+ * they disconnect before a response or in the middle of a stream. One of them is down for a while. Clients leave, balances run out, plans
+ * and keys reach their limits. Afterwards the records have to agree with what the clients received.
  */
 
 const CONCURRENCY = 50;
-/** More for a longer look: `CHAOS_CALLS=50000 npm test -- test/chaos/chaos.test.ts`. */
+/** For longer runs: `CHAOS_CALLS=50000 npm test -- test/chaos/chaos.test.ts`. */
 const CALLS = Number(process.env.CHAOS_CALLS ?? 5_000);
 const SEED = 20_261_120;
-/** Of the simulator's chaos mode, of its streams, and of the responses that it was scripted to give. */
+/** Faults of the simulator's chaos mode, of its streams, and of its scripted responses. */
 const FAULTS = ['drop', 'malformed', 'rateLimit', 'disconnect', 'truncated', 'cutOff', 'unavailable'];
 
 /**
- * The resident size, without what V8 keeps for new objects, is a noisy figure: the allocator keeps what it once had, and
- * garbage that has not been collected yet is no leak. So medians of many samples are compared, those of the last part with
- * those of the second, when everything is warm. A leak of 20 KB a call would be beyond this.
+ * Limit of growth in resident memory without V8's young generation. It varies: the allocator retains memory, and garbage is not a leak.
+ * Therefore medians of many samples in the last part are compared with those in the second, when everything is warm. A leak of 20 KB per
+ * call would exceed it.
  */
 const RESIDENT_GROWTH_MAX = 64 * 2 ** 20;
-/** What is left after a collection is exact to about a megabyte; a leak of 3 KB a call would be beyond this. */
+/** Memory after a collection is exact to about a megabyte. A leak of 3 KB per call would exceed this. */
 const LIVE_GROWTH_MAX = 8 * 2 ** 20;
 const SAMPLE_EVERY = 25;
 
 interface Run {
-  /** Empty: a local server. */
+  /** Empty for a local server. */
   readonly databaseUrl: string;
   readonly nodes: number;
   readonly calls: number;
-  /** The calls are made in so many parts, with a moment of rest between them. */
+  /** Number of parts of the run, with a pause after each. */
   readonly parts: number;
 }
 
-/** What the gateways had in use. */
+/** The resources that the gateways used. */
 interface Use {
-  /** Resident while calls were made, in bytes, by part. */
+  /** Resident bytes during calls, by part. */
   readonly resident: readonly number[][];
-  /** After each part, of each gateway, without garbage. */
+  /** After each part, for each gateway, after garbage collection. */
   readonly settled: readonly ProbeReading[][];
 }
 
 interface Result {
   readonly use: Use;
-  /** How often the providers did each kind of fault. */
+  /** Number of faults by kind. */
   readonly faults: Readonly<Record<string, number>>;
-  /** What became of the calls. */
+  /** Outcomes of the calls. */
   readonly counts: Comparison['counts'];
 }
 
@@ -161,7 +160,7 @@ async function makeCalls(
   return { outcomes, use: { resident, settled } };
 }
 
-/** Read while calls go on; if it fails, the test that waits for it fails. */
+/** Samples during calls. If it fails, the test that waits for it fails. */
 function sample(gateway: GatewayProcess): Promise<ProbeReading> {
   const reading = gateway.probe('/');
   reading.catch(() => undefined);
@@ -192,7 +191,7 @@ describe('calls over providers that fail in a fifth of the cases', { timeout: 30
   test('5,000 calls on a local server: the ledger equals the successes, nothing is reserved, memory stays flat', async (t) => {
     const { use, faults, counts } = await runChaos(t, { databaseUrl: '', nodes: 1, calls: CALLS, parts: 5 });
     for (const [fault, count] of Object.entries(faults)) assert.ok(count > 0, `the providers never did this: ${fault}`);
-    // Calls that one provider had no time for were served by the other one.
+    // Calls that one provider had no capacity for were served by the other one.
     const refused = (counts['429 chaos_ratelimit'] ?? 0) + (counts['503 overloaded'] ?? 0);
     assert.ok(refused < (faults.rateLimit! + faults.unavailable!) / 2, `${refused} calls found no other route`);
 
@@ -201,13 +200,13 @@ describe('calls over providers that fail in a fifth of the cases', { timeout: 30
     const live = use.settled.map(([reading]) => reading!.heapUsed + reading!.external);
     assert.ok(live.at(-1)! - live[1]! < LIVE_GROWTH_MAX, `what is in use grew: ${live.map(mib).join(', ')}`);
     for (const [reading] of use.settled) {
-      // Those of the clients, as many at most to the providers, and what the gateway itself has.
+      // Connections of clients, at most as many to providers, and the gateway's own.
       const count = Object.values(reading!.resources).reduce((sum, each) => sum + each, 0);
       assert.ok(count <= 2 * CONCURRENCY + 20, JSON.stringify(reading!.resources));
     }
   });
 
-  test('1,000 calls on two nodes and a PostgreSQL: the same', async (t) => {
+  test('1,000 calls on two nodes and PostgreSQL: the same', async (t) => {
     const stored = await createTestDatabase();
     t.after(() => stored.remove());
     await runChaos(t, { databaseUrl: stored.url, nodes: 2, calls: 1_000, parts: 2 });

@@ -18,7 +18,7 @@ import { createMakers } from '../support/created-accounts.ts';
 import { placedInOne } from '../support/in-one-database.ts';
 import { sql } from '../support/sql.ts';
 
-/** Calls of accounts of a partition, by the stores themselves: a batch has one call of each, and one batch comes after the other. */
+/** Calls of a partition's accounts through the stores. A batch has one call of each account, and batches run one after another. */
 
 const OPENED_NANO = 1_000_000_000_000n;
 const RESERVED_NANO = 1_000n;
@@ -27,7 +27,7 @@ const CHARGE_NANO = 300n;
 const SUM_LEDGER =
   'select count(*) as entries, sum(amount_nano)::text as sum from ledger_entries where account_id = $1';
 
-/** Creates an account in a partition, with money. */
+/** Creates an account with money in a partition. */
 export async function createAccount(directory: Database, partition: Database, id: string): Promise<void> {
   const { accountCreations } = createMakers(placedInOne({ directory, partition }));
   const account = { name: id, email: null, verified: true, dailyCapNano: null, at: new Date(NOW_MS) };
@@ -35,9 +35,9 @@ export async function createAccount(directory: Database, partition: Database, id
 }
 
 export interface Calls {
-  /** Admits and ends one more call of each account: two transactions. Both are tried again, as a gateway does, after an error. */
+  /** Admits and ends one more call of each account, in two transactions. Retries both after errors, as a gateway does. */
   next(): Promise<{ readonly ms: number; readonly errors: readonly string[] }>;
-  /** @throws if a balance is not what the ended calls leave, or a reservation is left. */
+  /** @throws if a balance disagrees with the ended calls, or a reservation is left */
   checkMoney(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export function callsOf(partition: Database, accountIds: readonly string[]): Cal
   };
 }
 
-/** Milliseconds that a part of some waits stays below. */
+/** Milliseconds that a share of the latencies does not exceed. */
 export function quantile(waits: readonly number[], part: number): string {
   const sorted = waits.toSorted((a, b) => a - b);
   return `${sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!.toFixed(1)} ms`;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { type ClusterPorts, rowsOf } from './databases.ts';
 import { type LocalServer, startLocalServer } from './server.ts';
 
-/** A coordinator and two workers with Citus, all on loopback. */
+/** A coordinator and two workers with Citus, on loopback. */
 export interface CitusCluster {
   readonly workers: readonly LocalServer[];
   readonly ports: ClusterPorts;
-  /** Of PostgreSQL and of Citus. */
+  /** Versions of PostgreSQL and Citus. */
   readonly versions: string;
   /** Stops the servers and removes their files. */
   stop(): Promise<void>;
@@ -16,27 +16,27 @@ export interface CitusCluster {
 
 const SETTINGS = [
   'shared_preload_libraries=citus',
-  // Suites open those of several gateways at a time, and each one has one at a worker.
+  // Suites open connections of several gateways, each with its own at a worker.
   'max_connections=1000',
-  // For transactions that change several workers, such as steps of the schema.
+  // For transactions that change several workers, such as migrations.
   'max_prepared_transactions=300',
-  // For schemas that move while they are written.
+  // For schemas that move during writes.
   'wal_level=logical',
   'citus.node_conninfo=sslmode=disable',
-  // A transaction that asks for more waits for a standby that is not there, so that a test can hold it between its two phases.
+  // Transactions that request it wait for a missing standby, so that a test can hold them between both phases of a commit.
   'synchronous_standby_names=nobody',
   'synchronous_commit=local',
 ];
 
 /**
- * Starts it in a temporary directory.
+ * Starts a cluster in a temporary directory.
  *
- * @param bin the programs of a PostgreSQL that has Citus
- * @throws if they are not there, or do not have it
+ * @param bin the programs of a PostgreSQL with Citus
+ * @throws if they are missing, or lack Citus
  */
 export async function startCluster(bin: string): Promise<CitusCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'faregate-citus-'));
-  // The user of the servers must be able to pass through.
+  // The user of the servers needs to traverse the directory.
   chmodSync(directory, 0o755);
   const remove = (): void => rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
   process.on('exit', remove);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { openPartitioned, type PartitionedDatabase } from '../support/opened-partitions.ts';
 
-/** Where the servers of a cluster listen, on loopback. */
+/** The loopback ports of a cluster's servers. */
 export interface ClusterPorts {
   readonly coordinator: number;
   readonly workers: readonly number[];
@@ -10,12 +10,12 @@ export interface ClusterPorts {
 
 export interface ClusterDatabase extends AsyncDisposable {
   readonly name: string;
-  /** At the coordinator. */
+  /** The URL at the coordinator. */
   readonly url: string;
   remove(): Promise<void>;
 }
 
-/** Makes an empty database on all nodes, with the extension, that knows its workers. */
+/** Creates an empty database with the extension on all nodes, and registers the workers. */
 export async function createCitusDatabase(ports: ClusterPorts): Promise<ClusterDatabase> {
   const { coordinator, workers } = ports;
   const made = await createOn([coordinator, ...workers]);
@@ -25,7 +25,7 @@ export async function createCitusDatabase(ports: ClusterPorts): Promise<ClusterD
   return made;
 }
 
-/** Makes an empty one that is on the coordinator alone, without the extension: plain PostgreSQL, on the same machine. */
+/** Creates an empty database on the coordinator without the extension: plain PostgreSQL on the same machine. */
 export const createPlainDatabase = ({ coordinator }: ClusterPorts): Promise<ClusterDatabase> => createOn([coordinator]);
 
 async function createOn(ports: readonly number[]): Promise<ClusterDatabase> {
@@ -43,7 +43,7 @@ async function createOn(ports: readonly number[]): Promise<ClusterDatabase> {
   };
 }
 
-/** A migrated database of several partitions, which are on workers if it is one of Citus. */
+/** A migrated database with several partitions, on the workers if the cluster has Citus. */
 export async function withPartitions(
   stored: ClusterDatabase,
   partitions: number,
@@ -54,7 +54,7 @@ export async function withPartitions(
 
 const urlOf = (port: number, database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
 
-/** Asks a server by a connection of its own. */
+/** Queries a server on a new connection. */
 export async function rowsOf<Row>(port: number, database: string, sql: string): Promise<readonly Row[]> {
   const client = new pg.Client({ connectionString: urlOf(port, database) });
   await client.connect();

@@ -10,14 +10,14 @@ import { listenOnLoopback } from '../support/loopback.ts';
 import { until } from '../support/until.ts';
 import { type ClusterDatabase, type ClusterPorts, rowsOf } from './databases.ts';
 
-/** Two programs of the gateway on one database of several partitions, with clients that call both. */
+/** Two gateway processes on one database with several partitions, and clients that call both. */
 
-/** What a client has had of a call. */
+/** The outcome of a call at its client. */
 export interface Had {
   readonly partition: number;
   readonly status: number;
   readonly ms: number;
-  /** Since the clients began. */
+  /** Milliseconds since the clients began. */
   readonly atMs: number;
   readonly callId: string;
 }
@@ -26,12 +26,12 @@ export interface Gateways extends AsyncDisposable {
   readonly schemas: readonly string[];
   /** All calls that have ended so far. */
   readonly calls: readonly Had[];
-  /** Waits, while calls go on. */
+  /** Waits while calls continue. */
   pass(ms: number): Promise<void>;
   /**
-   * Ends the calls, and waits until all are settled.
+   * Stops the calls, and waits until all are settled.
    *
-   * @throws if a delivered call was not charged once, another one was, or the audit finds something.
+   * @throws if a delivered call was not charged exactly once, another call was charged, or the audit finds an error
    */
   settle(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export async function startGateways(
     clients.push({ key, partition: row!.place });
   }
 
-  /** Returns the id of the call as its body, which is all that is looked at. */
+  /** Responds with the id of the call, which is the only part that clients check. */
   async function call(node: string, key: string): Promise<{ readonly status: number; readonly body: string }> {
     const response = await fetch(`${node}/v1/chat/completions`, {
       method: 'POST',
@@ -107,7 +107,7 @@ export async function startGateways(
   const calls: Had[] = [];
   const beganAtMs = performance.now();
   let isStopping = false;
-  /** Each client calls one node after the other, at an even pace, and waits for its response. */
+  /** Each client calls the nodes in turn at a constant rate, and waits for each response. */
   const loops = clients.map(async ({ key, partition }, at) => {
     await new Promise((wait) => setTimeout(wait, (EVERY_MS * at) / clients.length));
     for (let n = at; !isStopping; n++) {

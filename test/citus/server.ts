@@ -4,11 +4,11 @@ import { chownSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../support/free-port.ts';
 
-/** A PostgreSQL of a directory of programs, on a free port of loopback, for whoever reaches that. */
+/** A PostgreSQL server from a directory of programs, on a free loopback port, without authentication. */
 export interface LocalServer {
   readonly name: string;
   readonly port: number;
-  /** Stops it at once, as if its machine had lost power; what was committed is there at the next start. */
+  /** Kills it, as a power failure would. Committed data survives. */
   kill(): Promise<void>;
   /** Starts it again, after `kill`. */
   start(): Promise<void>;
@@ -18,17 +18,17 @@ export interface LocalServer {
 const READY = 'ready to accept connections';
 const LINES_MAX = 40;
 
-/** PostgreSQL does not run as root. */
+/** PostgreSQL refuses to run as root. */
 interface User {
   readonly uid?: number;
   readonly gid?: number;
 }
 
 /**
- * Makes the files of a server in `directory` and starts it.
+ * Creates the files of a server in `directory` and starts it.
  *
- * @param bin where `initdb` and `postgres` are
- * @param settings of its command line, such as `wal_level=logical`
+ * @param bin the directory of `initdb` and `postgres`
+ * @param settings command-line settings, such as `wal_level=logical`
  */
 export async function startLocalServer(
   name: string,

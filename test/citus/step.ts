@@ -1,13 +1,13 @@
 import type { CitusCluster } from './cluster.ts';
 
-/** Something that is tried on a cluster. */
+/** A check on a cluster. */
 export interface Step {
   readonly name: string;
   readonly tries: string;
   /**
-   * Returns what it has found, a line each.
+   * Returns its findings, one per line.
    *
-   * @throws if something is not as it must be
+   * @throws if one is wrong
    */
   run(cluster: CitusCluster): Promise<readonly string[]>;
 }

@@ -9,15 +9,15 @@ import { rowsOf } from './databases.ts';
 import type { LocalServer } from './server.ts';
 
 /**
- * Commits of two phases, held between these by a server that waits for a standby which is not there (`cluster.ts`): a worker that has prepared
- * and has not said so yet, or the coordinator that has committed and has not told the worker yet.
+ * Two-phase commits, held between the phases by a server that waits for a missing standby (`cluster.ts`): a worker that has prepared and
+ * not confirmed it, or a coordinator that has committed and not notified the worker.
  */
 
 export type Held = 'worker' | 'coordinator';
 export type Killed = 'backend' | 'worker' | 'server';
 
 const WAIT_ON_COORDINATOR = `select set_config('synchronous_commit', 'on', true)`;
-/** Run by the worker, as `limitLocksOnWorker` of `citus.ts`. */
+/** Runs on the worker, like `limitLocksOnWorker` in `citus.ts`. */
 const WAIT_ON_WORKER = `${WAIT_ON_COORDINATOR} from usage_backfill`;
 
 export class TwoPhase {
@@ -32,10 +32,10 @@ export class TwoPhase {
   }
 
   /**
-   * Kills something while an operation is committed, and starts it again. Both homes have then what it writes or neither, by who had
-   * committed, and a repeat does it once. Returns how long it took to recover what was prepared.
+   * Kills something during the commit of an operation, and restarts it. Depending on what was committed, both homes then have the changes
+   * or neither, and a retry applies them once. Returns the recovery time of prepared transactions.
    *
-   * @param meanwhile while a worker is away; with it the server recovers by itself, and it changes no totals
+   * @param meanwhile runs while a worker is down. The server then recovers by itself; it must not change totals
    */
   async kill(
     operation: Operation,
@@ -76,7 +76,7 @@ export class TwoPhase {
     }
   }
 
-  /** What an operation changes, and which of its moments is the one before its commit. */
+  /** Changes of an operation, and the moment before its commit. */
   async #undisturbed(operation: Operation) {
     const { moments, others } = this.#scene;
     moments.begin();
@@ -94,14 +94,14 @@ export class TwoPhase {
     return row!.schema !== 'public';
   }
 
-  /** Waits until the commit is held, and kills. Returns the worker that takes part in it. */
+  /** Waits until the commit is held, and kills. Returns the worker that participates in it. */
   async #killHeld(backend: Backend, held: Held, killed: Killed): Promise<LocalServer> {
     const { kills, others } = this.#scene;
     if (held === 'coordinator') await until(() => this.#isHeldOnCoordinator(backend), 'the coordinator does not wait');
     const prepared = await this.#preparedOn(held);
     if (killed === 'worker') await prepared.worker.kill();
     else await kills[killed](backend, others.directory);
-    // It goes on as if a standby had responded.
+    // Continues as if a standby had responded.
     if (held === 'coordinator' && killed === 'worker')
       await sql(others.directory, 'select pg_cancel_backend($1::int)', [backend.pid]);
     if (held === 'worker' && killed !== 'worker')
@@ -114,7 +114,7 @@ export class TwoPhase {
     return (await sql(this.#scene.others.directory, waits, [pid])).length > 0;
   }
 
-  /** The worker that has prepared, and there the process that waits for a standby. */
+  /** The worker that has prepared, and its process that waits for a standby. */
   async #preparedOn(held: Held): Promise<{ readonly worker: LocalServer; readonly pid: number }> {
     const waits = `select pid from pg_stat_activity where datname = '${this.#database}' and wait_event = 'SyncRep'`;
     const prepared = `select 0 as pid from pg_prepared_xacts where database = '${this.#database}'`;
@@ -129,7 +129,7 @@ export class TwoPhase {
     return found!;
   }
 
-  /** What is prepared is committed or rolled back by the coordinator, which knows what it has done itself. */
+  /** The coordinator commits or rolls back prepared transactions, according to its own log. */
   async #recovered(byItself: boolean): Promise<number> {
     const beganMs = performance.now();
     const recover = () => sql(this.#scene.others.directory, 'select recover_prepared_transactions()');
@@ -145,7 +145,7 @@ export class TwoPhase {
 
 type Totals = Awaited<ReturnType<typeof totalsOf>>;
 
-/** By how much each total of each home has changed, where it has. */
+/** Changes of the totals of each home, without zeros. */
 function difference(since: Totals, now: Totals): Record<string, bigint> {
   const of = (home: keyof Totals): (readonly [string, bigint])[] =>
     Object.entries(now[home]).map(([name, value]) => [`${home}: ${name}`, value - since[home][name]!]);

@@ -7,8 +7,8 @@ import { json, sse } from '../support/provider.ts';
 import { responseObject, responsesStream } from '../support/responses.ts';
 
 /**
- * The Vercel AI SDK sends the items of earlier responses as references to what the provider keeps. They are its account's own,
- * so they pass; with the key of another account they do not.
+ * The Vercel AI SDK sends items of earlier responses as references to state at the provider. References to the account's own state pass;
+ * with the key of another account they are refused.
  */
 const OUTPUT = [
   { type: 'reasoning', id: 'rs_sdk', summary: [] },
@@ -42,7 +42,7 @@ describe(`the Vercel AI SDK`, () => {
     JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).input as readonly { type?: string; id?: string }[];
 
   for (const isStream of [false, true]) {
-    test(`goes on with a conversation by item references, ${isStream ? 'streamed' : 'whole'}`, async () => {
+    test(`continues a conversation with item references, ${isStream ? 'streamed' : 'whole'}`, async () => {
       const [account, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
       const ask = async (key: string, messages: ModelMessage[]) => {
         const options = { model: modelFor(key), messages, maxRetries: 0 };

@@ -14,7 +14,7 @@ import {
 } from '../support/gateway.ts';
 import { event, json, liveResponse, message, messagesResponse, messagesStream, sse } from '../support/provider.ts';
 
-/** The official messages-style SDK, unmodified, against a real gateway: what its users see, and what they pay. */
+/** The official Anthropic SDK, unmodified, with a real gateway: what its users receive, and what they pay. */
 
 const question = {
   model: 'test-messages',
@@ -22,7 +22,7 @@ const question = {
   messages: [{ role: 'user' as const, content: 'Say hello.' }],
 };
 
-/** Cache reads and writes stand beside the input; of the writes, 200 were for an hour. The 10 of thinking are output. */
+/** Cache reads and writes are not part of the input. 200 of the writes are for an hour. The 10 thinking tokens are output. */
 const detailedUsage = {
   input_tokens: 50,
   output_tokens: 40,
@@ -58,7 +58,7 @@ describe(`anthropic SDK`, () => {
   });
   after(() => gateway.stop());
 
-  test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
+  test('a non-streaming response arrives unchanged and is charged by its usage', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = messagesResponse();
     const response = await clientOf(gateway, account).messages.create(question);
@@ -81,7 +81,7 @@ describe(`anthropic SDK`, () => {
     assert.deepEqual((await account.lastCall()).usage, recordedUsage(counts));
   });
 
-  test('a stream arrives event by event and costs the usage in it', async () => {
+  test('a stream arrives event by event and is charged by its usage', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = messagesResponse(detailedUsage);
     const events = await collect(await clientOf(gateway, account).messages.create({ ...question, stream: true }));
@@ -100,7 +100,7 @@ describe(`anthropic SDK`, () => {
     await assertSpent(account, detailedCost);
   });
 
-  test('the stream helper puts the final message together', async () => {
+  test('the stream helper assembles the final message', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = messagesResponse(detailedUsage);
     const stream = clientOf(gateway, account).messages.stream(question);
@@ -115,7 +115,7 @@ describe(`anthropic SDK`, () => {
     await assertSpent(account, detailedCost);
   });
 
-  test('tool calls come through whole', async () => {
+  test('tool calls arrive in a non-streaming response', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = json(200, { ...message(detailedUsage), content: [toolUse], stop_reason: 'tool_use' });
     const response = await clientOf(gateway, account).messages.create({ ...question, tools: [weather] });
@@ -124,7 +124,7 @@ describe(`anthropic SDK`, () => {
     await assertSpent(account, detailedCost);
   });
 
-  test('tool calls come through in pieces', async () => {
+  test('tool calls arrive in chunks of a stream', async () => {
     const account = await gateway.createAccount();
     const events = messagesStream([], detailedUsage);
     const delta = (text: string): string =>
@@ -138,14 +138,14 @@ describe(`anthropic SDK`, () => {
   });
 
   for (const way of ['controller.abort()', 'break', 'stream.abort()'] as const) {
-    test(`a stream that is left by ${way} is cancelled at the provider and costs its input and the text so far, marked estimated`, async () => {
+    test(`a stream that is left by ${way} is cancelled at the provider; input and text so far are charged, marked estimated`, async () => {
       const account = await gateway.createAccount();
       const live = liveResponse();
       gateway.provider.respond = live.respond;
       const client = clientOf(gateway, account);
       const pieces = messagesStream(['Hello', ' there'], detailedUsage).slice(0, 5);
-      // As long as the usage says, since an estimate never exceeds the reservation. No stream of this model ends: one that
-      // reported thinking would make the time of the next ones count as thinking that no client sees.
+      // As long as the usage, because an estimate never exceeds the reservation. No stream of this model ends: a reported thinking would
+      // make the time of later streams count as hidden thinking.
       const long = {
         ...question,
         model: 'test-left',
@@ -178,7 +178,7 @@ describe(`anthropic SDK`, () => {
       assert.equal(call.status, 'aborted');
       assert.equal(call.errorCode, null);
       assert.equal(call.usage.source, 'estimated');
-      // The input was reported in message_start; the text counts four bytes a token.
+      // The input was reported in message_start. The text counts four bytes per token.
       const output = Math.ceil('Hello there'.length / 4);
       await assertSpent(account, costNano({ input: 50, cached: 600, written: 100, written1h: 200, output }));
     });
@@ -218,7 +218,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal((await account.lastCall()).requestId, request_id);
   });
 
-  test("the provider gets its own credential and the client's version and betas, and nothing else of the client", async () => {
+  test("the provider gets its own credential and the client's version and betas, and nothing else from the client", async () => {
     gateway.provider.respond = messagesResponse();
     const client = new Anthropic({
       apiKey: account.key,
@@ -246,7 +246,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal(headers['user-agent'], 'faregate');
   });
 
-  test('the key is taken as x-api-key too', async () => {
+  test('the key is also accepted as x-api-key', async () => {
     gateway.provider.respond = messagesResponse();
     const client = new Anthropic({
       apiKey: null,
@@ -316,7 +316,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.match(error.apiMessage ?? '', /"messages"/);
   });
 
-  test("a provider's refusal keeps its message and type word for word, and its limits", async () => {
+  test("a provider's refusal keeps its message, its type and its rate limit headers", async () => {
     gateway.provider.respond = json(
       429,
       {
@@ -335,7 +335,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal(error.headers.get('anthropic-ratelimit-requests-remaining'), '0');
   });
 
-  test('a prompt that is too long is said in the words that agents look for', async () => {
+  test('the error for a prompt that is too long contains the words that agents look for', async () => {
     gateway.provider.respond = json(400, {
       type: 'error',
       error: { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' },
@@ -378,7 +378,7 @@ describe('anthropic SDK: responses and errors', () => {
     await assertSpent(own, costNano({ input: 12, output: 2 }));
   });
 
-  test('a stream that the provider breaks off is thrown by the helper too', async () => {
+  test('a stream that the provider breaks off is also thrown by the helper', async () => {
     const own = await gateway.createAccount();
     const live = liveResponse();
     gateway.provider.respond = live.respond;
@@ -392,7 +392,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal((await error).errorCode, 'upstream_error');
   });
 
-  test('a stream that is cut within an event is thrown as the error that the gateway states', async () => {
+  test('a stream that is cut within an event is thrown as the gateway’s error', async () => {
     const next = messagesStream(['Hello', ' there'])[4]!;
     const error = event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
     for (const half of ['event: mess', next.slice(0, 40), next.slice(0, -3), 'event: error\n', error.slice(0, -3)]) {

@@ -26,8 +26,8 @@ import { event, json, sse } from '../support/provider.ts';
 import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
- * The official SDKs at every address beside chat and messages: what their users see, which errors they are thrown, and
- * what they pay. The provider is scripted; a third-party simulator stands in for it if it has the address.
+ * The official SDKs at every address except chat and messages: what their users receive, the errors they throw, and the charges. The
+ * provider is scripted, or a third-party simulator if that has the address.
  */
 
 function openai(gateway: TestGateway, account: Pick<TestAccount, 'key'>, maxRetries = 0): OpenAI {
@@ -38,13 +38,13 @@ function anthropic(gateway: TestGateway, account: Pick<TestAccount, 'key'>, base
   return new Anthropic({ apiKey: account.key, baseURL: gateway.url + base, maxRetries: 0 });
 }
 
-/** What the provider was sent last. */
+/** The last request that the provider received. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
 function lastBody(gateway: TestGateway): any {
   return JSON.parse(gateway.provider.requests.at(-1)!.body.toString());
 }
 
-/** A response without the methods that the SDK adds to it. */
+/** A response without the methods that the SDK adds. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
@@ -69,7 +69,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     return openai(gateway, account);
   };
 
-  test('responses.create gives the provider’s response, and its text', async () => {
+  test('responses.create returns the provider’s response, and its text', async () => {
     gateway.provider.respond = json(200, responseObject({ usage }));
     const response = await (await client()).responses.create({ model: 'test-responses', input: 'Hi' });
     assert.deepEqual(plain(response), { ...responseObject({ usage }), output_text: 'Hello there' });
@@ -107,7 +107,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     await assertSpent(account, usageCost);
   });
 
-  test('the stream helper of responses puts the final response together', async () => {
+  test('the stream helper of responses assembles the final response', async () => {
     gateway.provider.respond = sse(responsesStream({ words: ['Hello', ' there'], response: { usage } }));
     const stream = (await client()).responses.stream({ model: 'test-responses', input: 'Hi' });
     const deltas: string[] = [];
@@ -119,7 +119,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     await assertSpent(account, usageCost);
   });
 
-  test('responses.compact gives the compaction, which a later call may refer to without a model', async () => {
+  test('responses.compact returns the compaction, which a later call may continue without a model', async () => {
     gateway.provider.respond = json(200, compactionResult({ usage }));
     const sdk = await client();
     const first = await sdk.responses.compact({ model: 'test-responses', input: 'Hi', prompt_cache_key: 'key' });
@@ -130,7 +130,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     await assertSpent(account, 2n * usageCost);
   });
 
-  test('responses.inputTokens.count is an estimate of ours: no provider, no charge', async () => {
+  test('responses.inputTokens.count is an estimate by the gateway: no provider, no charge', async () => {
     const sdk = await client();
     const before = gateway.provider.requests.length;
     const { data, response: head } = await sdk.responses.inputTokens
@@ -145,7 +145,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     await assertSpent(account, 0n);
   });
 
-  test('embeddings.create asks for base64 by itself and gives the floats that it contains', async () => {
+  test('embeddings.create requests base64 by default and returns the decoded floats', async () => {
     const vector = [0.5, -0.25, 1];
     gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }, vector, true));
     const response = await (await client()).embeddings.create({ model: 'test-embeddings', input: ['one', 'two'] });
@@ -154,7 +154,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     await assertSpent(account, costNano({ input: 5 }));
   });
 
-  test('embeddings.create gives floats as they came if floats were asked for', async () => {
+  test('embeddings.create returns floats unchanged if floats were requested', async () => {
     gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
     const response = await (await client()).embeddings.create({
       model: 'test-embeddings',
@@ -166,7 +166,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     await assertSpent(account, costNano({ input: 5 }));
   });
 
-  test('images.generate gives the images and costs the usage', async () => {
+  test('images.generate returns the images and is charged by usage', async () => {
     gateway.provider.respond = json(200, imagesResult(2, { usage: imageFacts, quality: 'high' }));
     const response = await (await client()).images.generate({ ...cat, n: 2 });
     assert.deepEqual(
@@ -228,7 +228,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     await assertSpent(account, imageCost);
   });
 
-  test('a responses stream that breaks off is thrown as an error, and costs what had come', async () => {
+  test('a responses stream that breaks off is thrown as an error, and its output so far is charged', async () => {
     const begun = responsesStream({ words: ['Hello', ' there'], response: { usage } }).slice(0, 6);
     gateway.provider.respond = (_request, reply) => {
       reply.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -243,7 +243,7 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     await assertSpent(account, costNano({ input, output: Math.ceil('Hello there'.length / 4) }));
   });
 
-  test('a responses stream that is cut within an event is thrown as the error that the gateway states', async () => {
+  test('a responses stream that is cut within an event is thrown as the gateway’s error', async () => {
     const events = responsesStream({ words: ['Hello', ' there'], response: { usage } });
     const [next, terminal] = [events[5]!, events.at(-1)!];
     for (const half of [
@@ -288,7 +288,7 @@ function imageStream(kind: ImageEvents): string[] {
   ];
 }
 
-describe('openai SDK: errors beside chat', { timeout: 60_000 }, () => {
+describe('openai SDK: errors of other operations than chat', { timeout: 60_000 }, () => {
   let gateway: TestGateway;
   let rich: TestAccount;
   let poor: TestAccount;
@@ -303,7 +303,7 @@ describe('openai SDK: errors beside chat', { timeout: 60_000 }, () => {
     await gateway.stop();
   });
 
-  /** As many replays as the SDK makes by default. */
+  /** The SDK's default number of retries. */
   const replaying = (account: Pick<TestAccount, 'key'>): OpenAI => openai(gateway, account, 2);
   type Failure = abstract new (...given: never) => InstanceType<typeof OpenAI.APIError>;
   const input = { model: 'test-responses', input: 'Hi' };
@@ -415,7 +415,7 @@ describe('openai SDK: errors beside chat', { timeout: 60_000 }, () => {
     ],
   ];
   for (const [what, send, kind, status, code, param] of rows) {
-    test(`${what} is thrown as ${status} ${code}, asked for once, and never reaches the provider`, async () => {
+    test(`${what} is thrown as ${status} ${code}, is not retried, and never reaches the provider`, async () => {
       const before = gateway.provider.requests.length;
       const calls = watchCalls(gateway);
       const failure = await failureOf(kind, send());
@@ -458,16 +458,17 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
   });
   after(() => gateway?.stop());
 
-  test('openai models.list has every listed model and alias once, and no other', async () => {
+  test('openai models.list returns every listed model and alias once, and no others', async () => {
     const ids = (await collect(openai(gateway, account).models.list())).map(({ id }) => id);
     assert.ok(ids.includes('test-chat') && ids.includes('test-messages') && ids.includes('gpt-image-2'), ids.join());
     assert.ok(ids.includes('test-chat-latest') && !ids.includes('test-hidden'), ids.join());
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  test('openai models.retrieve responds with an alias with the canonical id', async () => {
+  test('openai models.retrieve returns the canonical id for an alias', async () => {
     const model = await openai(gateway, account).models.retrieve('test-chat-latest');
     assert.deepEqual([model.id, model.object], ['test-chat', 'model']);
+    await failureOf(OpenAI.NotFoundError, openai(gateway, account).models.retrieve('test-hidden'));
   });
 
   test('anthropic models.list has the models of the messages protocol, on one page', async () => {
@@ -487,6 +488,14 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
     const models = await collect(anthropic(gateway, account, '').models.list());
     assert.ok(models.some(({ id }) => id === 'test-messages'));
     assert.ok(models.every(({ type, display_name }) => type === 'model' && display_name !== ''));
+  });
+
+  test('anthropic models.list pages return the same models, by version and lifecycle', async () => {
+    for (const base of ['', '/altproto']) {
+      const { models } = anthropic(gateway, account, base);
+      const paged = await collect(models.list({ limit: 1, lifecycle: ['active'] }));
+      assert.deepEqual(paged, (await models.list()).data);
+    }
   });
 
   test('anthropic models.retrieve gets the contract’s detail, or not_found_error', async () => {
@@ -568,7 +577,7 @@ describe(`openai SDK, with a third-party simulator as provider:`, { timeout: 60_
     return assertSpent(account, spentNano);
   };
 
-  test('responses, whole and in a stream, cost the usage in them', async () => {
+  test('responses, non-streaming and streamed, are charged by their usage', async () => {
     const whole = await sdk.responses.create({ model: 'sim-text', input: 'Hi' });
     assert.equal(whole.output_text, 'Hello there');
     assert.deepEqual([whole.usage!.input_tokens, whole.usage!.output_tokens], [21, 9]);
@@ -578,7 +587,7 @@ describe(`openai SDK, with a third-party simulator as provider:`, { timeout: 60_
     await assertCost(costNano({ input: 21, output: 9 }));
   });
 
-  test('embeddings cost an estimate, since the simulator reports zeros for a text', async () => {
+  test('embeddings are charged by an estimate, because the simulator reports zeros', async () => {
     const response = await sdk.embeddings.create({ model: 'sim-text', input: 'Hi' });
     assert.deepEqual(response.data[0]!.embedding, [0.5, -0.25, 1]);
     assert.equal(response.usage.prompt_tokens, 0);
@@ -588,7 +597,7 @@ describe(`openai SDK, with a third-party simulator as provider:`, { timeout: 60_
     await assertCost(costNano({ input: usage.inputTokens }));
   });
 
-  test('generated and edited images cost their number', async () => {
+  test('generated and edited images are charged by number', async () => {
     const generated = await sdk.images.generate({ model: 'sim-images', prompt: 'Cats.', n: 2 });
     assert.equal(generated.data!.length, 2);
     await assertCost(2n * 23_000n);

@@ -14,11 +14,11 @@ import {
 } from '../support/gateway.ts';
 import { chatCompletion, chatResponse, chatStream, chatUsage, json, liveResponse, sse } from '../support/provider.ts';
 
-/** The official chat-style SDK, unmodified, against a real gateway: what its users see, and what they pay. */
+/** The official OpenAI SDK, unmodified, with a real gateway: what its users receive, and what they pay. */
 
 const question = { model: 'test-chat', messages: [{ role: 'user' as const, content: 'Say hello.' }] };
 
-/** Cached, written and reasoning tokens are inside the totals: 1000 = 300 + 600 + 100, and 50 holds the 30. */
+/** Cached, written and reasoning tokens are part of the totals: 1000 = 300 + 600 + 100, and 50 includes the 30. */
 const detailedUsage = {
   prompt_tokens: 1000,
   completion_tokens: 50,
@@ -50,7 +50,7 @@ describe(`openai SDK`, () => {
   });
   after(() => gateway.stop());
 
-  test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
+  test('a non-streaming response arrives unchanged and is charged by its usage', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = chatResponse();
     const completion = await clientOf(gateway, account).chat.completions.create(question);
@@ -62,7 +62,7 @@ describe(`openai SDK`, () => {
     assert.equal(call.requestId, completion._request_id);
   });
 
-  test('cached, written and reasoning tokens of a whole response have their own prices and count once', async () => {
+  test('cached, written and reasoning tokens of a non-streaming response have their own prices and count once', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = chatResponse(detailedUsage);
     const completion = await clientOf(gateway, account).chat.completions.create(question);
@@ -78,7 +78,7 @@ describe(`openai SDK`, () => {
     assert.deepEqual((await account.lastCall()).usage, recordedUsage(counts));
   });
 
-  test('a stream arrives chunk by chunk, without the usage that only the gateway asked for, and costs that usage', async () => {
+  test('a stream arrives chunk by chunk, without the usage that only the gateway requested, and is charged by it', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = chatResponse(detailedUsage);
     const stream = await clientOf(gateway, account).chat.completions.create({ ...question, stream: true });
@@ -122,7 +122,7 @@ describe(`openai SDK`, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  test('tool calls come through whole', async () => {
+  test('tool calls arrive in a non-streaming response', async () => {
     const account = await gateway.createAccount();
     const message = { role: 'assistant', content: null, tool_calls: [toolCall] };
     gateway.provider.respond = json(200, {
@@ -136,7 +136,7 @@ describe(`openai SDK`, () => {
     await assertSpent(account, detailedCost);
   });
 
-  test('tool calls come through in pieces', async () => {
+  test('tool calls arrive in chunks of a stream', async () => {
     const account = await gateway.createAccount();
     const { id, type } = toolCall;
     gateway.provider.respond = sse([
@@ -197,11 +197,11 @@ describe(`openai SDK`, () => {
   });
 
   for (const way of ['controller.abort()', 'break'] as const) {
-    test(`a stream that is left by ${way} is cancelled at the provider and costs what was observed, marked estimated`, async () => {
+    test(`a stream that is left by ${way} is cancelled at the provider; the observed part is charged, marked estimated`, async () => {
       const account = await gateway.createAccount();
       const live = liveResponse();
       gateway.provider.respond = live.respond;
-      // No stream of this model has ended, so nothing is known of reasoning that it hides.
+      // No stream of this model has ended, so hidden reasoning is unknown.
       const asked = clientOf(gateway, account).chat.completions.create({
         ...question,
         model: 'test-both',
@@ -220,14 +220,14 @@ describe(`openai SDK`, () => {
       assert.equal(call.status, 'aborted');
       assert.equal(call.errorCode, null);
       assert.equal(call.usage.source, 'estimated');
-      // The request by the token estimator, the response by its text at four bytes a token.
+      // Input by the token estimator, output by its text at four bytes per token.
       const input = estimatedInput('chat', JSON.parse(gateway.provider.requests.at(-1)!.body.toString()));
       const output = Math.ceil('Hello there'.length / 4);
       await assertSpent(account, costNano({ input, output }));
     });
   }
 
-  test('a stream that is left after its usage has come costs that usage', async () => {
+  test('a stream that is left after its usage arrived is charged by it', async () => {
     const account = await gateway.createAccount();
     const live = liveResponse();
     gateway.provider.respond = live.respond;
@@ -239,7 +239,7 @@ describe(`openai SDK`, () => {
     await live.opened;
     for (const piece of chatStream(['Hello'], detailedUsage).slice(0, -1)) await live.write(piece);
     for await (const chunk of await asked) if (chunk.usage) break;
-    // The rest is awaited, and nothing more comes.
+    // Reads the rest; nothing more arrives.
     live.end();
     assert.equal((await account.endedCall()).usage.source, 'observed');
     await assertSpent(account, detailedCost);
@@ -381,7 +381,7 @@ describe('openai SDK: responses and errors', () => {
     assert.equal(error.param, 'messages');
   });
 
-  test("a provider's 400 keeps its message, code and param word for word", async () => {
+  test("a provider's 400 keeps its message, code and param", async () => {
     const message =
       "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.";
     gateway.provider.respond = json(400, {
@@ -393,7 +393,7 @@ describe('openai SDK: responses and errors', () => {
     assert.equal(error.param, 'messages');
   });
 
-  test("a provider's 429 keeps its words, its limits and its advice when to come back", async () => {
+  test("a provider's 429 keeps its message, its rate limit headers and its retry-after", async () => {
     gateway.provider.respond = json(
       429,
       {
@@ -417,7 +417,7 @@ describe('openai SDK: responses and errors', () => {
     assert.equal(error.requestID, 'req_limited');
   });
 
-  test("a provider's 500 is an InternalServerError with its words", async () => {
+  test("a provider's 500 is an InternalServerError with its message", async () => {
     gateway.provider.respond = json(500, { error: { message: 'The server had an error.', type: 'server_error' } });
     const error = await failureOf(
       OpenAI.InternalServerError,
@@ -447,7 +447,7 @@ describe('openai SDK: responses and errors', () => {
     assert.equal((await own.endedCall()).usage.source, 'estimated');
   });
 
-  test('a stream that the provider breaks off is thrown by the helper too', async () => {
+  test('a stream that the provider breaks off is also thrown by the helper', async () => {
     const own = await gateway.createAccount();
     const live = liveResponse();
     gateway.provider.respond = live.respond;
@@ -460,7 +460,7 @@ describe('openai SDK: responses and errors', () => {
     assert.equal((await error).code, 'upstream_error');
   });
 
-  test('a stream that is cut within an event is thrown as the error that the gateway states', async () => {
+  test('a stream that is cut within an event is thrown as the gateway’s error', async () => {
     const next = chatStream(['Hello', ' there'])[2]!;
     for (const half of [
       'data',

@@ -20,29 +20,28 @@ import { sse } from '../support/provider.ts';
 import { responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
- * Responses to clients, compared with the types that the vendors publish with their SDKs. The responses are taken from
- * a running gateway, written as literals into a module that states a vendor's type for each, and that module is compiled:
- * a missing field, a wrong kind of value or a word outside an enumeration is a compile error that names the response.
+ * Compares responses with the types in the vendors' SDKs. Responses of a running gateway are written as literals into a module that
+ * declares a vendor's type for each, and the module is compiled: a missing member, a wrong kind of value or an unknown enumeration value
+ * is a compile error that names the response.
  *
- * Proven: of what the gateway itself responds (lists, details, estimates, error envelopes of every kind, its event in a
- * broken stream) and of what it relays from a third-party simulator of the vendors, every field that the SDK types
- * declare is there and is of the declared type; that the SDKs take the same responses at run time; and, by controls, that
- * the compiler does object to wrong ones.
+ * It proves, for responses of the gateway itself (lists, details, estimates, all error envelopes, its event in a broken stream) and for
+ * those relayed from a third-party simulator, that all declared members exist with the declared types; that the SDKs accept the same
+ * responses at run time; and, by controls, that the compiler rejects wrong ones.
  *
- * Not proven: ranges, formats and lengths, which these types do not state; fields beyond the declared ones, which the
- * types allow; and that a provider's response is right, because it is passed on as it is. The vendors' OpenAPI documents
- * would say more and are part of no package here.
+ * It does not prove ranges, formats and lengths, which these types do not express; members beyond the declared ones, which the types
+ * allow; and the correctness of provider responses, which are relayed unchanged. The vendors' OpenAPI documents would specify more, but
+ * no package here contains them.
  *
- * Known differences, each stated as the type that is true:
- * - A detail of the messages protocol has the seven fields of the contract (2.6), not the four newer ones of the vendor.
- * - The event in a broken responses stream has no `sequence_number`: the gateway does not count the provider's events.
- * - Messages errors of status 409 and 413 say `conflict_error` and `request_too_large`, which the vendor's documents list
- *   and its type does not.
- * - The simulator leaves out what responses and messages need not have to be read: a response is held against the members
- *   that it has, a message not at all.
+ * Known differences, each declared with the actual type:
+ * - A model detail of the messages protocol has the seven members of the contract (2.6), without the vendor's four newer ones.
+ * - The error event in a broken responses stream has no `sequence_number`, because the gateway does not count the provider's events.
+ * - Messages errors with status 409 and 413 have the types `conflict_error` and `request_too_large`, which the vendor's documents list
+ *   and its SDK type lacks.
+ * - The simulator omits members of responses and messages that the gateway does not read: a response is compared by its existing members,
+ *   a message not at all.
  */
 
-/** A value and the vendor's type that it must have, as TypeScript over the namespaces `OpenAI` and `Anthropic`. */
+/** A value and its expected vendor type, in TypeScript with the namespaces `OpenAI` and `Anthropic`. */
 interface Claim {
   readonly what: string;
   readonly type: string;
@@ -52,20 +51,20 @@ interface Claim {
 const resolve = createRequire(import.meta.url).resolve;
 const tscPath = join(dirname(resolve('typescript/package.json')), 'bin', 'tsc');
 
-/** The module that makes the claims: `check` infers its argument, so that further fields are no error. */
+/** The module with the claims. `check` infers its argument, so that additional members are no error. */
 function moduleOf(claims: readonly Claim[]): string {
   const sdk = (name: string): string => JSON.stringify(new URL(import.meta.resolve(name)).pathname);
   return [
     `import type OpenAI from ${sdk('openai')};`,
     `import type Anthropic from ${sdk('@anthropic-ai/sdk')};`,
     'declare function check<Type>(what: string): <Value extends Type>(value: Value) => void;',
-    // One line each, so that the line of a compile error is the number of the claim.
+    // One line each, so that the line number of a compile error identifies the claim.
     ...claims.map(({ what, type, value }) => `check<${type}>(${JSON.stringify(what)})(${JSON.stringify(value)});`),
   ].join('\n');
 }
 const LINES_BEFORE = 3;
 
-/** Compiles the claims and returns the false ones, with what the compiler says. */
+/** Compiles the claims; returns the false ones with the compiler's messages. */
 async function refuted(claims: readonly Claim[]): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), 'faregate-types-'));
   try {
@@ -93,7 +92,7 @@ const assertHold = async (claims: readonly Claim[]): Promise<void> => assert.dee
 
 const CONTRACT_DETAIL = "Omit<Anthropic.ModelInfo, 'deprecated_at' | 'lifecycle' | 'line' | 'retires_at'>";
 const STREAM_ERROR = "Omit<OpenAI.Responses.ResponseErrorEvent, 'sequence_number'>";
-/** Types of messages errors that the vendor documents and does not declare, by status. */
+/** Types of messages errors that the vendor documents but does not declare, by status. */
 const UNDECLARED_TYPES: Readonly<Record<number, string>> = { 409: 'conflict_error', 413: 'request_too_large' };
 const kinds = Object.keys(errorCatalogue) as ErrorKind[];
 
@@ -142,13 +141,13 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     return response.json();
   };
   const post = async (path: string, body: object) => (await call(gateway.url + path, account.key, body)).json;
-  /** The data of each event of a stream, without the end that chat streams have. */
+  /** The data of each event of a stream, without chat's final `[DONE]`. */
   const streamed = async (path: string, body: object): Promise<unknown[]> => {
     const { text } = await call(gateway.url + path, account.key, { ...body, stream: true });
     return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!));
   };
 
-  test('and the compiler objects to values that have not', async () => {
+  test('and the compiler rejects other values', async () => {
     const model = { id: 'a', object: 'model', created: 0, owned_by: 'b' };
     const claims: Claim[] = [
       { what: 'a right one', type: 'OpenAI.Model', value: model },
@@ -212,7 +211,7 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     assert.ok((await openai.responses.inputTokens.count({ model: 'test-responses', input: 'Hi' })).input_tokens > 0);
   });
 
-  test('in the errors of every kind, whole and inside a stream', async () => {
+  test('in all errors, non-streaming and inside a stream', async () => {
     const claims = kinds.flatMap((kind): Claim[] => {
       const error = new GatewayError(kind);
       const [, data] = /data: (.*)\n/.exec(typedStreamError(error, 'req_1'))!;
@@ -233,13 +232,13 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     assert.ok(claims.length > 60, String(claims.length));
     await assertHold([
       ...claims,
-      // As they arrive, not only as they are made.
+      // As received, not only as created.
       { what: 'a chat error', type: '{ error: OpenAI.ErrorObject }', value: await post('/v1/responses', {}) },
       { what: 'a messages error', type: 'Anthropic.ErrorResponse', value: await post('/v1/messages', {}) },
     ]);
   });
 
-  test('where it relays a simulator of the vendors, whole and in streams', async () => {
+  test('if it relays a simulator of the vendors, non-streaming and in streams', async () => {
     const chat = { model: 'sim-text', messages: [{ role: 'user', content: 'Hi' }] };
     const responses = { model: 'sim-text', input: 'Hi' };
     const each = (what: string, type: string, events: readonly unknown[]): Claim[] => {
@@ -267,7 +266,7 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
     ]);
   });
 
-  test('where it relays the provider of these tests, event by event', async () => {
+  test('if it relays the provider of these tests, event by event', async () => {
     gateway.provider.respond = sse(responsesStream({ words: ['Hello'], response: { usage: usageOf(1, 2) } }));
     const events = await streamed('/v1/responses', { model: 'test-responses', input: 'Hi' });
     assert.equal(events.length, 9);
@@ -284,10 +283,7 @@ describe('what the gateway responds has the vendors’ types', { timeout: 300_00
   });
 });
 
-/**
- * `output_text` is the SDK's own, added after a response has arrived; `access_programs` is newer than the
- * provider of these tests; usage is null before the end.
- */
+/** `output_text` is added by the SDK; `access_programs` is newer than the simulator of these tests; usage is null before the end. */
 const RESPONSE = "Omit<OpenAI.Responses.Response, 'access_programs' | 'output_text' | 'usage'>";
 const RESPONSE_EVENT = [
   'Exclude<OpenAI.Responses.ResponseStreamEvent, { response: unknown }>',

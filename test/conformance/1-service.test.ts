@@ -41,7 +41,7 @@ describe('1 What the service does', () => {
   });
   after(() => gateway.stop());
 
-  /** Does something while the provider responds otherwise, and returns how often the provider was called. */
+  /** Runs the action with another provider response; returns the number of provider calls. */
   async function whileProvider(respond: Respond, work: () => Promise<void>): Promise<number> {
     const asked = gateway.provider.requests.length;
     gateway.provider.respond = respond;
@@ -53,7 +53,7 @@ describe('1 What the service does', () => {
     return gateway.provider.requests.length - asked;
   }
 
-  /** An account that may call the address: of its balance, or of its plan. */
+  /** An account that may call the address, with a balance or a plan. */
   const createPayer = ({ context }: Address): Promise<TestAccount> =>
     context === 'coding' ? createSubscriber(gateway, 'roomy') : gateway.createAccount();
 
@@ -128,7 +128,7 @@ describe('1 What the service does', () => {
 
   for (const address of [...balanceAddresses, ...codingAddresses]) {
     const { envelope } = address;
-    it(`1 ${labelOf(address)} normalises what a provider responds but a success: our envelope, safe headers, nothing charged or counted`, async () => {
+    it(`1 ${labelOf(address)} converts every provider error into the gateway's envelope, with safe headers and without charge`, async () => {
       const account = await createPayer(address);
       const refuse: Respond = (_request, response) => {
         response.writeHead(418, {
@@ -153,7 +153,7 @@ describe('1 What the service does', () => {
           'request-id',
           'retry-after',
           'x-error-code',
-          // Of the gateway itself, beyond the contract (docs/calls.md).
+          // The gateway's own, in addition to the contract (docs/calls.md).
           ...(address.context === 'coding'
             ? ['x-faregate-call-id', 'x-faregate-calls-left']
             : ['x-faregate-available-yuan', 'x-faregate-call-id', 'x-faregate-charge-yuan']),
@@ -166,7 +166,7 @@ describe('1 What the service does', () => {
       if (address.context === 'coding') await assertPlanUse(gateway, account, { calls: 0, tokens: 0 });
     });
 
-    it(`1 ${labelOf(address)} says of a 502, a 504 and a broken connection not to replay the call, and does not replay it itself`, async () => {
+    it(`1 ${labelOf(address)} marks a 502, a 504 and a broken connection as not retryable, and does not retry them itself`, async () => {
       const account = await createPayer(address);
       const responsesWith =
         (status: number): Respond =>
@@ -193,12 +193,12 @@ describe('1 What the service does', () => {
         assert.equal(asked, 1);
       }
       await assertSpent(account, 0n);
-      // The success that ended early had begun.
+      // The success that was aborted had begun.
       if (address.context === 'coding') await assertPlanUse(gateway, account, { calls: 1, tokens: 0 });
     });
   }
 
-  it('1 a call that succeeds is charged by what was used, not by what was asked for', async () => {
+  it('1 a successful call is charged by its usage, not by its request', async () => {
     const account = await gateway.createAccount();
     const chat = find('/v1/chat/completions');
     let spent = 0n;
@@ -217,7 +217,7 @@ describe('1 What the service does', () => {
     }
   });
 
-  it('1 a result of which a part was received is not replayed: the stream ends with an error event', async () => {
+  it('1 a partly received result is not retried: the stream ends with an error event', async () => {
     const account = await gateway.createAccount();
     const chat = find('/v1/chat/completions');
     const live = liveResponse();
@@ -293,7 +293,7 @@ describe('1 What the service does', () => {
     });
   }
 
-  it('1 a Coding Plan has a five-hour window, a weekly window, a concurrency cap and a token quota, each of which is a limit by itself', async () => {
+  it('1 a Coding Plan has a five-hour window, a weekly window, a concurrency cap and a token quota, each a separate limit', async () => {
     const chat = find('/v1/coding/chat/completions');
     for (const [planId, calls, code] of [
       ['three-in-five-hours', 3, 'package_5h_quota_exhausted'],
@@ -370,7 +370,7 @@ describe('1 What the service does', () => {
     for (const account of [poor, rich] as TestAccount[]) assert.equal(await account.lastCall(), undefined);
   });
 
-  it('1 queries and local estimates are free for the plan as well: they count no call and need no room in it', async () => {
+  it('1 queries and local estimates are free for the plan as well: they count no call and work after the plan is used up', async () => {
     for (const planId of ['roomy', 'no-five-hours']) {
       const account = await createSubscriber(gateway, planId);
       const asked = gateway.provider.requests.length;
@@ -416,7 +416,7 @@ describe('1 What the service does', () => {
     await assertCounted(gateway, account, { calls: 1, tokens: workOf(find('/altproto/v1/messages')).tokens! });
   });
 
-  it('1 an address that nobody knows is responded to without a key and without a provider call', async () => {
+  it('1 an unknown address gets a response without a key and without a provider call', async () => {
     const asked = gateway.provider.requests.length;
     assert.equal((await askFor(gateway.url, '/v1/videos')).status, 404);
     assert.equal(gateway.provider.requests.length, asked);

@@ -130,7 +130,7 @@ describe('2.1 compaction result', () => {
     );
   });
 
-  it('2.1 images and files of the user, which compact takes, may stand in the content of a message item', () =>
+  it('2.1 the content of a message item may contain images and files of the user, which compact accepts', () =>
     relays({
       output: [
         { ...userMessage, content: [{ type: 'input_image', image_url: 'data:image/png;base64,AAAA' }] },
@@ -173,12 +173,12 @@ describe('2.1 compaction result', () => {
     });
   }
 
-  it('2.1 a usage of zero is not that of a compaction, and not trusted', () =>
+  it('2.1 a usage of zero is implausible for a compaction, and not trusted', () =>
     withholds({ usage: { ...responsesUsage, input_tokens: 0, output_tokens: 0, total_tokens: 0 } }));
 
   it('2.1 the largest int32 is a count like others', async () => {
     const usage = { ...responsesUsage, total_tokens: INT32_MAX };
-    // Output is at least the total without the input, and no more than the model can write.
+    // Output is at least the total minus input, and at most the model's maximum.
     await relays({ usage }, costNano({ input: responsesUsage.input_tokens, output: 100 }));
   });
 
@@ -211,7 +211,7 @@ describe('2.1 compaction result', () => {
       },
     }));
 
-  it('2.1 what is no JSON, or no object, is no result', async () => {
+  it('2.1 invalid JSON, or JSON other than an object, is not a result', async () => {
     const whole = JSON.stringify(compactionResult());
     for (const text of ['', 'null', '[]', whole.slice(0, -1), `${whole}}`, '<html>502</html>']) {
       const { account, response } = await responded(text);

@@ -16,7 +16,6 @@ import {
   usage,
 } from './images.ts';
 
-/** Both addresses respond with an images result. */
 const addresses = ['generations', 'edits'] as const;
 type Address = (typeof addresses)[number];
 
@@ -40,10 +39,10 @@ describe('2.2 Images result', () => {
       ? caller.generate({ model, prompt: 'A boat', n, ...rest })
       : caller.edit(editForm({ model, n: String(n), ...rest }));
 
-  /** The provider's response is a success at this cost, and arrives byte for byte. */
+  /** Asserts that the provider's response is charged this amount and arrives byte for byte. */
   async function assertTaken(body: object | string, model: string, costNano: bigint, rest?: Fields) {
     const bytes = typeof body === 'string' ? body : JSON.stringify(body);
-    // As many images as the response has are asked for: more are not charged.
+    // Requests as many images as the response has; more are not charged.
     const { data } = JSON.parse(bytes) as { data: readonly unknown[] };
     for (const address of addresses) {
       const caller = await ImageCaller.create(gateway);
@@ -54,7 +53,7 @@ describe('2.2 Images result', () => {
     }
   }
 
-  /** The provider's response cannot be billed: it is withheld, and costs nothing. */
+  /** Asserts that an unbillable provider response is withheld and free. */
   async function assertFailsClosed(body: object | string, model: string) {
     for (const address of addresses) {
       const caller = await ImageCaller.create(gateway);
@@ -66,7 +65,7 @@ describe('2.2 Images result', () => {
     }
   }
 
-  it('2.2 a result arrives byte for byte, with fields that nobody declared and in the spelling of the provider', async () => {
+  it('2.2 a result arrives byte for byte, with undeclared fields and the provider’s spelling', async () => {
     const odd = ` {\n"data" : [ {"url":null,"b64_json":"a\\u0062","revised_prompt":null, "x":1.50} ],"created":1790000000, "usage":${JSON.stringify(usage)},"new":{"a":[ ]}}\n`;
     await assertTaken(odd, PRICED_BY_TOKEN, USAGE_NANO);
   });
@@ -92,7 +91,7 @@ describe('2.2 Images result', () => {
     await assertTaken(imagesBody(2, { data }), PRICED_BY_IMAGE, 2n * imageNano.other);
   });
 
-  it('2.2 an item that holds no picture is none: a result of failures alone arrives and costs nothing', async () => {
+  it('2.2 an item without an image does not count: a result of failures only arrives and is free', async () => {
     const error = { code: 'OutputImageSensitiveContentDetected', message: 'The image was refused.' };
     const data = [{ url: 'https://images.example/1' }, { error }, { url: null, b64_json: null }, { url: '', error }];
     await assertTaken(imagesBody(4, { data }), PRICED_BY_IMAGE, imageNano.other);
@@ -116,7 +115,7 @@ describe('2.2 Images result', () => {
     }
   });
 
-  it('2.2 an image costs what its real quality and size cost, whatever was requested', async () => {
+  it('2.2 an image is charged by its actual quality and size, whatever was requested', async () => {
     const requested = { quality: 'low', size: '1536x1024' };
     const cases = [
       [{ quality: 'high', size: '1024x1024' }, imageNano.high1024x1024],
@@ -172,7 +171,7 @@ describe('2.2 Images result', () => {
     }
   });
 
-  it('2.2 what is no JSON object is 502 and costs nothing', async () => {
+  it('2.2 a response other than a JSON object is 502 and free', async () => {
     for (const body of ['', '[]', 'null', '<html></html>', '{"created":1,"data":[{"b64_json":"aa']) {
       await assertFailsClosed(body, PRICED_BY_IMAGE);
     }

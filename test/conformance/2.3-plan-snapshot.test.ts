@@ -21,7 +21,7 @@ const PLANS = {
   empty: { ...pro, fiveHourCalls: 0, weeklyCalls: 0, quotaTokens: 0 },
 } as const;
 
-/** What an account without a plan is responded to, but for the time and the words. */
+/** The response for an account without a plan, except for times and messages. */
 const withoutPlan = {
   active: false,
   is_active: false,
@@ -48,7 +48,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
   });
   after(() => gateway.stop());
 
-  /** Puts other plans into force. */
+  /** Applies other plans. */
   function reload(plans: Parameters<typeof plansText>[0]): void {
     const text = testConfigText(gateway.provider.url, { plans: plansText(plans) });
     gateway.gateway.reload(parseConfig(text, 'test.yaml', {}));
@@ -83,7 +83,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
     clock.set(BEGIN);
   });
 
-  it('2.3 money is no part of the snapshot: a rich and a poor account are told the same', async () => {
+  it('2.3 money is not part of the snapshot: it is the same for a rich and a poor account', async () => {
     const poor = await gateway.createAccount({ balanceYuan: '0' });
     const { json: ofPoor } = await askAddress(gateway.url, snapshotAddresses[0]!, poor.key);
     assert.deepEqual(ofPoor, (await ask()).json);
@@ -91,7 +91,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
   });
 
   describe('with a plan', () => {
-    /** One call on the plan, of 18 tokens by default. */
+    /** One call on the plan, by default of 18 tokens. */
     async function use(subscriber: TestAccount, calls = 1, tokens = 18): Promise<void> {
       gateway.provider.respond = chatResponse({
         prompt_tokens: tokens - 7,
@@ -134,7 +134,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
       assert.equal(fiveHour.remaining, 9);
     });
 
-    it('2.3 balance and remaining are the smaller of what is left of the two windows', async () => {
+    it('2.3 balance and remaining are the lower remainder of the two windows', async () => {
       for (const [planId, expected] of [
         ['pro', [9, 9, 13]],
         ['short-week', [2, 9, 2]],
@@ -188,7 +188,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
       });
     });
 
-    it('2.3 usedPercent and usagePercent are whole, rounded down, and 100 only when nothing is left', async () => {
+    it('2.3 usedPercent and usagePercent are integers, rounded down, and 100 only if nothing is left', async () => {
       const subscriber = await createSubscriber(gateway, 'three');
       const percents: number[][] = [];
       for (let calls = 0; calls <= 3; calls++) {
@@ -261,7 +261,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
       );
     });
 
-    /** Brings accounts into every state that a plan can be in; those if it is valid are `active`. */
+    /** Brings accounts into every state of a plan; the valid ones are `active`. */
     const states: Readonly<Record<string, { active: boolean; prepare: () => Promise<TestAccount> }>> = {
       'without a plan': { active: false, prepare: () => gateway.createAccount() },
       'before the plan begins': {
@@ -425,7 +425,7 @@ function assertCount(count: unknown): void {
   assert.ok(Number.isSafeInteger(count) && Number(count) >= 0, String(count));
 }
 
-/** Of a limit: what is used and left of it, and the percentage. */
+/** Asserts the figures of a limit. */
 function assertShare(limit: number, used: number, remaining: number, percent: number): void {
   for (const count of [limit, used, remaining, percent]) assertCount(count);
   assert.equal(remaining, Math.max(limit - used, 0));
@@ -433,7 +433,7 @@ function assertShare(limit: number, used: number, remaining: number, percent: nu
   assert.equal(percent === 100, remaining === 0);
 }
 
-/** Asserts an instant in ISO 8601 and UTC, and returns it in milliseconds. */
+/** Asserts an instant in ISO 8601 and UTC; returns milliseconds. */
 function assertInstant(text: unknown): number {
   assert.equal(new Date(String(text)).toISOString(), text);
   return Date.parse(String(text));

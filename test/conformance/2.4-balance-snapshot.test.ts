@@ -13,7 +13,7 @@ describe('2.4 General balance snapshot', () => {
   });
   after(() => gateway.stop());
 
-  /** The bytes of the response: what a number looks like matters to those who read it. */
+  /** The text of the response: the spelling of numbers matters to clients. */
   async function snapshotOf(key: string, address: Address = balanceAddresses[0]!): Promise<string> {
     const response = await askAddress(gateway.url, address, key);
     assert.equal(response.status, 200, response.text);
@@ -62,7 +62,7 @@ describe('2.4 General balance snapshot', () => {
     });
   });
 
-  it('2.4 balance follows what calls cost and what is topped up, at once', async () => {
+  it('2.4 balance reflects charges and top-ups at once', async () => {
     const account = await gateway.createAccount({ balanceYuan: '0.0002' });
     const chat = addresses.find(({ work }) => work === 'chat')!;
     assert.equal((await askAddress(gateway.url, chat, account.key)).status, 200);

@@ -84,7 +84,7 @@ const FIELDS = [
   'apiInterfaces',
 ];
 
-/** The vocabulary of the contract, interface by interface, and where each operation is called from the balance. */
+/** The contract's names of interfaces and operations, and the path of each operation on the balance. */
 const operationPaths: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   COMPAT_CHAT_COMPLETIONS: { COMPAT_CHAT_CREATE: '/v1/chat/completions' },
   COMPAT_RESPONSES: {
@@ -98,7 +98,7 @@ const operationPaths: Readonly<Record<string, Readonly<Record<string, string>>>>
   ALT_MESSAGES: { ALT_MESSAGES_CREATE: '/v1/messages' },
 };
 
-/** An hour inside of the peak of the model `timed`: noon in New York. */
+/** During the peak hours of the model `timed`: noon in New York. */
 const NOON = '2026-11-20T17:00:00Z';
 
 describe('2.5 Public model catalog', () => {
@@ -194,7 +194,7 @@ describe('2.5 Public model catalog', () => {
     );
   });
 
-  it('2.5 the prices are final unit prices, discount included: they are what a call is charged', async () => {
+  it('2.5 the prices are final unit prices, discount included: calls are charged by them', async () => {
     const model = await modelOf('full');
     const usage = {
       prompt_tokens: 1_500,
@@ -241,7 +241,7 @@ describe('2.5 Public model catalog', () => {
     assert.equal((await modelOf('bare')).officialPricing, null);
   });
 
-  it('2.5 the prices of officialPricing are decimal strings, the cached one that of input if it has none of its own', async () => {
+  it('2.5 the prices of officialPricing are decimal strings, the cached one equals input unless it is configured', async () => {
     assert.equal((await modelOf('undiscounted')).officialPricing.cachedInputPriceYuan, '5');
     assert.equal((await modelOf('gift')).officialPricing.cachedInputPriceYuan, '0');
   });
@@ -300,11 +300,11 @@ describe('2.5 Public model catalog', () => {
     ['2026-11-20T14:00:00Z', 'PEAK', '2026-11-21T02:00:00.000Z'],
     ['2026-11-21T01:59:59.999Z', 'PEAK', '2026-11-21T02:00:00.000Z'],
     ['2026-11-21T02:00:00Z', 'OFF_PEAK', '2026-11-21T14:00:00.000Z'],
-    // Clocks go back on 1 November 2026 at 06:00 UTC, and that night has an hour more.
+    // Clocks go back on 1 November 2026 at 06:00 UTC, so that night is an hour longer.
     ['2026-11-01T00:59:00Z', 'PEAK', '2026-11-01T01:00:00.000Z'],
     ['2026-11-01T01:00:00Z', 'OFF_PEAK', '2026-11-01T14:00:00.000Z'],
     ['2026-11-01T06:30:00Z', 'OFF_PEAK', '2026-11-01T14:00:00.000Z'],
-    // They go forward on 8 March 2026 at 07:00 UTC, and that night has an hour less.
+    // Clocks go forward on 8 March 2026 at 07:00 UTC, so that night is an hour shorter.
     ['2026-03-08T01:59:00Z', 'PEAK', '2026-03-08T02:00:00.000Z'],
     ['2026-03-08T02:00:00Z', 'OFF_PEAK', '2026-03-08T13:00:00.000Z'],
     ['2026-03-08T13:00:00Z', 'PEAK', '2026-03-09T01:00:00.000Z'],

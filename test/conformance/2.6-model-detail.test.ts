@@ -54,7 +54,7 @@ describe('2.6 Messages-style model detail', () => {
     }
   });
 
-  it('2.6 from version 2026-10-21 on a detail also says where the model is in its life', async () => {
+  it('2.6 from version 2026-10-21 on a detail also has the model’s lifecycle', async () => {
     for (const name of ['altproto-version', 'anthropic-version']) {
       for (const version of ['2026-10-21', '2027-01-01']) {
         assert.deepEqual(await detailOf('detailed', { [name]: version }), {
@@ -100,7 +100,7 @@ describe('2.6 Messages-style model detail', () => {
     }
   });
 
-  it('2.6 max_input_tokens and max_tokens are whole numbers, or null if the configuration gives none', async () => {
+  it('2.6 max_input_tokens and max_tokens are integers, or null if the configuration gives none', async () => {
     const { max_input_tokens, max_tokens } = await detailOf('vague');
     assert.deepEqual([max_input_tokens, max_tokens], [null, null]);
     assert.equal((await detailOf('test-messages')).max_tokens, 100);

@@ -23,7 +23,7 @@ import {
 
 const kinds: readonly StreamKind[] = ['image_generation', 'image_edit'];
 
-/** The gateway's own error event, as the last thing of a stream. */
+/** The gateway's own error event at the end of a stream. */
 const ERROR_EVENT = /\n\nevent: error\ndata: (\{.*\})\n\n$/;
 
 describe('3 Streaming image calls', () => {
@@ -33,7 +33,7 @@ describe('3 Streaming image calls', () => {
   });
   after(() => gateway.stop());
 
-  /** Begins a streaming call for images that are charged by tokens. */
+  /** Starts a streaming call for images that are charged by tokens. */
   function start(caller: ImageCaller, kind: StreamKind, rest: Record<string, unknown> = {}) {
     const fields = { model: PRICED_BY_TOKEN, stream: true, ...rest };
     const texts = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
@@ -50,7 +50,7 @@ describe('3 Streaming image calls', () => {
     return response;
   }
 
-  /** The stream of the provider arrives byte for byte, at this cost. */
+  /** Asserts that the provider's stream arrives byte for byte and is charged this amount. */
   async function assertRelayed(
     kind: StreamKind,
     events: readonly string[],
@@ -64,7 +64,7 @@ describe('3 Streaming image calls', () => {
     assert.equal((await response).text, events.join(''));
   }
 
-  /** The stream comes through as far as `relayed`, and then ends with the gateway's own error event. */
+  /** Asserts that the stream arrives up to `relayed`, followed by the gateway's own error event. */
   function assertBrokenOff(stream: string, relayed: string, code = 'upstream_error') {
     assert.ok(stream.startsWith(relayed), stream.slice(0, 500));
     const [, data] = ERROR_EVENT.exec(`\n\n${stream.slice(relayed.length)}`) ?? [];
@@ -78,7 +78,7 @@ describe('3 Streaming image calls', () => {
   for (const kind of kinds) {
     const partials = [0, 1, 2].map((index) => partialEvent(kind, index));
 
-    it(`3 ${kind}: a stream goes on with every partial_image event, arrives byte for byte, and costs its usage`, async () => {
+    it(`3 ${kind}: a stream relays every partial_image event byte for byte, and is charged by its usage`, async () => {
       for (const count of [0, 1, 3]) {
         const events = [...partials.slice(0, count), completedEvent(kind)];
         await assertRelayed(kind, events, STREAM_USAGE_NANO, { partial_images: count });
@@ -114,7 +114,7 @@ describe('3 Streaming image calls', () => {
       await assertRelayed(kind, events, STREAM_USAGE_NANO, { partial_images: 2 });
     });
 
-    it(`3 ${kind}: of several images every completed event is charged, and the stream may end behind any`, async () => {
+    it(`3 ${kind}: of several images every completed event is charged, and the stream may end after any`, async () => {
       const events = [partials[0]!, completedEvent(kind), completedEvent(kind), partials[1]!, completedEvent(kind)];
       await assertRelayed(kind, events, 3n * STREAM_USAGE_NANO, { n: 3 });
       await assertRelayed(kind, events.slice(0, 3), 2n * STREAM_USAGE_NANO, { n: 4 });
@@ -147,7 +147,7 @@ describe('3 Streaming image calls', () => {
       }
     });
 
-    it(`3 ${kind}: an error behind a completed image leaves that one charged`, async () => {
+    it(`3 ${kind}: an error after a completed image leaves that image charged`, async () => {
       const events = [completedEvent(kind), imageEvent('error', { error: { message: 'Overloaded.' } })];
       await assertRelayed(kind, events, STREAM_USAGE_NANO, { n: 2 });
     });
@@ -290,7 +290,7 @@ describe('3 Streaming image calls', () => {
       await assertSpent(caller.account, STREAM_USAGE_NANO);
     });
 
-    it(`3 ${kind}: a client that leaves before an image is completed pays for it, since the provider makes it all the same`, async () => {
+    it(`3 ${kind}: a client that leaves before an image is completed pays for it, because the provider completes it`, async () => {
       const caller = await ImageCaller.create(gateway);
       const live = liveResponse();
       gateway.provider.respond = live.respond;

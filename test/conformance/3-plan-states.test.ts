@@ -26,7 +26,7 @@ describe('3 States and transitions', () => {
   beforeEach(() => clock.set(BEGIN));
   after(() => gateway.stop());
 
-  /** What a call on the plan is responded to: 200, or the code of its refusal. */
+  /** The result of a call on the plan: 200, or the code of its refusal. */
   async function tryCall({ key }: TestAccount): Promise<string> {
     const { status, headers } = await askAddress(gateway.url, chat, key);
     return status === 200 ? '200' : String(headers['x-error-code']);
@@ -34,7 +34,7 @@ describe('3 States and transitions', () => {
   async function assertCalls(account: TestAccount, count: number): Promise<void> {
     for (let i = 0; i < count; i++) assert.equal(await tryCall(account), '200');
   }
-  /** The values by which the states differ. */
+  /** The values that distinguish the states. */
   async function stateOf(account: TestAccount) {
     const { active, is_active, isValid, remaining } = await snapshotOf(gateway, account);
     return { active, is_active, isValid, remaining };
@@ -65,7 +65,7 @@ describe('3 States and transitions', () => {
     }
   });
 
-  it('3 a plan in the configuration that the account has not been given leaves it without one', async () => {
+  it('3 a configured plan that was not granted to the account does not apply', async () => {
     const account = await gateway.createAccount();
     await assertNoPlan(account);
     assert.equal(await tryCall(account), 'insufficient_package');
@@ -104,7 +104,7 @@ describe('3 States and transitions', () => {
     clock.advance(1);
     assert.deepEqual(await stateOf(account), valid(1));
     clock.advance(HOUR_MS);
-    // The week has 2 of its 5 left.
+    // The week has 2 of its 5 calls left.
     assert.deepEqual(await stateOf(account), valid(2));
     await assertCalls(account, 2);
     assert.equal((await snapshotOf(gateway, account)).fiveHour.used, 3);
@@ -136,7 +136,7 @@ describe('3 States and transitions', () => {
     }
   });
 
-  it('3 a call is refused when either window is exhausted, and the provider does not hear of it', async () => {
+  it('3 a call is refused when either window is exhausted, and the provider is not called', async () => {
     for (const [planId, calls, code] of [
       ['coding-pro', 3, 'package_5h_quota_exhausted'],
       ['short-week', 2, 'package_weekly_quota_exhausted'],
@@ -150,7 +150,7 @@ describe('3 States and transitions', () => {
     }
   });
 
-  it('3 purchase: with a grant the plan is valid at once, or from the instant on that it is to begin', async () => {
+  it('3 purchase: with a grant the plan is valid at once, or from its start time', async () => {
     const account = await gateway.createAccount();
     await assertNoPlan(account);
     await subscribe(gateway, account, 'coding-pro');
@@ -176,7 +176,7 @@ describe('3 States and transitions', () => {
     assert.equal(await tryCall(account), 'package_expired');
   });
 
-  it('3 renewal: the plan goes on, with the weeks of its first activation and what is used of them', async () => {
+  it('3 renewal: the plan continues, with the weeks of its first activation and their usage', async () => {
     const account = await gateway.createAccount();
     const id = await subscribe(gateway, account, 'short-week');
     clock.advance(29 * DAY_MS);

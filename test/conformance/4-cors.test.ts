@@ -48,7 +48,7 @@ function preflight(base: string, path: string, origin: string, method: string) {
   });
 }
 
-/** What a page of an allowed origin may read of a response, and that no cache gives it to a page of another one. */
+/** Asserts which headers of a response a page of an allowed origin may read, and that caches do not serve it to other origins. */
 function assertReadable(headers: Readonly<Record<string, string>>, origin: string): void {
   assert.equal(headers['access-control-allow-origin'], origin);
   assert.deepEqual(headers['access-control-expose-headers']!.split(', '), EXPOSED);

@@ -22,7 +22,7 @@ import {
 import { assertCounted, assertPlanUse, createSubscriber, plansText } from './plans.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
-/** A key as the gateway makes them, which belongs to no account. */
+/** A well-formed key that belongs to no account. */
 const UNKNOWN_KEY = createApiKey((bytes: Uint8Array) => bytes.fill(7));
 
 describe('4 Endpoints', () => {
@@ -37,7 +37,7 @@ describe('4 Endpoints', () => {
   });
   after(() => gateway.stop());
 
-  /** The address's response to the request that it takes: what a balance pays, a plan covers, or nothing costs. */
+  /** The address's response to a valid request, with a balance or a plan if it needs one. */
   async function assertServed(address: Address, headers: Record<string, string>, key: string | null): Promise<void> {
     const payer = key === null ? account : await createSubscriber(gateway, 'roomy');
     const asked = gateway.provider.requests.length;
@@ -74,7 +74,7 @@ describe('4 Endpoints', () => {
     const key = 'KEY';
 
     if (address.auth === 'none') {
-      it(`4 ${label} needs no key, and takes no notice of one`, async () => {
+      it(`4 ${label} needs no key, and ignores one`, async () => {
         await assertServed(address, {}, null);
         await assertServed(address, { authorization: 'Bearer wrong', 'x-api-key': 'other' }, null);
       });
@@ -121,7 +121,7 @@ describe('4 Endpoints', () => {
     if (address.auth === 'x-api-key or Bearer') {
       it(`4 ${label} takes the key as x-api-key`, async () => {
         await assertServed(address, { 'x-api-key': key }, key);
-        // At addresses of both families the header says which family the client is of.
+        // At addresses of both families the header determines the family of the client.
         const asked = address.envelope === 'chat' ? { ...address, envelope: 'messages' as const } : address;
         await assertUnauthorised(asked, { 'x-api-key': UNKNOWN_KEY });
         await assertUnauthorised(asked, { 'x-api-key': '' });
@@ -181,7 +181,7 @@ describe('4 Endpoints', () => {
           body: workOf(address).body!,
         });
         assertRefusal(untyped, address.envelope, wrongType);
-        // The credential is checked first: without one, a request learns nothing.
+        // The credential is checked first, so a request without one learns nothing.
         const anonymous = await askAddress(gateway.url, address, null, { headers: { 'content-type': 'text/plain' } });
         assertRefusal(anonymous, address.envelope, badKey);
         assert.equal(gateway.provider.requests.length, asked);
@@ -194,7 +194,7 @@ describe('4 Endpoints', () => {
     const { respondStream } = workOf(address);
     const isCounted = address.context === 'coding';
 
-    /** What a call of the address has cost: money, or of the plan. */
+    /** Asserts the cost of a call of the address: money, or plan usage. */
     async function assertUsed(payer: TestAccount): Promise<void> {
       const { costNano = 0n, tokens } = workOf(address);
       if (isCounted) await assertCounted(gateway, payer, { calls: 1, tokens: tokens! });
@@ -225,7 +225,7 @@ describe('4 Endpoints', () => {
     }
   }
 
-  it('4 the model lists of the Coding bases show the models of the active plan, those of messages only the ones on messages', async () => {
+  it('4 the model lists of the Coding base addresses contain the models of the active plan, and for messages only the models with that protocol', async () => {
     const subscriber = await createSubscriber(gateway, 'mixed');
     const without = await gateway.createAccount();
     const lists = addresses.filter(({ work }) => /^coding.*List$/.test(work));

@@ -37,18 +37,18 @@ describe('4 Endpoints', () => {
     return [ids, has_more];
   }
 
-  it('4 a list of models is whole if no limit is asked for', async () => {
+  it('4 a list of models is complete without a limit', async () => {
     assert.deepEqual(await pageAt(''), [MODELS, false]);
     assert.deepEqual(await pageAt('limit='), [MODELS, false]);
   });
 
-  it('4 limit cuts a list of models, and has_more says that there is more', async () => {
+  it('4 limit truncates a list of models, and has_more reports it', async () => {
     assert.deepEqual(await pageAt('limit=3'), [MODELS.slice(0, 3), true]);
     assert.deepEqual(await pageAt('limit=4'), [MODELS, false]);
     assert.deepEqual(await pageAt('limit=1000'), [MODELS, false]);
   });
 
-  it('4 after_id goes on behind a model, and before_id returns those just before one', async () => {
+  it('4 after_id continues after a model, and before_id returns the ones just before a model', async () => {
     assert.deepEqual(await pageAt('after_id=page-1&limit=2'), [['page-2', 'page-3'], true]);
     assert.deepEqual(await pageAt('after_id=page-3&limit=2'), [['page-4'], false]);
     assert.deepEqual(await pageAt('after_id=page-4'), [[], false]);
@@ -73,7 +73,7 @@ describe('4 Endpoints', () => {
     assert.deepEqual([chat.json.object, chat.json.data.length, chat.json.has_more], ['list', 1, true]);
   });
 
-  it('4 a limit that is no whole number of at least 1, or an id that is not in the list, is 400', async () => {
+  it('4 a limit other than an integer of at least 1, or an id that is not in the list, is 400', async () => {
     for (const [query, param] of [
       ['limit=0', 'limit'],
       ['limit=-1', 'limit'],
@@ -139,7 +139,7 @@ describe('4 Endpoints', () => {
     }
   });
 
-  it('4 a model says when it was released, by whom, and how much it takes; an alias names its canonical id', async () => {
+  it('4 a model has its release date, its owner and its limits; an alias has the canonical id', async () => {
     const { json } = await ask('/v1/models', bearer());
     const shown = json.data.filter(({ id }: { id: string }) => /acme/i.test(id));
     const acme = {
@@ -184,7 +184,7 @@ describe('4 Endpoints', () => {
     assertRefusal(await askFor(gateway.url, '/v1/models', { headers }), 'messages', unauthorized);
   });
 
-  it('4 Codex, which names its version, gets the models that offer responses in its own form', async () => {
+  it('4 Codex, identified by its version, gets the models that support responses in its own format', async () => {
     const codex = { ...bearer(), 'user-agent': 'codex_exec/0.171.0' };
     const { json } = await askFor(gateway.url, '/v1/models?client_version=0.171.0', { headers: codex });
     assert.deepEqual(

@@ -160,7 +160,7 @@ describe('4 Endpoints', () => {
       }
     });
 
-    it('4 server.messagesContext: balance leaves a plan alone at POST /altproto/v1/messages', async () => {
+    it('4 server.messagesContext: balance does not use a plan at POST /altproto/v1/messages', async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       const address = find('/altproto/v1/messages');
       for (const body of [workOf(address).body!, streamed(address)]) {
@@ -186,7 +186,7 @@ describe('4 Endpoints', () => {
       await assertCounted(gateway, subscriber, { calls: 5, tokens });
     });
 
-    it('4 server.messagesContext moves nothing else: the estimate beside it keeps the Coding input byte limit', async () => {
+    it('4 server.messagesContext changes nothing else: the estimate keeps the Coding input byte limit', async () => {
       const account = await gateway.createAccount();
       const address = find('/altproto/v1/messages/count_tokens');
       const body = padded(workOf(address).body!, 32 * 1024 + 1);

@@ -16,7 +16,7 @@ import {
 } from './addresses.ts';
 import { assertPlanUse, createSubscriber, plansText } from './plans.ts';
 
-/** Base addresses, and how they are written with a `/v1` too many or too few. */
+/** Base addresses, and their spellings with an additional or a missing `/v1`. */
 const BASES = {
   '/v1': ['', '/v1/v1'],
   '': ['/v1'],
@@ -33,7 +33,7 @@ const nowhere: ExpectedRefusal = {
   messagesType: 'not_found_error',
 };
 
-/** The base address that a path has: the longest one that it begins with. */
+/** The base address of a path: the longest prefix among them. */
 function baseOf({ path }: Address): string | undefined {
   const fitting = Object.keys(BASES).filter((base) => path.startsWith(`${base}/`));
   return fitting.toSorted((one, other) => other.length - one.length)[0];
@@ -52,10 +52,10 @@ describe('4 Endpoints', () => {
     for (const wrongBase of wrongBases) {
       const misplaced = here
         .map((address) => ({ address, path: urlOf(address).replace(base, wrongBase) }))
-        // The contract itself has some of them, which are tested as such.
+        // The contract itself has some of them; other tests cover those.
         .filter(({ path }) => !addresses.some((address) => urlOf(address) === path));
 
-      it(`4 what is appended to ${wrongBase || 'the root'} is served as if it were appended to ${base || 'the root'}`, async () => {
+      it(`4 a path below ${wrongBase || 'the root'} is served as if it were below ${base || 'the root'}`, async () => {
         assert.ok(misplaced.length > 0);
         const payer = await createSubscriber(gateway, 'roomy');
         const use = { costNano: 0n, calls: 0, tokens: 0 };

@@ -40,13 +40,13 @@ const models = `
     routes: [{ provider: chatty, model: shared-first }, { provider: second, model: shared-second }]
 `;
 
-/** The contract says only that the address exists; its shapes are the vendor's current ones. */
+/** The contract specifies only the address. Its formats are the vendor's current ones. */
 describe('4 POST /v1/responses', () => {
   let gateway: TestGateway;
   let second: ScriptedProvider;
   let randomSource = 0;
   let responses: Address;
-  /** One that begins with ¥100 in every test. */
+  /** Begins with ¥100 in every test. */
   let account: TestAccount;
 
   before(async () => {
@@ -86,13 +86,13 @@ describe('4 POST /v1/responses', () => {
       assert.equal(headers.authorization, 'Bearer provider-secret-key-1');
     });
 
-    it('4 a stream is asked for in the client’s own bytes, since its usage comes by itself', async () => {
+    it('4 the request of a stream is forwarded byte for byte, because its usage needs no option', async () => {
       const body = `{"model":"${MODEL}","input":"x","stream":true,"stream_options":{"include_obfuscation":false}}`;
       await responses.takes(account, body);
       assert.equal(lastSent().body.toString(), body.replace(MODEL, 'upstream-responses'));
     });
 
-    it('4 fields that the vendor has and fields that nobody knows pass', () =>
+    it('4 fields of the vendor and unknown fields pass', () =>
       responses.takes(account, {
         model: MODEL,
         input: [{ role: 'user', content: [{ type: 'input_text', text: 'x' }] }],
@@ -127,7 +127,7 @@ describe('4 POST /v1/responses', () => {
       }
     });
 
-    it('4 max_output_tokens is a whole number or null', async () => {
+    it('4 max_output_tokens is an integer or null', async () => {
       for (const value of [16, 0, null]) {
         await responses.takes(account, { model: MODEL, input: 'x', max_output_tokens: value });
       }
@@ -262,7 +262,7 @@ describe('4 POST /v1/responses', () => {
       });
     }
     for (const path of CODING) {
-      it(`4 ${path} with a plan responds whole and counts the call and its tokens against the plan`, async () => {
+      it(`4 ${path} with a plan returns a non-streaming response and counts the call and its tokens against the plan`, async () => {
         const subscriber = await createSubscriber(gateway, 'roomy');
         const text = ` ${JSON.stringify(responseObject({ x: '\u2028é' }), null, 3)}\r\n`;
         gateway.provider.respond = json(200, text);
@@ -332,7 +332,7 @@ describe('4 POST /v1/responses', () => {
   });
 
   describe('whole responses', () => {
-    it('4 a response comes back byte for byte, and costs what its usage says', async () => {
+    it('4 a response arrives byte for byte, and is charged by its usage', async () => {
       const text = ` ${JSON.stringify(responseObject({ x: '\u2028é', created_at: 1.5 }), null, 3).replace('1.5', '1.50E0')}\r\n`;
       const response = await send(json(200, text));
       assert.equal(response.status, 200);
@@ -364,7 +364,7 @@ describe('4 POST /v1/responses', () => {
       }
     });
 
-    it('4 a response that is no JSON object is 502 upstream_error, and nothing is charged', async () => {
+    it('4 a response other than a JSON object is 502 upstream_error, and free', async () => {
       for (const text of ['', '[]', '<html></html>', JSON.stringify(responseObject()).slice(0, -1)]) {
         await assertWithheld(account, await send(json(200, text)));
       }
@@ -410,7 +410,7 @@ describe('4 POST /v1/responses', () => {
   });
 
   describe('streams', () => {
-    it('4 a stream comes back byte for byte, whatever events are in it, and costs what its last one says', async () => {
+    it('4 a stream arrives byte for byte, whatever its events are, and is charged by its last one', async () => {
       const others = [
         'response.queued',
         'response.refusal.delta',
@@ -457,7 +457,7 @@ describe('4 POST /v1/responses', () => {
         await live.write(each);
         sent += each;
         const response = await started.response;
-        // The provider says no more before this one has arrived.
+        // The provider continues only after this has arrived.
         await response.until(sent);
       }
       await live.write(events.at(-1)!);
@@ -481,7 +481,7 @@ describe('4 POST /v1/responses', () => {
         const response = await started.response;
         const withoutEnd = events.slice(0, -1).join('');
         await response.until(withoutEnd);
-        // Whatever else the gateway had to say on another connection would have arrived by now.
+        // Other output of the gateway would have arrived by now.
         for (let i = 0; i < 20; i++) await (await fetch(`${gateway.url}/healthz`)).text();
         assert.equal(response.text, withoutEnd);
         assert.equal((await account.money()).balanceNano, 100_000_000_000n);
@@ -493,7 +493,7 @@ describe('4 POST /v1/responses', () => {
       });
     }
 
-    it('4 a terminal event of several megabytes comes back byte for byte, and is billed by its usage', async () => {
+    it('4 a terminal event of several megabytes arrives byte for byte, and is charged by its usage', async () => {
       const image = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'A'.repeat(5_000_000) };
       const text = responsesStream({ items: [image] }).join('');
       const response = await stream(sse([text]));
@@ -514,7 +514,7 @@ describe('4 POST /v1/responses', () => {
 
     const failed = { status: 'failed', error: { code: 'server_error', message: 'The model failed.' } };
 
-    it('4 response.failed before any text costs nothing if it has no usage, and comes back as it is', async () => {
+    it('4 response.failed before any text is free without usage, and arrives unchanged', async () => {
       const events = [
         event('response.created', { response: responseObject({ status: 'in_progress', output: [], usage: null }) }),
         event('response.failed', { response: responseObject({ ...failed, output: [], usage: null }) }),
@@ -527,14 +527,14 @@ describe('4 POST /v1/responses', () => {
       assert.deepEqual([status, usage], ['aborted', null]);
     });
 
-    it('4 response.failed costs what its usage says if it has one', async () => {
+    it('4 response.failed with usage is charged by it', async () => {
       const events = responsesStream({ terminal: 'response.failed', response: failed });
       assert.equal((await stream(sse(events))).text, events.join(''));
       await assertSpent(account, RESPONSES_COST);
     });
 
     const body = (rest: object = {}): object => ({ model: MODEL, input: 'Hello', stream: true, ...rest });
-    /** What is known of a stream that ended without usage: the sizes of the request and of the text. */
+    /** The estimated usage of a stream that ended without usage: sizes of the request and the text. */
     const estimated = (words: string): { input: number; output: number } => ({
       input: estimatedInput('responses', body()),
       output: Math.ceil(Buffer.byteLength(words) / 4),
@@ -553,7 +553,7 @@ describe('4 POST /v1/responses', () => {
       ['flat', event('error', { code: 'server_error', message: 'Overloaded.', param: null, sequence_number: 9 })],
       ['nested', event('error', { error: { type: 'server_error', code: 'x', message: 'Overloaded.' } })],
     ] as const) {
-      it(`4 an error event of the provider (${form}) comes back byte for byte and ends the stream; what came is estimated`, async () => {
+      it(`4 an error event of the provider (${form}) arrives byte for byte and ends the stream; the output so far is estimated`, async () => {
         const events = [...responsesStream({ words: ['Hello there'] }).slice(0, 5), errorEvent];
         const response = await stream(sse(events));
         assert.equal(response.text, events.join(''));
@@ -567,7 +567,7 @@ describe('4 POST /v1/responses', () => {
       await assertSpent(account, 0n);
     });
 
-    /** Asserts the last event of a stream that the gateway itself has ended. */
+    /** Asserts the last event of a stream that the gateway ended. */
     function assertErrorEvent(response: ClientResponse, relayed: string, code: string): void {
       assert.equal(response.status, 200);
       assert.ok(response.text.startsWith(relayed), response.text);
@@ -624,7 +624,7 @@ describe('4 POST /v1/responses', () => {
       await assertSpent(account, costNano(tokens));
     });
 
-    it('4 a stream that never begins is an error with a status of its own, and costs nothing', async () => {
+    it('4 a stream that never begins is an error with an HTTP status, and free', async () => {
       for (const respond of [sse([]), json(200, responseObject()), json(200, '')]) {
         const response = await stream(respond);
         assertRefused(response, { status: 502, code: 'upstream_error', param: null, type: 'api_error' });
@@ -664,7 +664,7 @@ describe('4 POST /v1/responses', () => {
       });
     }
 
-    it('4 a call that continues nothing goes where chance sends it, whatever other accounts have made', async () => {
+    it('4 a call that continues nothing is routed at random, whatever other accounts have created', async () => {
       second.respond = responsesResponse({ id: 'resp_of_another' });
       randomSource = 0.9;
       await responses.send(account, { model: 'test-shared', input: 'Hello' });

@@ -34,16 +34,16 @@ import { generalErrorRules, NOON } from './general-errors.ts';
 import { assertCounted, createSubscriber, plansText, snapshotOf } from './plans.ts';
 import { notTestable } from './rule.ts';
 
-/** Whatever a parser and printer would not give back as it was. */
+/** JSON that changes if it is parsed and serialised. */
 const ODD_MEMBERS =
   ' "big" : 9223372036854775807 ,\r\n\t"precise":0.10, "tiny": -1.50E-07,"twice":1,"twice":[ ],"escapes":"\\u0041\\/ 北京 😀" ';
 
-/** The Coding addresses of this section; those of responses are of other sections. */
+/** The Coding addresses of this section; other sections test those of responses. */
 const codingCalls = codingAddresses.filter(({ upstreamPath }) => !upstreamPath.includes('responses'));
 
 describe('4.1 chat completions and messages creation', () => {
   let deadEnds: DeadEnds;
-  /** A provider of the messages protocol whose vendor is not named. */
+  /** A provider of the messages protocol without a configured vendor. */
   let plain: ScriptedProvider;
   let gateway: TestGateway;
   let account: TestAccount;
@@ -72,7 +72,7 @@ describe('4.1 chat completions and messages creation', () => {
     await deadEnds?.silent.close();
   });
 
-  /** Asserts what was paid since the last time. */
+  /** Asserts the charges since the last call of this function. */
   async function assertPaid(costNano: bigint): Promise<void> {
     spentNano += costNano;
     await assertSpent(account, spentNano);
@@ -106,7 +106,7 @@ describe('4.1 chat completions and messages creation', () => {
       await assertPaid(paid);
     });
 
-    it(`4.1 ${path} takes no "stream", false and null for a whole response`, async () => {
+    it(`4.1 ${path} treats a missing "stream", false and null as non-streaming`, async () => {
       for (const stream of [undefined, false, null]) {
         responseWell(gateway, address);
         const response = await send(gateway, account, address, { stream });
@@ -160,7 +160,7 @@ describe('4.1 chat completions and messages creation', () => {
     }
   }
 
-  it('4.1 a chat stream whose client did not ask for usage has none, and is charged by it all the same', async () => {
+  it('4.1 a chat stream whose client did not request usage has none, and is still charged by it', async () => {
     const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
     gateway.provider.respond = sse(chatStream(['Hello'], usage));
     const response = await send(gateway, account, chatAddress, { stream: true });
@@ -180,7 +180,7 @@ describe('4.1 chat completions and messages creation', () => {
     }
   });
 
-  it('4.1 messages without a version are those of 2023-06-01', async () => {
+  it('4.1 messages without a version use 2023-06-01', async () => {
     responseWell(gateway, messagesAddress);
     assert.equal((await send(gateway, account, messagesAddress)).status, 200);
     assert.equal(lastRequest().headers['anthropic-version'], '2023-06-01');
@@ -277,7 +277,7 @@ describe('4.1 chat completions and messages creation', () => {
     const responseLive: Respond =
       family === 'chat' ? chatResponse() : messagesResponse({ input_tokens: 12, output_tokens: 8 });
 
-    it(`4.1 ${path} with an active plan passes a whole response through and counts the call and its tokens against the plan`, async () => {
+    it(`4.1 ${path} with an active plan relays a non-streaming response and counts the call and its tokens against the plan`, async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       const body = (model: string) => ` {${ODD_MEMBERS},"model" : "${model}","max_tokens":20,\n"messages": [ {} ]}\r\n`;
       const text = `\n${JSON.stringify(address.response, null, 2)} `;
@@ -304,7 +304,7 @@ describe('4.1 chat completions and messages creation', () => {
       await assertCounted(gateway, subscriber, { calls: 1, tokens: address.tokens! });
     });
 
-    it(`4.1 ${path} counts a stream that the provider breaks off after it has begun, with what was seen of its tokens`, async () => {
+    it(`4.1 ${path} counts a stream that the provider breaks off after it has begun, with the observed tokens`, async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       const events =
         family === 'chat'

@@ -26,7 +26,7 @@ describe('4.10 GET /v1/coding/user/balance', () => {
     assertRefusal(await askFor(gateway.url, PATH, { headers: { 'x-api-key': account.key } }), 'usage', badKey);
   });
 
-  it('4.10 there is no parameter and no body: what comes is taken no notice of', async () => {
+  it('4.10 there is no parameter and no body: both are ignored', async () => {
     const { capturedAt: _first, ...expected } = (await ask()).json;
     const response = await ask(
       { headers: { 'content-type': 'text/plain' }, body: 'anything' },
@@ -37,7 +37,7 @@ describe('4.10 GET /v1/coding/user/balance', () => {
     assert.deepEqual(given, expected);
   });
 
-  it('4.10 without a plan the response is 200 all the same', async () => {
+  it('4.10 without a plan the response is also 200', async () => {
     const { status, json } = await ask();
     assert.equal(status, 200);
     assert.equal(json.active, false);
@@ -87,7 +87,7 @@ describe('4.10 GET /v1/coding/user/balance', () => {
     assert.equal((await ask({ headers: { authorization: `Bearer ${key}` } })).status, 200);
   });
 
-  it('4.10 with a plan the response is 200 with what is left of it', async () => {
+  it('4.10 with a plan the response is 200 with its remainder', async () => {
     const subscriber = await createSubscriber(gateway, 'pro');
     const { active, balance, planName, message } = await snapshotOf(gateway, subscriber);
     assert.deepEqual([active, balance, planName, message], [true, 3, 'Plan pro', null]);
@@ -102,7 +102,7 @@ describe('4.10 GET /v1/coding/user/balance', () => {
     await assertSpent(subscriber, 0n);
   });
 
-  it('4.10 an exhausted plan is told with 200 and not refused, and the question is not recorded as a refusal', async () => {
+  it('4.10 an exhausted plan is reported with 200, and not recorded as a refusal', async () => {
     const subscriber = await createSubscriber(gateway, 'empty');
     const { active, is_active, remaining } = await snapshotOf(gateway, subscriber);
     assert.deepEqual([active, is_active, remaining], [true, false, 0]);

@@ -49,7 +49,7 @@ describe('4.11 General balance and base-address variants', () => {
     });
   }
 
-  it('4.11 is_active and balance stand at the top level, a boolean and a number, wherever a balance is read', async () => {
+  it('4.11 is_active and balance are at the top level, a boolean and a number, at every balance address', async () => {
     const readers = addresses.filter(({ work }) => work === 'balance' || work === 'codingBalance');
     assert.equal(readers.length, 8);
     for (const { path } of readers) {
@@ -64,7 +64,7 @@ describe('4.11 General balance and base-address variants', () => {
     assert.equal(remaining, quota - usedQuota);
   });
 
-  it('4.11 every base address of the messages style takes x-api-key too, those of the chat style Bearer alone', async () => {
+  it('4.11 every base address of the messages style also accepts x-api-key; chat-style ones accept only Bearer', async () => {
     for (const { path } of addresses.filter(({ envelope }) => envelope === 'usage')) {
       const response = await askFor(gateway.url, path, { headers: { 'x-api-key': account.key } });
       if (path === '/v1/user/balance' || path === '/v1/coding/user/balance') assertRefusal(response, 'usage', badKey);
@@ -85,7 +85,7 @@ describe('4.11 General balance and base-address variants', () => {
   describe('with a plan', () => {
     const coding = addresses.filter(({ work }) => work === 'codingBalance').map(({ path }) => path);
 
-    /** What every address of the plan responds, which has to be the same but for the time. */
+    /** The response of every address of the plan, which is the same except for times. */
     async function planAt(path: string, key: string) {
       const response = await askAddress(gateway.url, find(path), key);
       assert.equal(response.status, 200, response.text);
@@ -94,7 +94,7 @@ describe('4.11 General balance and base-address variants', () => {
       return { ...rest, fiveHour: window };
     }
 
-    it('4.11 of a plan, quota, usedQuota, remaining and isValid follow the convention of total, used and what is left, at every address', async () => {
+    it('4.11 of a plan, quota, usedQuota, remaining and isValid follow the convention of total, used and remaining, at every address', async () => {
       const subscriber = await createSubscriber(gateway, 'three');
       gateway.provider.respond = responseAnything;
       for (let used = 0; used <= 3; used++) {
@@ -117,13 +117,13 @@ describe('4.11 General balance and base-address variants', () => {
       }
     });
 
-    it('4.11 if the week has less left than the five hours, remaining is what the week has left', async () => {
+    it('4.11 if the week has less left than the five hours, remaining is the week’s remainder', async () => {
       const subscriber = await createSubscriber(gateway, 'short-week');
       const { quota, usedQuota, remaining } = await planAt('/v1/coding/user/balance', subscriber.key);
       assert.deepEqual([quota, usedQuota, remaining], [9, 0, 2]);
     });
 
-    it('4.11 a plan and a balance are told apart by the address alone', async () => {
+    it('4.11 only the address distinguishes a plan from a balance', async () => {
       const subscriber = await createSubscriber(gateway, 'three');
       const expected = await planAt('/v1/coding/user/balance', subscriber.key);
       for (const path of coding) assert.deepEqual(await planAt(path, subscriber.key), expected);

@@ -20,7 +20,7 @@ import { notTestable } from './rule.ts';
 const ODD_MEMBERS =
   ' "big" : 9223372036854775807 ,\r\n\t"precise":0.10,"twice":1,"twice":[ ],"escapes":"\\u0041\\/ 北京 😀" ';
 
-/** What each kind of rerank price needs of a response: a search unit costs 19,000 nano-yuan, a call 17,000. */
+/** The facts that each kind of rerank price needs: a search unit costs 19,000 nano-yuan, a call 17,000. */
 const byUnits = 'test-rerank-units';
 const byCalls = 'test-rerank-calls';
 
@@ -43,14 +43,14 @@ describe('4.2 embeddings and rerank', () => {
     gateway = await startGateway({ clock, ...deadEnds.options });
     account = await gateway.createAccount();
   });
-  // Calls of one and the same instant have no order on record.
+  // Records of calls at the same instant have no order.
   beforeEach(() => clock.advance(1));
   after(async () => {
     await gateway?.stop();
     await deadEnds?.silent.close();
   });
 
-  /** Asserts what was paid since the last time. */
+  /** Asserts the charges since the last call of this function. */
   async function assertPaid(costNano: bigint): Promise<void> {
     spentNano += costNano;
     await assertSpent(account, spentNano);
@@ -214,7 +214,7 @@ describe('4.2 embeddings and rerank', () => {
   }
 
   for (const path of ['/v2/rerank', '/v1/v2/rerank']) {
-    it(`4.2 ${path} takes what Cohere's clients send, and returns what they read`, async () => {
+    it(`4.2 ${path} accepts the requests of Cohere's clients, and returns the responses that they read`, async () => {
       const fields = { top_n: 1, max_tokens_per_doc: 512, priority: 3 };
       const response = {
         id: '07734bd2-2473-4f07-94e1-0d9f0e6843cf',
@@ -247,14 +247,14 @@ describe('4.2 embeddings and rerank', () => {
     assert.deepEqual([refused.status, refused.json.message], [422, 'too many documents']);
   });
 
-  it('4.2 a rerank whose results stand in "data" is one too', async () => {
+  it('4.2 a rerank with its results in "data" is valid too', async () => {
     const response = { object: 'list', data: results, model: 'reranker', usage: { total_tokens: 29 } };
     gateway.provider.respond = json(200, response);
     assert.deepEqual((await send(gateway, account, rerankAddress)).json, response);
     await assertPaid(costNano({ input: 29 }));
   });
 
-  // A unit for every hundred documents begun.
+  // A search unit per hundred documents, rounded up.
   for (const [units, count, facts] of [
     [1, 2, { meta: { billed_units: { search_units: 1 } } }],
     [

@@ -8,8 +8,8 @@ import { json, liveResponse } from '../support/provider.ts';
 import { assertError, embeddingsAddress, requestTo, send } from './calls.ts';
 
 /**
- * Responses that are larger than what is held back of one: from 32 MiB on they leave as they come, all but their last
- * chunk, which still waits for the charge.
+ * Responses above the 32 MiB that the gateway holds back. They are forwarded as they arrive, except for the last chunk, which waits for
+ * the charge.
  */
 
 const MIB = 2 ** 20;
@@ -17,7 +17,7 @@ const CHUNK_BYTES = 64 * 1024;
 const ENDS = 'settlement.end';
 const paid = costNano({ input: 4711 });
 
-/** A response of embeddings of just that size; its usage stands at the end, where vendors put it. */
+/** An embeddings response of exactly this size. Its usage is at the end, as with vendors. */
 function embeddingsOf(sizeBytes: number, usage = ',"usage":{"prompt_tokens":4711,"total_tokens":4711}'): Buffer {
   const head = Buffer.from('{"object":"list","data":[');
   const tail = Buffer.from(`],"model":"embedder"${usage}}`);
@@ -33,14 +33,14 @@ function embeddingsOf(sizeBytes: number, usage = ',"usage":{"prompt_tokens":4711
   return body;
 }
 
-/** A call whose response is taken in as it comes. */
+/** A call whose response is read as it arrives. */
 interface LargeCall {
   readonly response: IncomingMessage;
   readonly sizeBytes: number;
   body(): Buffer;
-  /** Resolves when that much has arrived. */
+  /** Resolves when this many bytes have arrived. */
   received(sizeBytes: number): Promise<void>;
-  /** Resolves at the end of the response: with true if it is complete, with false if the connection broke. */
+  /** Resolves at the end of the response: true if it is complete, false if the connection broke. */
   readonly ended: Promise<boolean>;
   leave(): void;
 }
@@ -88,7 +88,7 @@ describe('4.2 large responses of embeddings', () => {
   afterEach(() => gateway.observed.statement(ENDS).release());
   after(() => gateway?.stop());
 
-  /** Starts a call whose response the test gives piece by piece. */
+  /** Starts a call whose response the test writes in chunks. */
   async function start(headers: Record<string, string> = {}) {
     account = await gateway.createAccount();
     const live = liveResponse({ 'content-type': 'application/json', ...headers });
@@ -104,7 +104,7 @@ describe('4.2 large responses of embeddings', () => {
 
   for (const statesLength of [false, true]) {
     const how = statesLength ? 'with' : 'without';
-    it(`4.2 a response of 48 MiB ${how} a content length arrives byte for byte, and costs what its last bytes say`, async () => {
+    it(`4.2 a response of 48 MiB ${how} a content length arrives byte for byte, and is charged by its last bytes`, async () => {
       const body = embeddingsOf(48 * MIB);
       const { live, opening } = await start(statesLength ? { 'content-length': String(body.length) } : {});
       const written = write(live, body).then(() => live.end());
@@ -125,7 +125,7 @@ describe('4.2 large responses of embeddings', () => {
     const { live, opening } = await start();
     await write(live, body.subarray(0, 34 * MIB));
     const call = await opening;
-    // Only the last chunk is held back, and no chunk is larger than a megabyte.
+    // Only the last chunk is held back, and no chunk exceeds a megabyte.
     await call.received(33 * MIB);
     assert.ok(call.sizeBytes < 34 * MIB);
     await write(live, body.subarray(34 * MIB));
@@ -185,11 +185,11 @@ describe('4.2 large responses of embeddings', () => {
     });
   }
 
-  it('4.2 a large response that is no JSON from some point on is broken off, and nothing is charged', async () => {
+  it('4.2 a large response that becomes invalid JSON is broken off, and free', async () => {
     const body = embeddingsOf(36 * MIB);
     body[34 * MIB] = 0x7d;
     const { live, opening } = await start();
-    // The gateway closes the connection at the fault; what is written after that goes nowhere.
+    // The gateway closes the connection at the error, so later writes fail.
     const written = write(live, body).catch(() => undefined);
     const call = await opening;
     assert.equal(await call.ended, false);

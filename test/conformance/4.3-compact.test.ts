@@ -27,7 +27,7 @@ const PATH = '/v1/responses/compact';
 const MODEL = 'test-responses';
 const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", output: "13" }';
 
-/** Two providers that both offer a model, and models that offer one of two operations. */
+/** Two providers with the same model, and models that support one of two operations. */
 const models = `
   test-shared:
     affinity: off
@@ -43,12 +43,12 @@ const models = `
 describe('4.3 POST /v1/responses/compact', () => {
   let gateway: TestGateway;
   let second: ScriptedProvider;
-  /** What decides between providers of equal weight: 0 is the first, 0.9 the second. */
+  /** Chooses between providers of equal weight: 0 is the first, 0.9 the second. */
   let randomSource = 0;
   let compact: Address;
   let responses: Address;
   let coding: Address;
-  /** The account of refusals, and of successes whose price does not matter. */
+  /** The account for refusals, and for successes whose price does not matter. */
   let account: TestAccount;
 
   before(async () => {
@@ -209,7 +209,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       await takes({ model: null, input: [item] });
     });
 
-    it('4.3 model null is not restored by what another account has made', async () => {
+    it('4.3 model null is not restored from state of another account', async () => {
       const item = { ...compactionItem, encrypted_content: 'of one account' };
       gateway.provider.respond = responsesResponse({}, { id: 'resp_of_one', output: [item] });
       await compact.takes(account, { model: MODEL });
@@ -220,14 +220,14 @@ describe('4.3 POST /v1/responses/compact', () => {
       await takes({ model: null, previous_response_id: 'resp_of_one' }, { model: null, input: [item] });
     });
 
-    it('4.3 a restored model that offers no compaction is 400 model_not_found', async () => {
+    it('4.3 a restored model without compaction is 400 model_not_found', async () => {
       gateway.provider.respond = responsesResponse({ id: 'resp_only' });
       await responses.takes(account, { model: 'test-responses-only', input: 'Hello' });
       const refusal = { status: 400, code: 'model_not_found', param: 'model' };
       await compact.refuses(account, { model: null, previous_response_id: 'resp_only' }, refusal);
     });
 
-    it('4.3 a model that is named goes before the one that could be restored', async () => {
+    it('4.3 a named model takes precedence over the one that could be restored', async () => {
       gateway.provider.respond = responsesResponse({ id: 'resp_named' });
       await responses.takes(account, { model: MODEL, input: 'Hello' });
       await takes({ model: 'test-compact-only', previous_response_id: 'resp_named' });
@@ -494,7 +494,7 @@ describe('4.3 POST /v1/responses/compact', () => {
         inBlock({ type: 'input_file', file_id: 7 }),
       ));
 
-    it('4.3 file_id of what a tool has put out, and of an item itself, is 400 invalid_request_error too', () =>
+    it('4.3 file_id in the output of a tool, and in an item itself, is 400 invalid_request_error too', () =>
       refusesAt(
         ['input[1].output.file_id', { input: [{}, { output: { type: 'computer_screenshot', file_id: 'file_1' } }] }],
         ['input[0].output[1].file_id', { input: [{ output: [{}, { type: 'input_image', file_id: 'file_1' }] }] }],
@@ -545,7 +545,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       assert.ok(first && other && first !== other);
     });
 
-    it('4.3 the x-request-id is that of the provider if it gives one', async () => {
+    it('4.3 the x-request-id is the provider’s if it sends one', async () => {
       gateway.provider.respond = json(200, compactionResult(), { 'x-request-id': 'req_of_the_provider' });
       const { headers } = await compact.send(account, { model: MODEL });
       assert.equal(headers['x-request-id'], 'req_of_the_provider');
@@ -641,7 +641,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       );
     });
 
-    it('4.3 contexts are not restored across providers: a call goes to the provider that made what it continues', async () => {
+    it('4.3 contexts are not restored across providers: a call goes to the provider that created what it continues', async () => {
       for (const [maker, drawn] of [
         [second, 0.9],
         [gateway.provider, 0],
@@ -655,7 +655,7 @@ describe('4.3 POST /v1/responses/compact', () => {
           assert.equal((await address.send(account, { model: 'test-shared', input: 'Hello' })).status, 200);
         }
 
-        // From here on chance would take the other one.
+        // From here on, chance alone would choose the other one.
         randomSource = drawn === 0 ? 0.9 : 0;
         for (const rest of [
           { previous_response_id: `resp_at_${drawn}` },
@@ -699,7 +699,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       assert.match(response.json.error.message, /This quota is exhausted and will reset at .*, in /);
     });
 
-    it('4.3 the Coding address fails with 429 insufficient_package without a plan, and leaves the balance alone', async () => {
+    it('4.3 the Coding address fails with 429 insufficient_package without a plan, and does not use the balance', async () => {
       await coding.refuses(
         account,
         { model: MODEL },
@@ -732,7 +732,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       gateway.provider.respond = json(400, { error: { message: 'Not so.', type: 'x', code: null, param: null } });
       assert.equal((await coding.send(subscriber, { model: MODEL })).status, 400);
       await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
-      // A result that breaks 2.1: the provider has done its work.
+      // A result that violates 2.1, after the provider has done its work.
       gateway.provider.respond = json(200, compactionResult({ usage: null }));
       await assertWithheld(subscriber, await coding.send(subscriber, { model: MODEL }));
       await assertPlanUse(gateway, subscriber, { calls: 1, tokens: 0 });

@@ -11,7 +11,7 @@ import { notTestable } from './rule.ts';
 const PATH = '/v1/responses/input_tokens';
 const CODING_PATH = '/v1/coding/responses/input_tokens';
 const MODEL = 'test-responses';
-/** Of the plans below, the one that takes most decides. */
+/** The largest limit among the plans below applies. */
 const CODING_BYTES_MAX = 4096;
 
 const models = `
@@ -31,7 +31,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
   let gateway: TestGateway;
   let estimates: Address;
   let coding: Address;
-  /** Without money: an estimate needs none. */
+  /** Without money: estimates need none. */
   let account: TestAccount;
   before(async () => {
     gateway = await startGateway({ models, plans });
@@ -40,7 +40,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
     account = await gateway.createAccount({ balanceYuan: '0' });
   });
   after(async () => {
-    // No estimate of this file has reached a provider or left a record.
+    // No estimate in this file reached a provider or created a record.
     assert.equal(gateway.provider.requests.length, 0);
     assert.equal(await account.lastCall(), undefined);
     await gateway.stop();
@@ -100,7 +100,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
     it('4.4 a failure of the gateway itself is 500 internal_error', async () => {
       const statuses = gateway.observed.statement('accounts.select-standings');
       for (const path of [PATH, CODING_PATH]) {
-        // A key that has not been used yet has to be looked up in the database.
+        // A key that was not used before is looked up in the database.
         const { key } = await gateway.createAccount({ balanceYuan: '0' });
         statuses.fail('before');
         const response = await call(gateway.url + path, key, { model: MODEL, input: 'Hello' });
@@ -288,7 +288,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
         await estimate({ tools: [tool, tool] }),
         await estimate({ tools: [tool, tool, tool] }),
       ];
-      // The first tool brings the budget of having tools along.
+      // The first tool adds the overhead of having tools.
       assert.ok(one - none > two - one && two > one);
       assert.ok(Math.abs(three - two - (two - one)) <= 1);
     });
@@ -329,12 +329,12 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
 
   describe('estimation', () => {
     for (const { language, text } of languages) {
-      it(`4.4 plain text is within 10 % of its real tokens, and not below them: ${language}`, async () => {
+      it(`4.4 plain text is within 10 % of its real tokens, and not below: ${language}`, async () => {
         const real = countTokens(text);
         assert.ok(real > 2_000, `${real} tokens are no long text`);
         for (const input of [text, [{ role: 'user', content: [{ type: 'input_text', text }] }]]) {
           const ratio = (await estimate({ input })) / real;
-          // A few tokens for the request around the text come on top.
+          // Includes a few tokens for the request around the text.
           assert.ok(ratio >= 1 && ratio <= 1.11, `${ratio} times`);
         }
       });
@@ -385,7 +385,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
     });
 
     it('4.4 all base values are increased by 10 %, rounded up', async () => {
-      // Budgets alone: 6 for the body, 4 for the item, and those of the image.
+      // Overheads only: 6 for the body, 4 for the item, and those of the image.
       const [low, original] = [
         await imageOf('low', 'https://images.example/a.png'),
         await imageOf('original', 'https://images.example/a.png'),
@@ -422,7 +422,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
       return JSON.stringify({ model: MODEL, input: 'x'.repeat(bytes - empty.length) });
     };
 
-    it('4.4 the Coding address takes an input up to the limit of the largest plan', async () => {
+    it('4.4 the Coding address accepts an input up to the limit of the largest plan', async () => {
       assert.equal((await coding.send(account, bodyOf(CODING_BYTES_MAX))).status, 200);
     });
 

@@ -33,7 +33,7 @@ import { notTestable } from './rule.ts';
 
 const prompt = 'A boat';
 
-/** The model's name at the provider, by the model that serves a call. */
+/** The model's name at the provider, by public name. */
 const providerModels: Readonly<Record<string, string>> = {
   'dall-e-2': 'upstream-dall-e-2',
   'gpt-image-2': 'gpt-image-2',
@@ -46,7 +46,7 @@ describe('4.5 POST /v1/images/generations', () => {
   });
   after(() => gateway.stop());
 
-  /** Each of these bodies is forwarded and paid for; the response is one plain image, or its event. */
+  /** Asserts that each of these bodies is forwarded and charged. The response is one image, or its event. */
   async function assertTaken(model: string, bodies: readonly object[]) {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = imagesResponse('image_generation');
@@ -61,7 +61,7 @@ describe('4.5 POST /v1/images/generations', () => {
     }
   }
 
-  /** Each of these bodies is 400, and blames the parameter. */
+  /** Asserts that each of these bodies is refused with 400 and names the parameter. */
   async function assertRefused(model: string | null, param: string, bodies: readonly object[]) {
     const caller = await ImageCaller.create(gateway);
     for (const body of bodies) {
@@ -70,7 +70,7 @@ describe('4.5 POST /v1/images/generations', () => {
     }
   }
 
-  /** The same values of one parameter for every model: taken by some, refused by the others. */
+  /** Sends the same values of one parameter to every model: some accept them, the others refuse them. */
   async function assertByModel(
     name: string,
     values: readonly unknown[],
@@ -85,7 +85,7 @@ describe('4.5 POST /v1/images/generations', () => {
     }
   }
 
-  /** For the models that are charged by quality or size, the response leaves both to the request. */
+  /** The response leaves quality and size to the request, which matters for models that are charged by them. */
   function priceNano(model: string, body: object): bigint {
     const { quality, size } = { quality: null, size: null, ...body };
     if (model === 'gpt-image-2' && quality === 'low') return imageNano.low;
@@ -101,7 +101,7 @@ describe('4.5 POST /v1/images/generations', () => {
     return model === 'gpt-image-2' ? imageNano.high1024x1024 : STREAM_USAGE_NANO;
   }
 
-  /** Body values that no JSON field of this kind may have. */
+  /** Values that are invalid in any JSON member of this kind. */
   const noStrings = [1, true, ['a'], { a: 1 }];
   const noWholeNumbers = ['1', true, 1.5, [1], {}];
 
@@ -126,7 +126,7 @@ describe('4.5 POST /v1/images/generations', () => {
       });
     }
 
-    it('4.5 model may be omitted or null: with plain parameters alone it is dall-e-2', async () => {
+    it('4.5 model may be omitted or null: with only plain parameters it is dall-e-2', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const plain = [
@@ -141,7 +141,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 model omitted or null with parameters of GPT Image alone is gpt-image-2', async () => {
+    it('4.5 model omitted or null with parameters of GPT Image only is gpt-image-2', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = imagesResponse('image_generation');
       const bodies: readonly object[] = [
@@ -187,7 +187,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 a model of the other protocol alone is 404 MODEL_ROUTING_PROTOCOL_UNSUPPORTED', async () => {
+    it('4.5 a model of only the other protocol is 404 MODEL_ROUTING_PROTOCOL_UNSUPPORTED', async () => {
       const caller = await ImageCaller.create(gateway);
       const expected = { status: 404, code: 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED', param: 'model' };
       await caller.refused(() => caller.generate({ prompt, model: 'test-messages' }), expected);
@@ -215,7 +215,7 @@ describe('4.5 POST /v1/images/generations', () => {
       });
     }
 
-    it('4.5 gpt-image-2 takes WIDTHxHEIGHT within the limits of sides, pixels and aspect ratio alone', async () => {
+    it('4.5 gpt-image-2 accepts WIDTHxHEIGHT only within the limits of sides, pixels and aspect ratio', async () => {
       await assertTaken('gpt-image-2', [
         { size: '1024x640' },
         { size: '3840x2160' },
@@ -256,7 +256,7 @@ describe('4.5 POST /v1/images/generations', () => {
       for (const model of [...allModels, UNKNOWN_MODEL]) await assertTaken(model, [nulls]);
     });
 
-    it('4.5 n is a whole number from 1 to 10', async () => {
+    it('4.5 n is an integer from 1 to 10', async () => {
       const caller = await ImageCaller.create(gateway);
       for (const [given, count] of [
         [1, 1],
@@ -275,14 +275,14 @@ describe('4.5 POST /v1/images/generations', () => {
       await assertRefused('dall-e-3', 'n', [{ n: 2 }]);
     });
 
-    it('4.5 output_compression is a whole number from 0 to 100', async () => {
+    it('4.5 output_compression is an integer from 0 to 100', async () => {
       const rest = { output_format: 'webp' };
       await assertByModel('output_compression', [0, 100], gptImageModels, rest, gptImageModels);
       const bodies = [-1, 101, ...noWholeNumbers].map((value) => ({ ...rest, output_compression: value }));
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) await assertRefused(model, 'output_compression', bodies);
     });
 
-    it('4.5 output_compression is taken only with output_format jpeg or webp', async () => {
+    it('4.5 output_compression is accepted only with output_format jpeg or webp', async () => {
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) {
         await assertTaken(
           model,
@@ -297,7 +297,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 background transparent is taken only with output_format png or webp', async () => {
+    it('4.5 background transparent is accepted only with output_format png or webp', async () => {
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) {
         const formats = ['png', 'webp', null];
         await assertTaken(
@@ -308,13 +308,13 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 partial_images is a whole number from 0 to 3', async () => {
+    it('4.5 partial_images is an integer from 0 to 3', async () => {
       await assertByModel('partial_images', [0, 3], gptImageModels, { stream: true }, gptImageModels);
       const bodies = [-1, 4, ...noWholeNumbers].map((value) => ({ stream: true, partial_images: value }));
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) await assertRefused(model, 'partial_images', bodies);
     });
 
-    it('4.5 partial_images is taken only with stream true', async () => {
+    it('4.5 partial_images is accepted only with stream true', async () => {
       for (const model of [...allModels, UNKNOWN_MODEL]) {
         const bodies = [{}, { stream: false }, { stream: null }].map((each) => ({ ...each, partial_images: 0 }));
         await assertRefused(model, 'partial_images', bodies);
@@ -356,7 +356,7 @@ describe('4.5 POST /v1/images/generations', () => {
   });
 
   describe('the request', () => {
-    it('4.5 the body is JSON: another Content-Type is 415, and what is no JSON object is 400', async () => {
+    it('4.5 the body is JSON: another Content-Type is 415, and anything but a JSON object is 400', async () => {
       const caller = await ImageCaller.create(gateway);
       const body = JSON.stringify({ prompt });
       for (const type of ['text/plain', 'multipart/form-data; boundary=b', 'application/x-www-form-urlencoded', '']) {
@@ -450,7 +450,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 a body that is compressed, or sent in chunks, arrives as what it was', async () => {
+    it('4.5 a compressed or chunked body arrives as the original', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const body = JSON.stringify({ model: PRICED_BY_IMAGE, prompt });
@@ -550,7 +550,7 @@ describe('4.5 POST /v1/images/generations', () => {
       await caller.unpaid();
     });
 
-    it('4.5 a stream that the provider responds as a whole is 502, and nothing is charged', async () => {
+    it('4.5 a non-streaming response to a streaming request is 502, and free', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const response = await caller.generate({ model: PRICED_BY_TOKEN, prompt, stream: true });

@@ -53,7 +53,7 @@ describe('4.6 POST /v1/images/edits', () => {
 
   type Texts = Readonly<Record<string, Buffer | string>>;
 
-  /** Each of these forms is forwarded as it is, but for the name of the model, and paid for. */
+  /** Asserts that each of these forms is forwarded unchanged, except for the model's name, and charged. */
   async function assertTaken(model: string, forms: readonly Texts[], files = editParts) {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = imagesResponse('image_edit');
@@ -66,7 +66,7 @@ describe('4.6 POST /v1/images/edits', () => {
     }
   }
 
-  /** Each of these forms is 400, and blames the part. */
+  /** Asserts that each of these forms is refused with 400 and names the part. */
   async function assertRefused(model: string | null, param: string | null, forms: readonly Texts[], files = editParts) {
     const caller = await ImageCaller.create(gateway);
     for (const texts of forms) {
@@ -75,7 +75,7 @@ describe('4.6 POST /v1/images/edits', () => {
     }
   }
 
-  /** The same values of one part for every model: taken by some, refused by the others. */
+  /** Sends the same values of one part to every model: some accept them, the others refuse them. */
   async function assertByModel(name: string, values: readonly string[], takers: readonly string[], rest: Texts = {}) {
     const forms = values.map((value) => ({ ...rest, [name]: value }));
     for (const model of [...editModels, UNKNOWN_MODEL]) {
@@ -84,7 +84,7 @@ describe('4.6 POST /v1/images/edits', () => {
     }
   }
 
-  /** For models that are charged by quality or size, the response leaves both to the request. */
+  /** The response leaves quality and size to the request, which matters for models that are charged by them. */
   function priceNano(model: string, { quality, size, stream }: Texts): bigint {
     if (stream === 'true') return model === 'gpt-image-2' ? imageNano.high1024x1024 : STREAM_USAGE_NANO;
     if (model === 'gpt-image-2' && quality === 'low') return imageNano.low;
@@ -129,7 +129,7 @@ describe('4.6 POST /v1/images/edits', () => {
       }
     });
 
-    it('4.6 any boundary of a client is taken, quoted or not, and reaches the provider', async () => {
+    it('4.6 any boundary of a client is accepted, quoted or not, and reaches the provider', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const parts = [text('model', PRICED_BY_IMAGE), ...editParts];
@@ -254,7 +254,7 @@ describe('4.6 POST /v1/images/edits', () => {
       }
     });
 
-    it('4.6 the 17th image is refused when it begins, however much is still to come', async () => {
+    it('4.6 the 17th image is refused when it begins, before the rest of the form arrives', async () => {
       const { account } = await ImageCaller.create(gateway);
       const connection = await openConnection(gateway.url);
       const headers = [
@@ -278,7 +278,7 @@ describe('4.6 POST /v1/images/edits', () => {
       await caller.refused(() => caller.edit(body), badRequest('image'));
     });
 
-    it('4.6 GPT Image takes files of PNG, WebP and JPEG, by their bytes and not by what they are declared', async () => {
+    it('4.6 GPT Image accepts PNG, WebP and JPEG files, identified by their bytes and not by their declared type', async () => {
       for (const model of gptImageModels) {
         for (const content of [png(30, 400), jpeg(30, 400), webp(30, 400)]) {
           await assertTaken(model, [{}], withPrompt(file('image', content, 'blob', 'application/octet-stream')));
@@ -290,7 +290,7 @@ describe('4.6 POST /v1/images/edits', () => {
       }
     });
 
-    it('4.6 the image that is to blame is named by its place', async () => {
+    it('4.6 an error names the index of the invalid image', async () => {
       const images = [...files(2), file('image', Buffer.from('no image')), ...files(1)];
       await assertRefused(PRICED_BY_IMAGE, 'image[2]', [{}], withPrompt(...images));
     });
@@ -309,7 +309,7 @@ describe('4.6 POST /v1/images/edits', () => {
       for (const content of refused) await assertRefused(model, 'image[0]', [{}], withPrompt(file('image', content)));
     });
 
-    // Sixteen of one byte less are taken in `8-edit-body-gate.test.ts`.
+    // `8-edit-body-gate.test.ts` sends sixteen that are one byte smaller.
     it('4.6 GPT Image files are each under 50 MB', { skip: inFullRunsOnly }, async () => {
       const caller = await ImageCaller.create(gateway);
       const images = [file('image', png()), file('image', png(64, 64, 50 * MEGABYTE))];
@@ -389,7 +389,7 @@ describe('4.6 POST /v1/images/edits', () => {
   });
 
   describe('model', () => {
-    it('4.6 an omitted model part is gpt-image-1.5, and the provider is told so before the first part', async () => {
+    it('4.6 an omitted model part is gpt-image-1.5, and the gateway inserts it before the first part', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const preamble = Buffer.from('a preamble\r\n');
@@ -456,7 +456,7 @@ describe('4.6 POST /v1/images/edits', () => {
       });
     }
 
-    it('4.6 gpt-image-2 takes WIDTHxHEIGHT within the limits of sides, pixels and aspect ratio alone', async () => {
+    it('4.6 gpt-image-2 accepts WIDTHxHEIGHT only within the limits of sides, pixels and aspect ratio', async () => {
       const taken = ['1024x640', '3840x2160', '2160x3840', '3840x1280'].map((size) => ({ size }));
       await assertTaken('gpt-image-2', taken);
       const refused = [
@@ -476,7 +476,7 @@ describe('4.6 POST /v1/images/edits', () => {
       );
     });
 
-    it('4.6 n is a whole number from 1 to 10, and as many images as come are charged', async () => {
+    it('4.6 n is an integer from 1 to 10, and all images in the response are charged', async () => {
       const caller = await ImageCaller.create(gateway);
       for (const count of [1, 10]) {
         gateway.provider.respond = json(200, imagesBody(count));
@@ -487,7 +487,7 @@ describe('4.6 POST /v1/images/edits', () => {
       for (const model of [...editModels, UNKNOWN_MODEL]) await assertRefused(model, 'n', forms);
     });
 
-    it('4.6 output_compression is a whole number from 0 to 100, with output_format jpeg or webp only', async () => {
+    it('4.6 output_compression is an integer from 0 to 100, with output_format jpeg or webp only', async () => {
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) {
         const formats = ['jpeg', 'webp'].map((output_format) => ({ output_format }));
         await assertTaken(
@@ -514,7 +514,7 @@ describe('4.6 POST /v1/images/edits', () => {
       }
     });
 
-    it('4.6 partial_images is a whole number from 0 to 3, together with stream true only', async () => {
+    it('4.6 partial_images is an integer from 0 to 3, together with stream true only', async () => {
       for (const model of [...gptImageModels, UNKNOWN_MODEL]) {
         const streamed = (value: string) => ({ stream: 'true', partial_images: value });
         await assertTaken(model, ['0', '3'].map(streamed));
@@ -619,7 +619,7 @@ describe('4.6 POST /v1/images/edits', () => {
       assert.equal(request.path, '/v1/images/edits');
     });
 
-    it('4.6 a form that is compressed, or sent in chunks, arrives as what it was', async () => {
+    it('4.6 a compressed or chunked form arrives as the original', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const body = form(withPrompt(text('model', PRICED_BY_IMAGE), file('image', png(64, 64, 300_000))));
@@ -640,7 +640,7 @@ describe('4.6 POST /v1/images/edits', () => {
       await assertSpent(caller.account, 4n * imageNano.other);
     });
 
-    it('4.6 a body that does not decode as its Content-Encoding says is 400, and an unknown encoding 415', async () => {
+    it('4.6 a body that cannot be decoded by its Content-Encoding is 400, and an unknown encoding 415', async () => {
       const caller = await ImageCaller.create(gateway);
       await caller.refused(() => caller.edit(form(editParts), { 'content-encoding': 'gzip' }), badRequest(null));
       const expected = { status: 415, code: 'unsupported_media_type' };
@@ -681,7 +681,7 @@ describe('4.6 POST /v1/images/edits', () => {
       await assertSpent(caller.account, imageNano.other);
     });
 
-    it('4.6 a client that leaves in the middle of its upload pays nothing, and no provider hears of it', async () => {
+    it('4.6 a client that leaves in the middle of its upload pays nothing, and no provider is called', async () => {
       const caller = await ImageCaller.create(gateway);
       const before = gateway.provider.requests.length;
       const body = form([text('model', PRICED_BY_IMAGE), ...editParts]);
@@ -757,7 +757,7 @@ describe('4.6 POST /v1/images/edits', () => {
       assert.equal(gateway.provider.requests.length, before);
     });
 
-    it('4.6 the official client edits images, with the model behind them', async () => {
+    it('4.6 the official client edits images, with the model after them', async () => {
       const caller = await ImageCaller.create(gateway);
       const client = new OpenAI({ apiKey: caller.account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
       gateway.provider.respond = imagesResponse('image_edit');

@@ -11,7 +11,7 @@ const GENERAL = '/v1/messages/count_tokens';
 const CODING = ['/altproto/v1/messages/count_tokens', '/v1/coding/altproto/messages/count_tokens'];
 const ALL = [GENERAL, ...CODING];
 const CODING_BYTES_MAX = 4096;
-/** Nothing is configured under this name, and its family is unknown: its factor is 1. */
+/** Not configured, and of an unknown family: its factor is 1. */
 const MODEL = 'nobody-knows-this-one';
 
 const models = `
@@ -38,7 +38,7 @@ const invalid = (message: RegExp): Refusal => ({
   message,
 });
 
-/** Asserts the messages-style envelope (contract, section 7). */
+/** Asserts the messages envelope (contract, section 7). */
 function assertRefused(response: ClientResponse, { status, type, code, message = /./ }: Refusal): void {
   assert.equal(response.status, status, response.text);
   assert.match(response.json.error.message, message);
@@ -52,14 +52,14 @@ function assertRefused(response: ClientResponse, { status, type, code, message =
 
 describe('4.7 count tokens', () => {
   let gateway: TestGateway;
-  /** Without money: a count needs none. */
+  /** Without money: counts need none. */
   let account: TestAccount;
   before(async () => {
     gateway = await startGateway({ models, plans });
     account = await gateway.createAccount({ balanceYuan: '0' });
   });
   after(async () => {
-    // No count of this file has reached a provider or left a record.
+    // No count in this file reached a provider or created a record.
     assert.equal(gateway.provider.requests.length, 0);
     assert.equal(await account.lastCall(), undefined);
     await gateway.stop();
@@ -95,7 +95,7 @@ describe('4.7 count tokens', () => {
 
   describe('access', () => {
     for (const path of ALL) {
-      it(`4.7 ${path} takes x-api-key or Bearer, either one`, async () => {
+      it(`4.7 ${path} accepts x-api-key or Bearer`, async () => {
         const body = JSON.stringify({ model: MODEL, ...user('Hello') });
         const type = ['content-type', 'application/json'] as const;
         for (const credential of [
@@ -112,7 +112,7 @@ describe('4.7 count tokens', () => {
         }
       });
 
-      it(`4.7 ${path} takes POST alone, and application/json alone`, async () => {
+      it(`4.7 ${path} accepts only POST, and only application/json`, async () => {
         const typed = await send(path, user('x'), { 'content-type': 'text/plain' });
         assertRefused(typed, { status: 415, type: 'invalid_request_error', code: 'unsupported_media_type' });
         const response = await fetch(gateway.url + path, { headers: { 'x-api-key': account.key } });
@@ -121,7 +121,7 @@ describe('4.7 count tokens', () => {
       });
     }
 
-    it('4.7 the header altproto-version is optional, and any version is taken', async () => {
+    it('4.7 the header altproto-version is optional, and any version is accepted', async () => {
       for (const version of ['2023-06-01', '2026-10-21', 'x']) {
         assert.equal((await send(GENERAL, user('x'), { 'altproto-version': version })).status, 200);
       }
@@ -153,7 +153,7 @@ describe('4.7 count tokens', () => {
       }
     });
 
-    it('4.7 a model that nobody knows is counted', () => takes({ model: 'nowhere', ...user('Hello') }));
+    it('4.7 tokens of an unknown model are counted', () => takes({ model: 'nowhere', ...user('Hello') }));
 
     it('4.7 a model that is absent or null is counted', async () => {
       const named = await count(user('Hello'));
@@ -251,7 +251,7 @@ describe('4.7 count tokens', () => {
       assert.equal(asDocument, asText);
     });
 
-    it('4.7 other documents and images have placeholders, whatever they hold', async () => {
+    it('4.7 other documents and images count as placeholders, whatever they contain', async () => {
       const pdf = { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(4_000) };
       const document = await count(user([{ type: 'document', source: pdf }]));
       assert.equal(document, await count(user([{ type: 'document', source: { ...pdf, data: 'B'.repeat(8_000) } }])));
@@ -287,15 +287,15 @@ describe('4.7 count tokens', () => {
 
   describe('accuracy', () => {
     for (const { language, text } of languages) {
-      it(`4.7 plain text of a model of factor 1 is within 10 % of its o200k tokens, and not below them: ${language}`, async () => {
+      it(`4.7 plain text of a model of factor 1 is within 10 % of its o200k tokens, and not below: ${language}`, async () => {
         const ratio = (await count(user(text))) / countTokens(text);
-        // A few tokens for the request around the text come on top.
+        // Includes a few tokens for the request around the text.
         assert.ok(ratio >= 1 && ratio <= 1.11, `${ratio} times`);
       });
     }
 
     it('4.7 all base values are increased by 10 %, rounded up', async () => {
-      // 6 for the body, 2 for the message, 1 for the text; the same and 4,864 for an image.
+      // 6 for the body, 2 for the message, 1 for the text; the same, and 4,864 for an image.
       assert.equal(await count(user('x')), Math.ceil((9 * 11) / 10));
       const image = { type: 'image', source: { type: 'url', url: 'https://images.example/a.png' } };
       assert.equal(await count(user([{ type: 'text', text: 'x' }, image])), Math.ceil(((9 + 4_864) * 11) / 10));
@@ -309,7 +309,7 @@ describe('4.7 count tokens', () => {
     };
 
     for (const path of [...CODING, '/altproto/coding/v1/messages/count_tokens']) {
-      it(`4.7 ${path} takes a body up to the limit and responds with 413 beyond it, saying that the prompt is too long`, async () => {
+      it(`4.7 ${path} accepts a body up to the limit and responds with 413 beyond it, with the message that the prompt is too long`, async () => {
         assert.equal((await send(path, bodyOf(CODING_BYTES_MAX))).status, 200);
         const response = await send(path, bodyOf(CODING_BYTES_MAX + 1));
         assertRefused(response, {
@@ -345,7 +345,7 @@ describe('4.7 count tokens', () => {
   it('4.7 a failure of the gateway itself is 500 api_error', async () => {
     const statuses = gateway.observed.statement('accounts.select-standings');
     for (const path of ALL) {
-      // A key that has not been used yet has to be looked up in the database.
+      // A key that was not used before is looked up in the database.
       const { key } = await gateway.createAccount({ balanceYuan: '0' });
       statuses.fail('before');
       const response = await call(gateway.url + path, key, { model: MODEL, ...user('Hello') });

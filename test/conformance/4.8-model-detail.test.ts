@@ -57,7 +57,7 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
     }
   });
 
-  it('4.8 an id is taken from the path percent-decoded, slashes included', async () => {
+  it('4.8 an id in the path is percent-decoded, including slashes', async () => {
     for (const name of ['lab/slashed model', '100%']) {
       const response = await ask(`${GENERAL}/${encodeURIComponent(name)}`);
       assert.equal(response.status, 200, response.text);
@@ -85,7 +85,7 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
     }
   });
 
-  it('4.8 a query is taken no notice of, nor is a body', async () => {
+  it('4.8 a query and a body are ignored', async () => {
     const { json } = await ask(`${GENERAL}/test-messages`);
     const response = await ask(`${GENERAL}/test-messages?beta=true&model=test-both`, {
       headers: { 'content-type': 'application/json' },
@@ -158,13 +158,13 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
       }
     });
 
-    it('4.8 the coding address takes an alias too, and responds with the canonical id', async () => {
+    it('4.8 the coding address accepts an alias too, and responds with the canonical id', async () => {
       const response = await askAs(subscriber, 'messages-latest');
       assert.equal(response.status, 200, response.text);
       assert.equal(response.json.id, 'messages-aliased');
     });
 
-    it('4.8 the coding address takes either credential', async () => {
+    it('4.8 the coding address accepts either credential', async () => {
       const bearer = { authorization: `Bearer ${subscriber.key}` };
       assert.equal((await askFor(gateway.url, `${CODING}/test-both`, { headers: bearer })).status, 200);
       assert.equal((await askAs(subscriber, 'test-both')).status, 200);

@@ -41,7 +41,7 @@ describe('4.9 GET /v1/public/models', () => {
     }
   });
 
-  it('4.9 there is no parameter and no body: what comes is taken no notice of', async () => {
+  it('4.9 there is no parameter and no body: both are ignored', async () => {
     const { text } = await ask();
     const response = await ask(
       { headers: { 'content-type': 'text/plain' }, body: 'x' },
@@ -132,7 +132,7 @@ describe('4.9 GET /v1/public/models', () => {
     assert.ok(idsOf((await ask()).json).includes('timed'));
   });
 
-  it('4.9 with the database away the catalog is whole: it is never empty for want of a read', async () => {
+  it('4.9 with the database down the catalog is complete: it is never empty because of a failed read', async () => {
     const { text } = await ask();
     const statements = ['accounts.select-standings', 'ledger.select-balances', 'health.ping'].map((name) =>
       gateway.observed.statement(name),
@@ -165,7 +165,7 @@ describe('4.9 GET /v1/public/models', () => {
     assert.equal(head.body.length, 0);
   });
 
-  it('4.9 the catalog costs nobody anything, and asks no provider', async () => {
+  it('4.9 the catalog is free, and calls no provider', async () => {
     const account = await gateway.createAccount();
     const asked = gateway.provider.requests.length;
     assert.equal((await ask({ headers: { authorization: `Bearer ${account.key}` } })).status, 200);

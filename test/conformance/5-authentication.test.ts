@@ -34,7 +34,7 @@ describe('5 Authentication', () => {
   });
   after(() => gateway.stop());
 
-  /** Asserts that the credential is refused everywhere: 401 in every envelope, and no request of a provider. */
+  /** Asserts that every address refuses the credential: 401 in every envelope, without a provider request. */
   async function assertRefusedEverywhere(headers: Record<string, string>): Promise<void> {
     const asked = gateway.provider.requests.length;
     for (const address of guarded) {
@@ -43,7 +43,7 @@ describe('5 Authentication', () => {
     assert.equal(gateway.provider.requests.length, asked);
   }
 
-  /** Whether the credential is one at this address, whatever else the address says to it. */
+  /** Whether the address accepts the credential, whatever else it responds. */
   async function isAccepted(address: Address, headers: Record<string, string>): Promise<boolean> {
     const response = await askAddress(gateway.url, address, null, { headers });
     if (response.status !== 401) return true;
@@ -59,7 +59,7 @@ describe('5 Authentication', () => {
     ['images', ['/v1/images/generations', '/v1/images/edits']],
     ['balance', ['/v1/user/balance', '/v1/coding/user/balance']],
   ] as const) {
-    it(`5 ${family} takes the key as Authorization: Bearer, and not as x-api-key`, async () => {
+    it(`5 ${family} accepts the key as Authorization: Bearer, and not as x-api-key`, async () => {
       for (const path of paths) {
         assert.ok(await isAccepted(find(path), { authorization: `Bearer ${account.key}` }), path);
         assert.ok(!(await isAccepted(find(path), { 'x-api-key': account.key })), path);
@@ -72,7 +72,7 @@ describe('5 Authentication', () => {
     ['count tokens', ['/v1/messages/count_tokens', '/altproto/v1/messages/count_tokens']],
     ['model detail', ['/altproto/v1/models/{model_id}']],
   ] as const) {
-    it(`5 ${family} takes the key as x-api-key or as Authorization: Bearer`, async () => {
+    it(`5 ${family} accepts the key as x-api-key or as Authorization: Bearer`, async () => {
       for (const path of paths) {
         assert.ok(await isAccepted(find(path), { authorization: `Bearer ${account.key}` }), path);
         assert.ok(await isAccepted(find(path), { 'x-api-key': account.key }), path);
@@ -80,11 +80,11 @@ describe('5 Authentication', () => {
     });
   }
 
-  it('5 GET /v1/public/models takes none', async () => {
+  it('5 GET /v1/public/models ignores credentials', async () => {
     assert.equal((await askFor(gateway.url, '/v1/public/models')).status, 200);
   });
 
-  it('5 the scheme may be written in any case, with any blanks behind it', async () => {
+  it('5 the scheme may be written in any case, with any blanks after it', async () => {
     for (const authorization of [`bearer ${account.key}`, `BEARER  ${account.key}`, `Bearer\t${account.key} `]) {
       for (const address of [find('/v1/user/balance'), find('/v1/messages')]) {
         assert.ok(await isAccepted(address, { authorization }));
@@ -142,7 +142,7 @@ describe('5 Authentication', () => {
     assertRefusal(response, 'usage', badKey);
   });
 
-  it('5 a key that was never made is 401', async () => {
+  it('5 an unknown key is 401', async () => {
     const last = account.key.at(-1) === 'a' ? 'b' : 'a';
     await assertRefusedEverywhere({ authorization: `Bearer ${account.key.slice(0, -1)}${last}` });
   });
@@ -188,7 +188,7 @@ describe('5 Authentication', () => {
     assert.deepEqual(await owner.money(), before);
   });
 
-  it('5 a key is 403 permission_denied outside of its networks, at every address that takes it, in its envelope', async () => {
+  it('5 a key restricted to networks is 403 permission_denied elsewhere, at every address, in its envelope', async () => {
     const owner = await gateway.createAccount();
     const allow = (allowedNetworks: string[] | null) =>
       gateway.admin('PATCH', `/keys/${owner.keyId}`, { allowedNetworks });
@@ -205,7 +205,7 @@ describe('5 Authentication', () => {
     assert.ok(await isAccepted(find('/v1/models'), { authorization: `Bearer ${owner.key}` }));
   });
 
-  it('5 a key is 403 permission_denied for every model but its own, at every address that takes one', async () => {
+  it('5 a key restricted to models is 403 permission_denied for all others, at every address with a model', async () => {
     const owner = await createSubscriber(gateway, 'roomy');
     const { status } = await gateway.admin('PATCH', `/keys/${owner.keyId}`, { allowedModels: ['test-unrouted'] });
     assert.equal(status, 200);
@@ -271,7 +271,7 @@ describe('5 Authentication', () => {
     await assertRefusedEverywhere({ authorization: `Bearer ${ADMIN_TOKEN}` });
   });
 
-  it('5 the refusal of a key says what is wrong, and repeats no key', async () => {
+  it('5 the refusal of a key gives the reason, and does not repeat the key', async () => {
     const said = new Set<string>();
     const unverified = await gateway.createAccount({ verified: false });
     for (const authorization of ['', `Basic ${account.key}`, `Bearer ${account.key}x`, `Bearer ${unverified.key}`]) {
@@ -283,7 +283,7 @@ describe('5 Authentication', () => {
     assert.equal(said.size, 4);
   });
 
-  it('5 the credential is checked before the body and its type, so that nobody without a key learns anything', async () => {
+  it('5 the credential is checked before the body and its type, so that a request without a key learns nothing', async () => {
     for (const address of guarded.filter(({ method }) => method === 'POST')) {
       const response = await askFor(gateway.url, urlOf(address), {
         method: 'POST',
@@ -307,7 +307,7 @@ describe('5 Authentication', () => {
     const person = await createPerson(gateway, { memberships: [{ accountId: account.id, role: 'owner' }] });
     const page = await fetch(`${gateway.url}/console`);
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
-    // The page asks for nothing else: test/console/pages shows it in a browser.
+    // The page requests nothing else: test/console/pages shows it in a browser.
     const created = await ask(gateway, 'POST', '/keys', { name: 'console' }, person.headers);
     assert.equal(created.status, 201);
     const response = await askFor(gateway.url, '/v1/user/balance', {

@@ -36,7 +36,7 @@ describe('6 Events', () => {
         });
   }
 
-  /** What clients make of a stream: the name of each event, and its data as JSON. */
+  /** A client's view of a stream: names of events, and their data as JSON. */
   function eventsOf(stream: string): { name: string; data: { type: string } }[] {
     assert.ok(stream.endsWith('\n\n'), stream);
     return stream
@@ -68,7 +68,7 @@ describe('6 Events', () => {
       await assertSpent(account, STREAM_USAGE_NANO);
     });
 
-    it(`6 ${addresses[kind]}: each data object has a type equal to the name of its event, that of the gateway's own error too`, async () => {
+    it(`6 ${addresses[kind]}: each data object has a type equal to the name of its event, including the gateway's own error`, async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = sse([partialEvent(kind), partialEvent(kind, 1)]);
       const response = await sendImage(account.key, kind);
@@ -81,7 +81,7 @@ describe('6 Events', () => {
       await assertSpent(account, 0n);
     });
 
-    it(`6 ${addresses[kind]}: events that nobody listed, comments and other spellings pass`, async () => {
+    it(`6 ${addresses[kind]}: unknown events, comments and other spellings pass`, async () => {
       const account = await gateway.createAccount();
       const others = [': keep-alive\n\n', event(`${kind}.queued`, { position: 1 }), 'id: 7\nretry: 10\ndata: {}\n\n'];
       const stream = [...others, partialEvent(kind).replaceAll('\n', '\r\n'), completedEvent(kind)];

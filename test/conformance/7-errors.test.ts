@@ -79,7 +79,7 @@ describe('7 errors', () => {
     await dead?.silent.close();
   });
 
-  /** Asserts that every one of the addresses refuses the request in the same way, and that nothing comes of it. */
+  /** Asserts that all these addresses refuse the request in the same way, without effects. */
   async function allRefuse(
     addresses: readonly CallAddress[],
     expected: ExpectedError,
@@ -92,11 +92,11 @@ describe('7 errors', () => {
     });
   }
 
-  /** An account that may call the address: of its balance, or of its plan. */
+  /** An account that may call the address, with a balance or a plan. */
   const payerAt = ({ context }: CallAddress): Promise<TestAccount> =>
     context === 'coding' ? createSubscriber(gateway, 'roomy') : gateway.createAccount();
 
-  /** Asserts that a call came to nothing: it is on record as that, costs nothing and counts against no plan. */
+  /** Asserts that a failed call has a record, is free, and counts against no plan. */
   async function assertGivenBack(
     { context }: CallAddress,
     payer: TestAccount,
@@ -107,7 +107,7 @@ describe('7 errors', () => {
     if (context === 'coding') await assertPlanUse(gateway, payer, { calls, tokens: 0 });
   }
 
-  /** As `allRefuse`, for requests that no client library would send. */
+  /** Like `allRefuse`, for requests that no client library sends. */
   async function allRefuseRaw(
     addresses: readonly { readonly path: string; readonly family: CallAddress['family'] | 'usage' }[],
     expected: ExpectedError,
@@ -130,7 +130,7 @@ describe('7 errors', () => {
       retry: 'false',
     } as const;
 
-    it('7 the chat-style envelope is {error: {code, message, param, type}}, with a param of null if no field is to blame', async () => {
+    it('7 the chat-style envelope is {error: {code, message, param, type}}, with a param of null if the error concerns no field', async () => {
       await assertUntouched(gateway, account, async () => {
         for (const { path } of chatCalls)
           assertError(await call(gateway.url + path, account.key, '[]'), 'chat', malformed);
@@ -233,7 +233,7 @@ describe('7 errors', () => {
       for (const unusable of [revoked, suspended, unverified]) await assertSpent(unusable, 0n);
     });
 
-    it('7 400 model_not_found: the model exists but cannot do what the address does', async () => {
+    it('7 400 model_not_found: the model exists but does not support the operation', async () => {
       const cannot = (address: CallAddress) => (address.model === 'test-chat' ? 'test-embeddings' : 'test-chat');
       await allRefuse(
         chatCalls,
@@ -414,7 +414,7 @@ describe('7 errors', () => {
             type: 'api_error',
             retry: 'false',
           });
-          // A success that cannot be used is free, and keeps its place in the windows of a plan.
+          // An unusable success is free, but keeps its slot in the windows of a plan.
           await assertGivenBack(address, other, { httpStatus: 502, errorCode: 'upstream_error' }, 1);
         }
       }
@@ -472,7 +472,7 @@ describe('7 errors', () => {
       );
     });
 
-    it('7 415 unsupported_media_type: the Content-Type is not what the address takes', async () => {
+    it('7 415 unsupported_media_type: the address does not accept the Content-Type', async () => {
       const expected = {
         status: 415,
         code: 'unsupported_media_type',
@@ -518,7 +518,7 @@ describe('7 errors', () => {
   describe('Coding-only codes', () => {
     const scene = () => ({ gateway, clock, silent: dead.silent });
     const label = ({ code, rule }: (typeof codingErrorRules)[number]): string => `${code}: ${rule}`;
-    /** The codes that have a status of their own at some addresses. */
+    /** The codes with another status at some addresses. */
     const statuses: Readonly<Record<string, string>> = {
       insufficient_package: '429 at compact, where the contract’s table has it everywhere, 402 at the other addresses',
       package_expired: '429 at compact, where the contract’s table has it everywhere, 402 at the other addresses',
@@ -547,7 +547,7 @@ describe('7 errors', () => {
       });
     }
 
-    it('7 a Coding-only code never comes from an address of the balance, plan or none', async () => {
+    it('7 a Coding-only code never comes from an address of the balance, with or without a plan', async () => {
       const subscriber = await createSubscriber(gateway, 'elsewhere');
       for (const address of balanceAddresses) {
         responseWell(gateway, address);
@@ -577,7 +577,7 @@ describe('7 errors', () => {
               headers: [key(), jsonType],
               body: Buffer.alloc(BODY_BYTES_MAX + 1, 0x20),
             });
-            // Agents make room when they read these words, and only then.
+            // Agents shorten their context only if the message contains these words.
             assert.match(JSON.parse(response.body.toString()).error.message, /prompt is too long/);
             return response;
           },
@@ -647,8 +647,8 @@ describe('7 errors', () => {
       assert.equal(head.status, 405);
     });
 
-    it('7 catalog 500 is COMMON_001 if the catalog cannot be read, and no empty list', async () => {
-      // The last instant that a date can have: the instant of the next switch of prices cannot be stated any more.
+    it('7 catalog 500 is COMMON_001 if the catalog cannot be read, instead of an empty list', async () => {
+      // The largest possible date, so the next change of prices has no representable time.
       clock.set('+275760-09-13T00:00:00.000Z');
       try {
         const response = await sendRaw(gateway.url, { method: 'GET', path: '/v1/public/models' });
@@ -707,7 +707,7 @@ describe('7 errors', () => {
     const noTokens = await createSubscriber(gateway, 'no-tokens');
     await ask(noTokens, modest, 'insufficient_package');
 
-    // One call is in flight, and one is all that each of the two plans allows at once.
+    // One call is in flight, which is the concurrency limit of both plans.
     for (const [planId, code] of [
       ['once', 'package_5h_quota_exhausted'],
       ['single', 'package_concurrency_limited'],

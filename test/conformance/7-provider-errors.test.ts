@@ -15,7 +15,7 @@ describe('7 provider errors', () => {
 
   const payers = new Map<CallAddress, Promise<TestAccount>>();
 
-  /** An account that may call the address, of its balance or of its plan: one for all tests, because no call of theirs costs anything. */
+  /** An account that may call the address, with a balance or a plan. All tests share it, because none of their calls costs anything. */
   function payerAt(address: CallAddress): Promise<TestAccount> {
     const isCoding = address.context === 'coding';
     const payer = payers.get(address) ?? (isCoding ? createSubscriber(gateway, 'roomy') : gateway.createAccount());
@@ -23,7 +23,7 @@ describe('7 provider errors', () => {
     return payer;
   }
 
-  /** Asserts that nothing was charged and nothing counted. */
+  /** Asserts that nothing was charged or counted. */
   async function assertNothingUsed({ context }: CallAddress, payer: TestAccount): Promise<void> {
     await assertSpent(payer, 0n);
     if (context === 'coding') await assertPlanUse(gateway, payer, { calls: 0, tokens: 0 });
@@ -52,7 +52,7 @@ describe('7 provider errors', () => {
     }
   });
 
-  it('7 they are not made up if the provider did not send them', async () => {
+  it('7 they are absent if the provider did not send them', async () => {
     for (const address of callAddresses) {
       const other = await payerAt(address);
       gateway.provider.respond = json(429, {});
@@ -137,7 +137,7 @@ describe('7 provider errors', () => {
     }
   });
 
-  it('7 a provider’s refusal in another form is responded to in the envelope of the address all the same', async () => {
+  it('7 a provider’s refusal in another format is converted into the envelope of the address', async () => {
     for (const address of callAddresses) {
       for (const reply of ['', '<html>Bad gateway</html>', '{"detail":"x"}', '[]', '"no"']) {
         const other = await payerAt(address);

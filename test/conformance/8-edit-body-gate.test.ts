@@ -11,10 +11,7 @@ import { type RunningProgram, startProgram, temporaryDirectory } from '../suppor
 import { inFullRunsOnly } from '../support/scope.ts';
 import { BOUNDARY, EDITS, file, formType, imagesBody, partBytes, png, text } from './images.ts';
 
-/**
- * The body gate of edits at its full size, through the program as a user runs it: how much memory it takes shows only in
- * a process of its own.
- */
+/** The body limit of edits at full size, in a separate process, where memory can be measured. */
 
 const MEBIBYTE = 2 ** 20;
 const GATE_BYTES = 805 * MEBIBYTE;
@@ -25,10 +22,10 @@ const MODEL = 'gpt-image-2';
 
 const skip = process.platform === 'linux' ? inFullRunsOnly : 'memory is read from /proc';
 
-/** What a form is made of: a short piece, or that many bytes of filling. */
+/** The parts of a form: short data, or this many bytes of filling. */
 type Piece = Buffer | number;
 
-/** The form of images just under 50 MiB and a mask just under 4 MiB, padded to `sizeBytes` in an unknown part. */
+/** A form of images just under 50 MiB and a mask just under 4 MiB, padded to `sizeBytes` in an unknown part. */
 function formOf(sizeBytes: number, images = 16): Piece[] {
   const head = png(64);
   const pieces: Piece[] = [partBytes(text('model', MODEL)), partBytes(text('prompt', 'Add a boat'))];
@@ -49,7 +46,7 @@ function formOf(sizeBytes: number, images = 16): Piece[] {
   return whole;
 }
 
-/** Bytes of every value, so that a piece that is moved, lost or repeated does not go unnoticed. */
+/** All byte values, so that chunks that are moved, lost or repeated are noticed. */
 const FILLING = Buffer.alloc(MEBIBYTE, 0);
 for (let at = 0; at < FILLING.length; at += 4) FILLING.writeUInt32LE(Math.imul(at + 1, 2_654_435_761) >>> 0, at);
 
@@ -148,7 +145,6 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     directory.remove();
   });
 
-  /** Begins an upload. */
   function begin(contentLength: number): { outgoing: ClientRequest; responded: Promise<IncomingMessage> } {
     const headers = { authorization: `Bearer ${key}`, 'content-type': formType(), 'content-length': contentLength };
     const outgoing = request(url + EDITS, { method: 'POST', agent: false, headers });
@@ -159,7 +155,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     return { outgoing, responded };
   }
 
-  /** Sends a form as fast as the gateway takes it, until that has responded. `onSent` runs after each piece. */
+  /** Sends a form as fast as the gateway reads it, until it responds. Calls `onSent` after each chunk. */
   async function upload(
     pieces: readonly Piece[],
     contentLength: number,
@@ -199,8 +195,8 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     assert.deepEqual([account.balanceYuan, account.heldYuan], [balanceYuan, '0']);
   }
 
-  it('8 a form of exactly 805 MiB is taken: 16 images and a mask at their limits, and takes less than 64 MiB of memory', async (context) => {
-    // What the first upload of any length takes for good (code, and the room for young objects) does not count.
+  it('8 a form of exactly 805 MiB is accepted: 16 images and a mask at their limits, with less than 64 MiB of memory', async (context) => {
+    // Memory that any first upload allocates for good (code, the young generation) does not count.
     const first = await upload(formOf(WARM_UP_BYTES, 1), WARM_UP_BYTES);
     assert.equal(first.status, 200);
     received.length = 0;
@@ -224,7 +220,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     await assertMoney('99');
   });
 
-  // In chunks it is 413 as soon as it is too large: `8-image-limits.test.ts` has that of a lower limit.
+  // Chunked bodies are refused with 413 once they are too large; `8-image-limits.test.ts` tests that with a lower limit.
   it('8 a form of 805 MiB and one byte is 413 before any of it is sent, if its length is announced', async () => {
     const { outgoing, responded } = begin(GATE_BYTES + 1);
     const incoming = await responded;
@@ -261,7 +257,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     await assertMoney('99');
   });
 
-  /** The files in the spool directory that the gateway has open, with a name or without. */
+  /** Files of the spool directory that the gateway has open, including deleted ones. */
   function openSpoolFiles(): number {
     const descriptors = `/proc/${gateway.child.pid}/fd`;
     return readdirSync(descriptors).filter((each) => {

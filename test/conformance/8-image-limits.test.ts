@@ -25,7 +25,7 @@ import {
   UNKNOWN_MODEL,
 } from './images.ts';
 
-/** The limits of image calls at both addresses, at the last value inside and the first one outside. */
+/** The limits of image calls at both addresses: the last valid value and the first invalid one. */
 
 const MEGABYTE = 2 ** 20;
 const EDIT_BODY_BYTES_MAX = MEGABYTE;
@@ -135,7 +135,7 @@ describe('8 Limits of image calls', () => {
     await caller.refused(() => send(file('image', fits), file('mask', exceeds)), badRequest('mask'));
   });
 
-  it('8 a prompt of the longest is not what limits the body of a generation', async () => {
+  it('8 the longest prompt fits into the body limit of a generation', async () => {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = json(200, imagesBody());
     const body = { model: 'gpt-image-1', prompt: 'p', other: 'x'.repeat(3 * MEGABYTE) };
@@ -152,7 +152,7 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
 
   const tooLarge = { status: 413, code: 'request_too_large' };
 
-  /** A form of exactly this size, with the rest of it in an unknown part. */
+  /** A form of exactly this size, padded in an unknown part. */
   function formOf(sizeBytes: number): Buffer {
     const parts = (padding: number) =>
       form([text('model', UNKNOWN_MODEL), ...editParts, text('x', 'a'.repeat(padding))]);
@@ -161,7 +161,7 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
     return body;
   }
 
-  it('8 a form of exactly the limit is taken, and one byte more is 413', async () => {
+  it('8 a form of exactly the limit is accepted, and one byte more is 413', async () => {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = json(200, imagesBody());
     const request = await caller.taken(caller.edit(formOf(EDIT_BODY_BYTES_MAX)), plainCostNano(UNKNOWN_MODEL));
@@ -169,7 +169,7 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
     await caller.refused(() => caller.edit(formOf(EDIT_BODY_BYTES_MAX + 1)), tooLarge);
   });
 
-  it('8 the limit is that of the decoded form', async () => {
+  it('8 the limit applies to the decoded form', async () => {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = json(200, imagesBody());
     const send = (sizeBytes: number) => caller.edit(gzipSync(formOf(sizeBytes)), { 'content-encoding': 'gzip' });
@@ -211,7 +211,7 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
       const chunk = bytes.subarray(at, at + 65_536);
       connection.write(Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]));
     }
-    // The last chunk, which would end the body, never comes.
+    // The last chunk, which would end the body, is never sent.
     const response = await connection.response();
     assert.deepEqual([response.status, response.headers.connection], [413, 'close']);
     await connection.closed();

@@ -26,13 +26,13 @@ import { assertCounted, createSubscriber, padded, plansText, subscribe } from '.
 
 const BODY_BYTES_MAX = 64 * 1024;
 const CODING_BYTES_MAX = 16 * 1024;
-/** No plan takes larger requests. */
+/** The largest request size of any plan. */
 const fits = { inputByteLimit: `${CODING_BYTES_MAX / 1024}KiB` };
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const compaction = callAddresses.find(({ path }) => path === '/v1/responses/compact')!;
 
-/** Addresses that estimate tokens, and a request that fits. */
+/** Addresses that estimate tokens, with a valid request. */
 const estimates = [
   { path: '/v1/responses/input_tokens', family: 'chat', isCoding: false },
   { path: '/v1/messages/count_tokens', family: 'messages', isCoding: false },
@@ -46,7 +46,7 @@ const estimateFields = { model: 'test-responses', input: 'Hello', messages: [{ r
 describe('8 limits', () => {
   const clock = createTestClock(NOON);
   let gateway: TestGateway;
-  /** As a user's who configured no limits. */
+  /** A configuration without limits. */
   let roomy: TestGateway;
   let account: TestAccount;
   let spentNano = 0n;
@@ -166,7 +166,7 @@ describe('8 limits', () => {
     await assertPaid(0n);
   });
 
-  it('8 the limit of JSON bodies holds if no length is announced, and for what a compressed body unpacks to', async () => {
+  it('8 the limit of JSON bodies applies without a Content-Length too, and to decompressed bodies', async () => {
     const { path, family } = chatAddress;
     const fits = padded(requestTo(chatAddress), BODY_BYTES_MAX);
     const over = padded(requestTo(chatAddress), BODY_BYTES_MAX + 1);
@@ -203,7 +203,7 @@ describe('8 limits', () => {
     await assertSpent(rich, chatAddress.costNano);
   });
 
-  it('8 the Coding input byte limit holds at the Coding token estimates: that of the largest plan, one byte more is 413', async () => {
+  it('8 the Coding input byte limit applies to the Coding token estimates: the limit of the largest plan; one byte more is 413', async () => {
     for (const { path, family } of estimates.filter(({ isCoding }) => isCoding)) {
       assert.equal((await post(path, padded(estimateFields, CODING_BYTES_MAX))).status, 200, path);
       assertError(await post(path, padded(estimateFields, CODING_BYTES_MAX + 1)), family, {
@@ -216,7 +216,7 @@ describe('8 limits', () => {
 
   it('8 the daily cap is the configured one, unless the account has one of its own', async () => {
     responseWell(gateway, chatAddress);
-    // One call costs 0.000124 yuan: the third is the one that reaches 0.0003.
+    // One call costs 0.000124 yuan, so the third one reaches 0.0003.
     const usual = await gateway.createAccount();
     for (const status of [200, 200, 200, 429]) assert.equal((await send(gateway, usual, chatAddress)).status, status);
     const frugal = await gateway.createAccount({ dailySpendCapYuan: '0.0001' });
@@ -269,7 +269,7 @@ describe('8 limits', () => {
     const chat = codingAddresses.find(({ upstreamPath }) => upstreamPath === '/v1/chat/completions')!;
     const { tokens } = chat;
 
-    /** Asserts what calls are responded to one after the other: 200, or the code of a refusal, with the seconds to wait. */
+    /** Asserts the results of consecutive calls: 200, or the code of a refusal with the seconds to wait. */
     async function assertResponses(subscriber: TestAccount, ...expected: readonly (200 | readonly [string, number])[]) {
       responseWell(gateway, chat);
       for (const each of expected) {
@@ -346,11 +346,11 @@ describe('8 limits', () => {
       await assertCounted(gateway, subscriber, { calls: 5, tokens: 4 * tokens! + messages.tokens! });
     });
 
-    it('8 the token quota is of the plan’s period: used up, it is whole again when the next period begins', async () => {
+    it('8 the token quota is of the plan’s period: once used up, it is reset when the next period begins', async () => {
       const subscriber = await gateway.createAccount();
       const id = await subscribe(gateway, subscriber, 'daily-tokens');
       assert.equal((await gateway.admin('POST', `/subscriptions/${id}/renewals`)).status, 201);
-      // Of 20 tokens each call uses 18: the last one may go beyond, the next is refused.
+      // Each call uses 18 of 20 tokens: the last one may exceed the limit, the next is refused.
       await assertResponses(subscriber, 200, 200, ['insufficient_package', 24 * 3_600]);
       clock.advance(DAY_MS - 1);
       await assertResponses(subscriber, ['insufficient_package', 1]);
@@ -360,7 +360,7 @@ describe('8 limits', () => {
     });
   });
 
-  it('8 the Coding input byte limit holds at calls: that of the account’s own plan, one byte more is 413', async () => {
+  it('8 the Coding input byte limit applies to calls: the limit of the account’s own plan; one byte more is 413', async () => {
     const small = await createSubscriber(gateway, 'small-input');
     const large = await createSubscriber(gateway, 'large-input');
     let calls = 0;
@@ -384,7 +384,7 @@ describe('8 limits', () => {
     for (const payer of [small, large]) await assertCounted(gateway, payer, { calls, tokens });
   });
 
-  it('8 the Coding input byte limit holds for what a compressed call unpacks to', async () => {
+  it('8 the Coding input byte limit applies to the decompressed body of a call', async () => {
     const subscriber = await createSubscriber(gateway, 'small-input');
     const [address] = codingAddresses;
     responseWell(gateway, address!);

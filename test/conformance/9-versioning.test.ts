@@ -24,7 +24,7 @@ describe('9 Versioning', () => {
   });
   after(() => gateway.stop());
 
-  /** Calls, asserts that it was paid for, and returns what the provider was sent. */
+  /** Makes a call, asserts that it is charged, and returns the provider's request. */
   async function sentBy(path: string, options: AskOptions = {}): Promise<ReceivedRequest> {
     const account = await gateway.createAccount();
     const asked = gateway.provider.requests.length;
@@ -50,7 +50,7 @@ describe('9 Versioning', () => {
     assert.equal(headers['anthropic-version'], '2023-06-01');
   });
 
-  it("9 a messages call takes altproto-version, which reaches the provider under its vendor's name", async () => {
+  it("9 a messages call accepts altproto-version, which reaches the provider under its vendor's name", async () => {
     for (const version of ['2023-06-01', '2026-10-21', 'a-version-of-tomorrow']) {
       const { headers } = await sentBy('/v1/messages', { headers: { 'altproto-version': version } });
       assert.equal(headers['anthropic-version'], version);

@@ -13,8 +13,8 @@ import {
 import { type RawResponse, sendRaw } from '../support/raw.ts';
 
 /**
- * The table of section 4, written down from the contract and from what its base addresses imply, not from the gateway's
- * own table: the tests compare the two. `altproto` and `compat` are the names that are mounted when nothing else is configured.
+ * The table in section 4, derived from the contract and its base addresses, independently of the gateway's own table, with which tests
+ * compare it. `altproto` and `compat` are the default names of these addresses.
  */
 
 export type Envelope = 'chat' | 'messages' | 'usage' | 'cohere' | 'catalog';
@@ -22,27 +22,27 @@ export type Auth = 'Bearer' | 'x-api-key or Bearer' | 'none';
 
 export interface Address {
   readonly method: 'GET' | 'POST';
-  /** As the contract writes it. */
+  /** As in the contract. */
   readonly path: string;
   readonly auth: Auth;
   readonly envelope: Envelope;
   readonly context: 'balance' | 'coding' | 'free';
   readonly work: WorkName;
-  /** Whether the contract lists it, or it follows from there being a base address. */
+  /** Whether the contract lists it; otherwise it follows from a base address. */
   readonly source: 'contract' | 'base address';
 }
 
-/** What is done at an address, and a request that it takes. */
+/** The operation of an address, and a valid request. */
 interface Work {
-  /** Where the provider is asked for it; absent: it is not. */
+  /** The provider's path; absent if no provider is called. */
   readonly upstreamPath?: string;
   readonly body?: object | Buffer;
   readonly contentType?: string;
-  /** What the provider responds, and what that costs at the prices of the test configuration. */
+  /** The provider's response, and its charge at the prices of the test configuration. */
   readonly respond?: Respond;
   readonly costNano?: bigint;
   readonly respondStream?: Respond;
-  /** The status of its refusal if there is no Coding Plan. */
+  /** The status of its refusal without a Coding Plan. */
   readonly codingStatus?: number;
   /** The tokens of the response, as a Coding Plan counts them. */
   readonly tokens?: number;
@@ -190,10 +190,10 @@ const contractRows: readonly Row[] = [
   [GET, '/altproto/coding/v1/models/{model_id}', XB, 'messages', 'free', 'codingMessagesModelDetail'],
   [GET, '/v1/coding/user/balance', B, 'usage', 'free', 'codingBalance'],
   [GET, '/v1/user/balance', B, 'usage', 'free', 'balance'],
-  // Bearer by the table; the two without /v1 take x-api-key as well.
+  // Bearer according to the table; the two without /v1 accept x-api-key as well.
   [GET, '/user/balance', XB, 'usage', 'free', 'balance'],
   [GET, '/altproto/user/balance', XB, 'usage', 'free', 'codingBalance'],
-  // "Only their existence is stated": clients of both families ask at the two that are not under /altproto.
+  // "Only their existence is stated": clients of both families use the two that are not under /altproto.
   [POST, '/v1/responses', B, 'chat', 'balance', 'responses'],
   [GET, '/v1/models', XB, 'chat', 'free', 'modelList'],
   [GET, '/v1/models/{model}', XB, 'chat', 'free', 'modelDetail'],
@@ -234,7 +234,7 @@ export const addresses: readonly Address[] = [
   ...baseAddressRows.map(toAddress('base address')),
 ];
 
-/** The path with a model in it that the test configuration has. */
+/** The path with a model of the test configuration. */
 export function urlOf({ path, work }: Address): string {
   const model = /messages/i.test(work) ? 'test-messages' : 'test-chat';
   return path.replace(/\{model(_id)?\}/, model);
@@ -252,7 +252,7 @@ export interface Asked extends RawResponse {
   readonly json: any;
 }
 
-/** Sends a request as it is given, nothing added to its headers, and returns the response. */
+/** Sends a request verbatim, without additional headers; returns the response. */
 export async function askFor(base: string, path: string, options: AskOptions = {}): Promise<Asked> {
   const { method = 'GET', headers = {}, body } = options;
   const bytes = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
@@ -272,7 +272,7 @@ export async function askFor(base: string, path: string, options: AskOptions = {
   };
 }
 
-/** The request that the address takes, as the holder of the key. */
+/** A valid request for the address, with the account's key. */
 export function askAddress(
   base: string,
   address: Address,
@@ -299,7 +299,7 @@ export function streamed(address: Address): object | Buffer {
     : { ...workOf(address).body, stream: true };
 }
 
-/** Responses every call as a real provider would. */
+/** Responds to every call as a real provider does. */
 export const responseAnything: Respond = (request, reply) => {
   const work: Work | undefined = Object.values(works).find(
     (each: Work) => each.upstreamPath !== undefined && each.upstreamPath === request.path,
@@ -312,7 +312,7 @@ export const responseAnything: Respond = (request, reply) => {
 export interface ExpectedRefusal {
   readonly status: number;
   readonly code: string;
-  /** As the envelopes of chat and usage say it; the messages envelope may have a type of its own. */
+  /** In the chat and usage envelopes. The messages envelope may have another type. */
   readonly type: string;
   readonly messagesType?: string;
   readonly param?: string | null;
@@ -336,7 +336,7 @@ export const noPlan = (status: number): ExpectedRefusal => ({
   messagesType: 'billing_error',
 });
 
-/** Asserts a refusal in the envelope of its address (contract, section 7), whole: no field more, none less. */
+/** Asserts a refusal in the envelope of its address (contract, section 7), including that there are no other members. */
 export function assertRefusal(received: Asked, envelope: Envelope, expected: ExpectedRefusal): void {
   const { status, code, type, messagesType = type, param = null } = expected;
   assert.equal(received.status, status, received.text);

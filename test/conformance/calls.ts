@@ -9,32 +9,32 @@ import {
 } from '../support/gateway.ts';
 import { chatCompletion, json, message, type ScriptedProvider, startProvider } from '../support/provider.ts';
 
-/** What the tests of calls and of their errors share: the addresses, a request for each, and what an error looks like. */
+/** Helpers for tests of calls and their errors: addresses, a request for each, and the format of errors. */
 
-/** The wire family of an address, which is also the envelope of its errors. */
+/** The wire family of an address, which determines the envelope of its errors. */
 export type Family = 'chat' | 'messages';
 
-/** An address that calls a provider, with a request that succeeds there. */
+/** An address of calls, with a request that succeeds. */
 export interface CallAddress {
   readonly path: string;
   readonly family: Family;
   readonly context: 'balance' | 'coding';
-  /** With which status a lack of money is refused there. */
+  /** The status of a refusal for lack of money. */
   readonly moneyStatus: 402 | 429;
   readonly model: string;
-  /** The provider's own name of that model, and where the provider is called. */
+  /** The provider's name of the model, and the provider's path. */
   readonly upstreamModel: string;
   readonly upstreamPath: string;
   /** The request without its model. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** A whole response of the provider, and what it costs. */
+  /** A non-streaming response of the provider, and its charge. */
   readonly response: object;
   readonly costNano: bigint;
-  /** The tokens of that response, as a Coding Plan counts them; at Coding addresses only. */
+  /** The tokens of that response as a Coding Plan counts them; at Coding addresses only. */
   readonly tokens?: number;
-  /** The field in which a request states how many output tokens it wants at most, if it has one. */
+  /** The member for the maximum number of output tokens, if there is one. */
   readonly outputCap?: string;
-  /** A field that has to be there, besides the model if there is one. */
+  /** A required member, in addition to the model. */
   readonly requiredField: string;
 }
 
@@ -143,7 +143,7 @@ export const rerankAddress: CallAddress = {
   requiredField: 'documents',
 };
 
-/** Every address of calls with a JSON body, the Coding ones included. */
+/** Every address of calls with a JSON body, including Coding addresses. */
 export const callAddresses: readonly CallAddress[] = [
   chatAddress,
   { ...chat, path: '/v1/coding/chat/completions', context: 'coding' },
@@ -184,12 +184,11 @@ export const callAddresses: readonly CallAddress[] = [
 export const balanceAddresses = callAddresses.filter(({ context }) => context === 'balance');
 export const codingAddresses = callAddresses.filter(({ context }) => context === 'coding');
 
-/** The request of an address, with other or more fields if they are given; `undefined` takes a field out. */
+/** The request of an address, with these members added or replaced; `undefined` removes one. */
 export function requestTo(address: CallAddress, fields: Readonly<Record<string, unknown>> = {}): object {
   return { model: address.model, ...address.fields, ...fields };
 }
 
-/** Sends a request to its address with the account's key. */
 export function send(
   gateway: TestGateway,
   account: Pick<TestAccount, 'key'>,
@@ -200,7 +199,7 @@ export function send(
   return call(gateway.url + address.path, account.key, requestTo(address, fields), { headers });
 }
 
-/** Models that lead nowhere, each in its own way, for every operation; `silent` is a provider that never responds. */
+/** Models that cannot be served for different reasons, for every operation. `silent` is a provider that never responds. */
 export interface DeadEnds {
   readonly silent: ScriptedProvider;
   readonly options: Required<Pick<TestGatewayOptions, 'providers' | 'models'>>;
@@ -211,13 +210,13 @@ export const deadEnds = {
   silent: 'test-silent',
   /** Nothing listens at its provider's address. */
   away: 'test-away',
-  /** All its routes are switched off. */
+  /** All its routes are disabled. */
   switchedOff: 'test-switched-off',
   unlisted: 'test-unlisted',
   absent: 'no-such-model',
-  /** Its only route leads to a provider of the other family. */
+  /** Its only route has a provider of the other family. */
   unrouted: { chat: 'test-unrouted-chat', messages: 'test-unrouted-messages' },
-  /** It is open on the other family's protocol only. */
+  /** It is available with the other family's protocol only. */
   otherProtocol: { chat: 'test-messages', messages: 'test-chat' },
 } as const;
 
@@ -266,7 +265,6 @@ export async function startDeadEnds(): Promise<DeadEnds> {
   };
 }
 
-/** A response, however it was fetched. */
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -278,14 +276,14 @@ export interface ExpectedError {
   readonly code: string;
   /** `error.type`; the public catalog has none. */
   readonly type?: string;
-  /** The chat envelope's `param`; `null` unless given. */
+  /** The chat envelope's `param`; by default `null`. */
   readonly param?: string | null;
-  /** `x-should-retry`; absent unless given. */
+  /** `x-should-retry`; by default absent. */
   readonly retry?: 'true' | 'false';
   readonly message?: string;
 }
 
-/** Asserts an error: its status, its whole body in the envelope of its address, and the headers that every error has. */
+/** Asserts an error: status, complete body in the envelope of its address, and the headers that every error has. */
 export function assertError(
   response: ErrorResponse,
   envelope: Family | 'usage' | 'catalog',
@@ -327,14 +325,14 @@ export function assertError(
       break;
   }
   assert.match(String(headers['content-type']), /^application\/json(; charset=utf-8)?$/);
-  // The catalog's own codes stand in its body; the header has the same code everywhere.
+  // The catalog has its own codes in the body; the header's codes are the same everywhere.
   if (envelope !== 'catalog') assert.equal(headers['x-error-code'], code);
   assert.equal(headers['x-should-retry'], expected.retry);
   assert.ok(headers['request-id'], 'no request id');
   assert.equal(headers['x-request-id'], headers['request-id']);
 }
 
-/** Does what must be refused before any provider is called, and makes sure of that and that nothing is paid or reserved. */
+/** Runs an action that is refused before any provider is called. Asserts that, and that nothing is charged or reserved. */
 export async function assertUntouched(
   gateway: TestGateway,
   account: TestAccount,
@@ -347,17 +345,17 @@ export async function assertUntouched(
   assert.equal(await account.lastCall(), undefined, 'a call is on record');
 }
 
-/** A provider's refusal in the form of its family. */
+/** A provider's refusal in the format of its family. */
 export function providerError(family: Family, error: Readonly<Record<string, unknown>>): object {
   return family === 'chat' ? { error } : { type: 'error', error, request_id: 'req_of_theirs' };
 }
 
-/** Lets the provider respond to every call of the address in full. */
+/** Makes the provider respond to every call of the address with success. */
 export function responseWell(gateway: TestGateway, address: CallAddress): void {
   gateway.provider.respond = json(200, address.response);
 }
 
-/** The `type` of a refusal about money that time alone ends: Codex, which asks for responses, knows it by one of its own. */
+/** The `type` of a temporary refusal for lack of money. Codex, which uses responses, recognises its own type. */
 export function limitedType({ family, path }: Pick<CallAddress, 'family' | 'path'>): string {
   if (family === 'messages') return 'billing_error';
   return path.endsWith('/responses') ? 'usage_limit_reached' : 'insufficient_quota';

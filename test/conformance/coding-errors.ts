@@ -26,14 +26,14 @@ import {
   subscribe,
 } from './plans.ts';
 
-/** The error codes of Coding Plans (contract 4.1, 4.3, 7), each as a rule that is the same at all addresses. */
+/** The error codes of Coding Plans (contract 4.1, 4.3, 7), each as a rule that holds at all addresses. */
 
 const HOUR_MS = 3_600_000;
 const DAY_S = 24 * 3_600;
 const INPUT_BYTES_MAX = 1_024;
 const OUTPUT_TOKENS_MAX = 20;
 
-/** The plans that the rules need, each tight in one respect. */
+/** The plans for the rules, each with one low limit. */
 export const codingErrorPlans: Readonly<Record<string, Partial<PlanFields>>> = {
   roomy: { models: [...CODING_MODELS, deadEnds.silent, deadEnds.away] },
   brief: { periodDays: 1 },
@@ -46,7 +46,7 @@ export const codingErrorPlans: Readonly<Record<string, Partial<PlanFields>>> = {
   single: { concurrency: 1 },
 };
 
-/** A gateway with the plans above, whose clock the rules move and set back. */
+/** A gateway with these plans, and a clock that the rules change and restore. */
 export interface CodingErrorScene {
   readonly gateway: TestGateway;
   readonly clock: TestClock;
@@ -63,7 +63,7 @@ const moneyType = { chat: 'insufficient_quota', messages: 'billing_error' } as c
 const tooLargeType = { chat: 'invalid_request_error', messages: 'request_too_large' } as const;
 const timeoutType = { chat: 'api_error', messages: 'timeout_error' } as const;
 
-/** Of a refusal for want of a plan: 402, at compact 429. */
+/** The status of a refusal without a plan: 402, at compact 429. */
 const unentitled = ({ moneyStatus, family }: CallAddress, code: string): ExpectedError => ({
   status: moneyStatus,
   code,
@@ -71,7 +71,7 @@ const unentitled = ({ moneyStatus, family }: CallAddress, code: string): Expecte
   retry: 'false',
 });
 
-/** Of a window that is exhausted. */
+/** Details of an exhausted window. */
 const exhausted = (address: CallAddress, code: string): ExpectedError => ({
   status: 429,
   code,
@@ -208,7 +208,7 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
         type: tooLargeType[address.family],
         retry: 'false',
       });
-      // Agents make room when they read these words, and only then.
+      // Agents shorten their context only if the message contains these words.
       assert.match(response.json.error.message, /prompt is too long/);
       assert.equal(gateway.provider.requests.length, calls);
       await assertCounted(gateway, account, { calls: 1, tokens: address.tokens! });
@@ -301,7 +301,7 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
   },
 ];
 
-/** Asserts that a call of the address is responded to in full. */
+/** Asserts that a call of the address succeeds. */
 async function succeeds(
   { gateway }: CodingErrorScene,
   account: TestAccount,
@@ -314,7 +314,7 @@ async function succeeds(
   assert.deepEqual(response.json, address.response);
 }
 
-/** Asserts that calls, whole and streaming ones, are refused before any provider is called, and that nothing is paid. */
+/** Asserts that calls, non-streaming and streams, are refused before any provider is called, and that nothing is charged. */
 async function refuses(
   { gateway }: CodingErrorScene,
   account: TestAccount,
@@ -331,7 +331,7 @@ async function refuses(
   return response;
 }
 
-/** Does something at a later time, and goes back. */
+/** Runs an action at a later time, and restores the clock. */
 async function later({ clock }: CodingErrorScene, ms: number, work: () => Promise<void>): Promise<void> {
   clock.advance(ms);
   try {

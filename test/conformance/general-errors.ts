@@ -18,10 +18,10 @@ import {
   send,
 } from './calls.ts';
 
-/** When the tests of these rules take place: noon where the day of the spending cap is reckoned. */
+/** The time of these tests: noon in the time zone of the spending limit's day. */
 export const NOON = '2026-11-20T04:00:00Z';
 
-/** The error codes of the general endpoints (contract 4.1, 4.2), each as a rule that is the same at all of them. */
+/** The error codes of the general endpoints (contract 4.1, 4.2), each as a rule that holds at all of them. */
 export interface ErrorRule {
   readonly rule: string;
   show(gateway: TestGateway, address: CallAddress, silent: DeadEnds['silent']): Promise<void>;
@@ -244,7 +244,7 @@ const responsesHtml: Respond = (_request, response) => {
   response.end('<html>Welcome</html>');
 };
 
-/** A refusal because of the model that is named, before any provider is called. */
+/** Asserts a refusal because of the requested model, before any provider is called. */
 async function refuses(gateway: TestGateway, address: CallAddress, model: string, expected: ExpectedError) {
   const account = await gateway.createAccount();
   await assertUntouched(gateway, account, async () => {

@@ -12,19 +12,19 @@ import {
 } from '../support/gateway.ts';
 import { json, type ReceivedRequest, type Respond } from '../support/provider.ts';
 
-/** What the tests of image calls share: models of every family, images and forms to send, and responses of the provider. */
+/** Helpers for tests of image calls: models of every family, images and forms, and provider responses. */
 
 export const GENERATIONS = '/v1/images/generations';
 export const EDITS = '/v1/images/edits';
 
-/** GPT Image models by the kinds of their parameters, and those before them; each is priced in a way of its own. */
+/** GPT Image models by kinds of parameters, and older models. Each has another kind of price. */
 export const gptImageModels = ['gpt-image-1', 'gpt-image-1.5', 'gpt-image-2', 'gpt-image-2.5-sunburst'] as const;
 export const allModels = ['dall-e-2', 'dall-e-3', ...gptImageModels] as const;
-/** A model of no known family: only what the contract says of all models applies to it. */
+/** A model of an unknown family, to which only the contract's general rules apply. */
 export const UNKNOWN_MODEL = 'painter-x';
-/** A model whose price depends on quality and size, and which its provider calls as the gateway does. */
+/** A model priced by quality and size, with the same name at its provider. */
 export const PRICED_BY_IMAGE = 'gpt-image-2';
-/** A model that is charged by tokens, and which its provider calls otherwise. */
+/** A model charged by tokens, with another name at its provider. */
 export const PRICED_BY_TOKEN = 'gpt-image-1.5';
 
 const TOKEN_PRICE = '{ input: "3", imageInput: "17", output: "13", imageOutput: "19" }';
@@ -44,7 +44,7 @@ const models = `
   edit-only: { operations: [images.edit], price: ${TOKEN_PRICE}, routes: [{ provider: chatty, model: e }] }
 `;
 
-/** A gateway with the models above, each under its own name: in the common configuration some are aliases of others. */
+/** A gateway with these models, each under its own name. In the common configuration some are aliases of others. */
 export async function startImageGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const gateway = await startGateway(options);
   const text = testConfigText(gateway.provider.url, { ...options, models });
@@ -54,7 +54,7 @@ export async function startImageGateway(options: TestGatewayOptions = {}): Promi
   return gateway;
 }
 
-/** What is charged by image: the prices of `gpt-image-2` and of the models before it, in nano-yuan. */
+/** Prices per image of `gpt-image-2` and the older models, in nano-yuan. */
 export const imageNano = {
   low: 23_000n,
   high1024x1024: 29_000n,
@@ -66,7 +66,7 @@ export const imageNano = {
   dallE3Other: 53_000n,
 } as const;
 
-/** 20 tokens of text and 30 of images in, 100 of text and 300 of images out. */
+/** 20 text and 30 image tokens of input, 100 text and 300 image tokens of output. */
 export const usage = {
   input_tokens: 50,
   input_tokens_details: { image_tokens: 30, text_tokens: 20 },
@@ -74,9 +74,9 @@ export const usage = {
   total_tokens: 450,
   output_tokens_details: { image_tokens: 300, text_tokens: 100 },
 };
-/** What that costs, reckoned here a second time. */
+/** Its charge, calculated independently of the gateway. */
 export const USAGE_NANO = 20n * 3_000n + 30n * 17_000n + 100n * 13_000n + 300n * 19_000n;
-/** Usage as streams report it, without details of the output, which then is all images. */
+/** Usage in streams has no details of the output, so all output is image tokens. */
 export const streamUsage = {
   input_tokens: 50,
   input_tokens_details: { image_tokens: 30, text_tokens: 20 },
@@ -87,13 +87,13 @@ export const STREAM_USAGE_NANO = 20n * 3_000n + 30n * 17_000n + 400n * 19_000n;
 
 export const B64 = 'iVBORw0KGgo+/AAAA=';
 
-/** A whole response of the provider; what is `undefined` in `rest` is absent. */
+/** A non-streaming provider response. Members that are `undefined` in `rest` are removed. */
 export function imagesBody(count = 1, rest: object = {}): object {
   const data = Array.from({ length: count }, () => ({ b64_json: B64 }));
   return { created: 1_790_000_000, data, usage, ...rest };
 }
 
-/** The event of a stream, with a look of its image that the response may name. */
+/** The event of a stream. The response may state quality and size of its image. */
 export function imageEvent(type: string, rest: object = {}): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
 }
@@ -116,7 +116,7 @@ export function completedEvent(kind: StreamKind, rest: object = {}): string {
   return imageEvent(`${kind}.completed`, { b64_json: B64, ...look, usage: streamUsage, ...rest });
 }
 
-/** Responses as a real provider would: a stream if the request asks for one. */
+/** Responds as a real provider does, with a stream if requested. */
 export function imagesResponse(kind: StreamKind): Respond {
   return (request, response) => {
     const text = request.body.toString('latin1');
@@ -127,7 +127,7 @@ export function imagesResponse(kind: StreamKind): Respond {
   };
 }
 
-/** A real PNG, black and of one bit a pixel, brought to `sizeBytes` with a chunk that readers skip. */
+/** A real PNG, black with one bit per pixel, padded to `sizeBytes` with a chunk that decoders ignore. */
 export function png(width = 64, height = width, sizeBytes = 0): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -153,7 +153,7 @@ function pngChunk(type: string, content: Buffer): Buffer {
   return Buffer.concat([length, named, check]);
 }
 
-/** The beginning of a JPEG up to its size, and filling. */
+/** The header of a JPEG up to its dimensions, and filling. */
 export function jpeg(width = 64, height = 64): Buffer {
   const frame = Buffer.from('ffd8ffc0001108000000000301220002110103110100', 'hex');
   frame.writeUInt16BE(height, 7);
@@ -161,7 +161,7 @@ export function jpeg(width = 64, height = 64): Buffer {
   return Buffer.concat([frame, Buffer.alloc(100, 1)]);
 }
 
-/** The beginning of a WebP up to its size, and filling. */
+/** The header of a WebP up to its dimensions, and filling. */
 export function webp(width = 64, height = 64): Buffer {
   const head = Buffer.alloc(130, 1);
   head.write('RIFF', 0, 'latin1');
@@ -173,7 +173,7 @@ export function webp(width = 64, height = 64): Buffer {
   return head;
 }
 
-/** A part of a form: a text, or a file where it has a name as one. */
+/** A part of a form: text, or a file if it has a file name. */
 export interface Part {
   readonly name: string;
   readonly content: Buffer | string;
@@ -197,24 +197,24 @@ export function partBytes({ name, content, filename, type }: Part, boundary = BO
   return Buffer.concat([Buffer.from(head), Buffer.from(content), Buffer.from('\r\n')]);
 }
 
-/** A form as clients write it. */
+/** A form as clients send it. */
 export function form(parts: readonly Part[], boundary = BOUNDARY): Buffer {
   return Buffer.concat([...parts.map((part) => partBytes(part, boundary)), Buffer.from(`--${boundary}--\r\n`)]);
 }
 
 export const formType = (boundary = BOUNDARY): string => `multipart/form-data; boundary=${boundary}`;
 
-/** What every edit needs, and which any model that can edit takes. */
+/** The parts that every edit needs, valid for any model that can edit. */
 export const editParts: readonly Part[] = [file('image', png()), text('prompt', 'Add a boat')];
 
-/** The usual edit with these text parts before what every edit needs. */
+/** The usual edit, with these text parts first. */
 export function editForm(texts: Readonly<Record<string, Buffer | string>>, files = editParts): Buffer {
   const named = Object.entries(texts).map(([name, content]) => text(name, content));
   const rest = files.filter(({ name }) => !Object.hasOwn(texts, name));
   return form([...named, ...rest]);
 }
 
-/** Sends image calls of one account, and knows what became of them. */
+/** Sends image calls of one account, and tracks their charges. */
 export class ImageCaller {
   readonly gateway: TestGateway;
   readonly account: TestAccount;
@@ -239,7 +239,7 @@ export class ImageCaller {
     });
   }
 
-  /** Sends a call that succeeds at this cost; returns what the provider was sent. */
+  /** Sends a call that succeeds with this charge; returns the provider's request. */
   async taken(responded: Promise<ClientResponse>, costNano: bigint): Promise<ReceivedRequest> {
     const response = await responded;
     assert.equal(response.status, 200, response.text);
@@ -248,7 +248,7 @@ export class ImageCaller {
     return this.gateway.provider.requests.at(-1)!;
   }
 
-  /** Sends a call that is refused in the chat-style envelope before a provider is called, at no cost. */
+  /** Sends a call that is refused in the chat envelope before a provider is called, without charge. */
   async refused(responded: () => Promise<ClientResponse>, expected: Refusal): Promise<ClientResponse> {
     const before = this.gateway.provider.requests.length;
     const response = await responded();
@@ -258,7 +258,7 @@ export class ImageCaller {
     return response;
   }
 
-  /** Asserts that nothing has been paid beyond the costs given to `taken`, and that nothing is reserved. */
+  /** Asserts that only the charges passed to `taken` were paid, and that nothing is reserved. */
   unpaid(): Promise<void> {
     return assertSpent(this.account, this.#spentNano);
   }
@@ -271,10 +271,10 @@ export interface Refusal {
   readonly type?: string;
 }
 
-/** 400 with this parameter to blame. */
+/** 400 that names this parameter. */
 export const badRequest = (param: string | null): Refusal => ({ status: 400, code: 'invalid_request_error', param });
 
-/** Asserts an error in the chat-style envelope (contract, section 7), with the headers that every error has. */
+/** Asserts an error in the chat envelope (contract, section 7), with the headers that every error has. */
 export function assertRefusal(
   response: Pick<ClientResponse, 'status' | 'headers' | 'text' | 'json'>,
   expected: Refusal,
@@ -292,7 +292,7 @@ export function assertRefusal(
   assert.ok(response.headers['x-request-id']);
 }
 
-/** Whatever is charged by image costs this with the responses above, which name neither quality nor size. */
+/** The charge per image for the responses above, which state neither quality nor size. */
 export function plainCostNano(model: string): bigint {
   switch (model) {
     case 'dall-e-2':

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { assertSpent, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { askFor } from './addresses.ts';
 
-/** What the tests of Coding Plans share: plans, subscriptions, and what an account has used of its own. */
+/** Helpers for tests of Coding Plans: plans, subscriptions, and plan usage. */
 
-/** A plan as the configuration has it. */
+/** A plan in the configuration's format. */
 export interface PlanFields {
   readonly name: string;
   readonly fiveHourCalls: number;
@@ -17,10 +17,10 @@ export interface PlanFields {
   readonly outputTokenLimit: number;
 }
 
-/** The models of the requests of all Coding addresses. */
+/** The models in requests of all Coding addresses. */
 export const CODING_MODELS = ['test-chat', 'test-messages', 'test-responses'] as const;
 
-/** A plan with room for whatever a test asks. */
+/** A plan whose limits no test reaches. */
 const ROOMY: Omit<PlanFields, 'name'> = {
   fiveHourCalls: 1_000,
   weeklyCalls: 5_000,
@@ -32,13 +32,13 @@ const ROOMY: Omit<PlanFields, 'name'> = {
   outputTokenLimit: 1_000,
 };
 
-/** The `plans` section with these plans; what a plan does not say it has plenty of. */
+/** The `plans` section with these plans. Limits that a plan omits are high. */
 export function plansText(plans: Readonly<Record<string, Partial<PlanFields>>>): string {
   const whole = Object.entries(plans).map(([id, fields]) => [id, { name: `Plan ${id}`, ...ROOMY, ...fields }]);
   return `plans: ${JSON.stringify(Object.fromEntries(whole))}`;
 }
 
-/** Grants a plan, from now on by default, and returns the id of the subscription. */
+/** Grants a plan, by default from now on; returns the id of the subscription. */
 export async function subscribe(
   gateway: TestGateway,
   account: Pick<TestAccount, 'id'>,
@@ -66,7 +66,7 @@ export async function snapshotOf(gateway: TestGateway, { key }: Pick<TestAccount
   return response.json;
 }
 
-/** Asserts what is used of the account's plan in both windows and in the period, and that no call is in flight. */
+/** Asserts the usage of the account's plan in both windows and in the period, and that no call is in flight. */
 export async function assertPlanUse(
   gateway: TestGateway,
   account: Pick<TestAccount, 'key'>,
@@ -79,7 +79,7 @@ export async function assertPlanUse(
   );
 }
 
-/** Asserts that an account which began with ¥100 has paid nothing: its calls were counted against its plan alone. */
+/** Asserts that an account which began with ¥100 has no charges: its calls counted against its plan only. */
 export async function assertCounted(
   gateway: TestGateway,
   account: TestAccount,
@@ -92,7 +92,7 @@ export async function assertCounted(
   assert.deepEqual([record.context, record.status, record.chargeYuan], ['coding', 'succeeded', null]);
 }
 
-/** A request body of just that many bytes, padded with white space. */
+/** A request body of exactly this size, padded with white space. */
 export function padded(fields: object, sizeBytes: number): Buffer {
   const body = Buffer.alloc(sizeBytes, 0x20);
   assert.ok(body.write(JSON.stringify(fields)) <= sizeBytes);

@@ -5,7 +5,7 @@ import type { TestDatabase } from '../support/database.ts';
 import { createItems, one } from '../support/items.ts';
 import { locksAwaited } from '../support/locks.ts';
 
-/** The other connections when one is destroyed because nobody waits for its statement any more. */
+/** The effect on other connections when one is destroyed because its statement was abandoned. */
 
 const pid = { name: 'test.pid', text: 'select pg_backend_pid() as pid' };
 const lockItem = { name: 'test.lock-item', text: 'select id from items for update' };

@@ -243,7 +243,7 @@ describe('the local server of root', { skip }, () => {
     });
   });
 
-  test('a full disk fails writes alone; what was committed is there, and with space it goes on', {
+  test('a full disk fails only writes; committed data is kept, and writes succeed once there is space', {
     skip: inFullRunsOnly,
   }, async () => {
     const small = join(directory.path, 'small');

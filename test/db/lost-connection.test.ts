@@ -17,7 +17,7 @@ const sleeping = {
   text: `select from pg_stat_activity where datname = current_database() and query = 'select pg_sleep(3601)'`,
 };
 
-/** A process that opens the database, closes it when told to, and ends when nothing is left to do. */
+/** A process that opens the database, closes it on request, and exits when nothing is left to do. */
 const closing = (url: string): string => `
 import { openPostgres } from ${JSON.stringify(new URL('../../src/db/postgres.ts', import.meta.url).href)};
 const logger = { debug() {}, info() {}, warn() {}, error() {} };

@@ -92,10 +92,10 @@ describe(`migrate`, { timeout: 300_000 }, () => {
       const migrations = withNext('-- exclusive: for this test.\ncreate table of_the_next (id text)');
       await database.script(`insert into nodes (id, started_at, seen_at) values
             ('node_dead', now(), now() - interval '1 minute'), ('node_old', '2026-11-22T08:00:00Z', now());`);
-      const told: string[] = [];
+      const progress: string[] = [];
       const options = {
         migrations,
-        onWaiting: (message: string) => void told.push(message),
+        onWaiting: (message: string) => void progress.push(message),
         patienceMs: 20,
         pollMs: 5,
       };
@@ -103,7 +103,7 @@ describe(`migrate`, { timeout: 300_000 }, () => {
         migrate(database, options),
         /nodes of an earlier version are running: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
       );
-      assert.equal(told.length, 1);
+      assert.equal(progress.length, 1);
       assert.deepEqual(await appliedVersions(database), versions);
 
       // The nodes stop while it waits; then it continues.
@@ -262,19 +262,19 @@ describe('nodes that start at once', { timeout: 60_000 }, () => {
             migrate(node, { migrations, pollMs: 5, lockPatienceMs: 0 }),
             /others hold locks on its tables: process \d+ \(faregate, idle in transaction, since .*Z\) on .*calls.*End their/,
           );
-          const told: string[] = [];
+          const progress: string[] = [];
           const tried = Promise.withResolvers<void>();
           migrating = migrate(node, {
             migrations,
             pollMs: 5,
             onWaiting(message) {
-              told.push(message);
+              progress.push(message);
               tried.resolve();
             },
           });
           await tried.promise;
           assert.match(
-            told[0]!,
+            progress[0]!,
             /^The database is about to be migrated.* locks held by others: process \d+ \(faregate, /,
           );
           const stop = new AbortController();

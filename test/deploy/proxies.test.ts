@@ -20,17 +20,17 @@ import { recordLogs } from '../support/recorded-logger.ts';
 import { findTool, skipOrFail } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** The examples for proxies, each as it stands in `deploy/` but for addresses and certificates, before a real gateway. */
+/** The example configurations of proxies in `deploy/`, unchanged except for addresses and certificates, in front of a real gateway. */
 
 const read = (file: string): string =>
   readFileSync(fileURLToPath(new URL(`../../deploy/${file}`, import.meta.url)), 'utf8');
 
-/** Where clients call from: not the address of the proxy, or nobody could tell them apart. */
+/** The clients' address. It differs from the proxy's, so that the two can be distinguished. */
 const CLIENT = '127.0.0.2';
 
-/** A header of every response of the gateway, and of none that a proxy makes. */
+/** Every response of the gateway has this header, and no response of a proxy. */
 const FROM_GATEWAY = 'x-request-id';
-/** What is not for callers and account holders. */
+/** Paths that neither callers nor tenants may reach. */
 const OPERATORS = /^\/(?:admin\/|metrics$|readyz$)/;
 
 interface Place {
@@ -41,13 +41,13 @@ interface Place {
 
 interface Proxy {
   readonly program: string;
-  /** Writes the example for this place, and returns the arguments that check it and those that run it. */
+  /** Writes the example for this test; returns the arguments to check it and to run it. */
   write(place: Place, changes?: readonly (readonly [string, string])[]): { check: string[]; run: string[] };
-  /** What names the network of operators in the example: that of `CLIENT`. */
+  /** The example's network of operators, replaced by that of `CLIENT`. */
   readonly network: readonly [string, string];
 }
 
-/** Replaces what has to be there, so that a test does not go on with an example that has changed. */
+/** Replaces text that must exist, so that changed examples fail the test. */
 function replaced(from: string, pairs: readonly (readonly [string, string])[]): string {
   return pairs.reduce((given, [old, changed]) => {
     assert.ok(given.includes(old), old);
@@ -71,7 +71,7 @@ const PROXIES: readonly Proxy[] = [
         .join('\n');
       writeFileSync(
         join(directory, 'nginx.conf'),
-        // As root, its workers would be of a user who may not enter the directory.
+        // As root, its workers would run as a user without access to the directory.
         `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid ${directory}/pid;
         error_log stderr warn; events {} http { access_log off; ${paths}\n${site} }`,
       );
@@ -97,7 +97,7 @@ const PROXIES: readonly Proxy[] = [
 ];
 
 for (const proxy of PROXIES) {
-  describe(`${proxy.program} before the gateway`, { timeout: 300_000 }, () => {
+  describe(`${proxy.program} in front of the gateway`, { timeout: 300_000 }, () => {
     const path = findTool(proxy.program);
     const directory = temporaryDirectory();
     const logs = recordLogs();
@@ -133,7 +133,7 @@ for (const proxy of PROXIES) {
       else gateway.provider.respond = chatResponse();
     });
 
-    /** Sends a request through the proxy; `body` makes it a call. */
+    /** Sends a request through the proxy; with a `body` it is a call. */
     async function send(
       to: string,
       body?: object,
@@ -145,7 +145,7 @@ for (const proxy of PROXIES) {
       const sent = request({
         host: '127.0.0.1',
         port: by.port,
-        // As it is: a URL would have its dots resolved.
+        // Verbatim: a URL would resolve the dots.
         path: to,
         method: body === undefined ? 'GET' : 'POST',
         ca: CERTIFICATE,
@@ -165,11 +165,11 @@ for (const proxy of PROXIES) {
         headers,
       );
 
-    it('takes the example as valid', () => {
+    it('accepts the example', () => {
       if (path !== null) assert.equal(checked.status, 0, checked.stderr);
     });
 
-    it('publishes the addresses for callers and account holders, with their aliases', async () => {
+    it('publishes the addresses for callers and tenants, with their aliases', async () => {
       if (path === null) return;
       const config = parseConfig('', 'faregate.yaml', {});
       const table = endpointTable(config);
@@ -183,7 +183,7 @@ for (const proxy of PROXIES) {
       }
     });
 
-    it('publishes neither the admin API nor metrics nor what is wrong with a node, however they are written', async () => {
+    it('publishes neither the admin API nor metrics nor health details, however the paths are spelt', async () => {
       if (path === null) return;
       const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: Record<string, object> };
       const hidden = Object.keys(document.paths).filter((each) => OPERATORS.test(each));
@@ -215,7 +215,7 @@ for (const proxy of PROXIES) {
       }
     });
 
-    it('publishes them to operators whose network it names', async () => {
+    it('publishes them to the operators’ network', async () => {
       if (path === null) return;
       const operators = await freePort();
       const other = temporaryDirectory();
@@ -239,7 +239,7 @@ for (const proxy of PROXIES) {
       }
     });
 
-    it('passes each event of a stream on before the next one is sent, compressed for nobody', async () => {
+    it('forwards each event of a stream before the next one is sent, without compression', async () => {
       if (path === null) return;
       const live = liveResponse();
       gateway.provider.respond = live.respond;
@@ -256,7 +256,7 @@ for (const proxy of PROXIES) {
       });
       for (let index = 0; index < 5; index++) {
         if (index > 0) await live.write(chunk(`word-${index}`));
-        // The provider sends nothing more until this one is here.
+        // The provider continues only after this has arrived.
         await until(() => received.includes(`word-${index}`));
       }
       const last = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
@@ -269,7 +269,7 @@ for (const proxy of PROXIES) {
       assert.match(received, /\[DONE\]/);
     });
 
-    it('passes a large body on whole', async () => {
+    it('forwards a large body completely', async () => {
       if (path === null) return;
       const url = `data:image/png;base64,${'A'.repeat(24 * 2 ** 20)}`;
       const content = [{ type: 'image_url', image_url: { url } }];
@@ -279,7 +279,7 @@ for (const proxy of PROXIES) {
       assert.ok(received!.body.length > url.length);
     });
 
-    it('tells the gateway who the client is, whatever the client says of itself', async () => {
+    it('forwards the client’s address to the gateway, whatever headers the client sends', async () => {
       if (path === null) return;
       logs.lines.length = 0;
       const response = await chat({}, { 'x-forwarded-for': '203.0.113.9' });

@@ -9,7 +9,7 @@ import type { JsonOperation } from '../../src/protocols/operations/operation.ts'
 import { createCatalog } from '../../src/providers/catalog/catalog.ts';
 import { Meter } from '../support/meter.ts';
 
-/** Every charge on `docs/billing.md` is what the gateway charges, and what its lines add up to. */
+/** Every charge in `docs/billing.md` is what the gateway charges, and the sum of its lines. */
 const PAGE = readFileSync(new URL('../../docs/billing.md', import.meta.url), 'utf8');
 const PROVIDER = 'providers: { acme: { protocol: chat, baseUrl: https://acme.example/v1, apiKey: a-key } }\n';
 
@@ -49,7 +49,7 @@ const examples = PAGE.split(/^## /m).flatMap((section): Example[] => {
 const configuration = blocksOf(PAGE).find(({ language }) => language === 'yaml')!.text;
 const catalog = createCatalog(parseConfig(PROVIDER + configuration, 'faregate.yaml', {}));
 
-/** The last line of a block, after each line before it was found to be right, and all together to make it. */
+/** The last line of a block. Checks each line before it, and their sum. */
 function addedUp(text: string): { chargeNano: bigint; priceFactorBasisPoints: number } {
   let sum = 0n;
   let priceFactorBasisPoints = LIST_PRICE_BASIS_POINTS;
@@ -77,7 +77,7 @@ function addedUp(text: string): { chargeNano: bigint; priceFactorBasisPoints: nu
 
 describe('docs/billing.md', () => {
   for (const { title, operation, request, response, isStream, charge } of examples) {
-    it(`charges what the gateway charges: ${title}`, () => {
+    it(`matches the gateway's charge: ${title}`, () => {
       const { chargeNano, priceFactorBasisPoints } = addedUp(charge);
       const model = catalog.models.find(({ id }) => id === request.model)!;
       const meter = new Meter(

@@ -11,7 +11,7 @@ import type { JsonOperation } from '../../src/protocols/operations/operation.ts'
 import { captureResponse } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
 
-/** The table of `docs/charges.md` is made of these facts; every one is read here as the page says. */
+/** The table in `docs/charges.md` is generated from these facts. The gateway has to read each of them as the page states. */
 
 const requests: Readonly<Record<string, object>> = {
   chat: { messages: [] },
@@ -38,7 +38,7 @@ const responses: Readonly<Record<string, Record<string, unknown>>> = {
 };
 
 function readingOf(operation: OperationName, fact: BilledFact): ResponseReading {
-  // The request of an edit is a form; its response is read like that of a generation.
+  // The request of an edit is a form; its response is parsed like a generation's.
   if (operation === 'images.edit') return imagesResponse({ quality: null, size: null });
   const body = JSON.stringify({ model: 'm', ...requests[operation], ...fact.request });
   return readInput(operationOf(operation) as JsonOperation, body).response;
@@ -58,7 +58,7 @@ function usageOf(operation: OperationName, fact: BilledFact): Usage {
   return (usage.parts ?? []).reduce((sum, part) => (part.isInside ? sum : addUsage(sum, part.usage)), usage);
 }
 
-/** Compactions are only believed with all their details. */
+/** The gateway accepts usage of compactions only with all details. */
 function withDetails(operation: OperationName, example: BilledFact['example']): BilledFact['example'] {
   if (operation !== 'compact') return example;
   const usage = example.usage as Record<string, object>;
@@ -76,7 +76,7 @@ function amountOf(usage: Usage, counts: BilledFact['counts']): number | string |
   return usage[counts as UnitName];
 }
 
-describe('what docs/charges.md lists', () => {
+describe('a row in docs/charges.md', () => {
   for (const fact of billedFacts) {
     for (const operation of fact.operations) {
       it(`is read as it says: ${fact.counts} of ${operation} in ${fact.where}`, () => {
@@ -85,7 +85,7 @@ describe('what docs/charges.md lists', () => {
     }
   }
 
-  it('has every operation, every unit with a price and every term', () => {
+  it('covers every operation, every unit with a price and every term', () => {
     const listed = new Set(billedFacts.map(({ counts }) => counts));
     assert.deepEqual(
       [...pricedUnits.map(({ name }) => name), ...termNames].filter((name) => !listed.has(name)),
@@ -98,7 +98,7 @@ describe('what docs/charges.md lists', () => {
     );
   });
 
-  it('has every tool that an operation says it may report', () => {
+  it('covers every tool that an operation may report', () => {
     for (const { name, toolPrices = [] } of operations as readonly {
       name: OperationName;
       toolPrices?: readonly string[];

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-/** What comments, tests and pages refer to is in the repository. */
+/** Comments, tests and pages refer only to documents in the repository. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
@@ -19,10 +19,10 @@ const CITATION = new RegExp(
   'gi',
 );
 
-/** Citations of documents that are not in the repository: a number of a section of a design, or a fact about the wire formats. */
+/** Citations of documents outside the repository: a section of a design, or a fact about wire formats. */
 const ABSENT_DOCUMENTS = /\bdesign,? (?:sections? )?\d+(?:\.\d+)?|\bwire[- ]facts?(?: \d+(?:\.\d+)?)?/gi;
 
-/** A text in one line: a citation may go on behind the end of a line of a comment. */
+/** Joins lines, because a citation may span lines of a comment. */
 function joinLines(text: string): string {
   return text.replaceAll(/\s*\n\s*(?:\*|\/\/|--)?\s*/g, ' ');
 }
@@ -32,7 +32,7 @@ function citedSections(text: string): string[] {
   return [...joinLines(text).matchAll(CITATION)].flatMap(([, numbers]) => numbers!.match(new RegExp(NUMBER, 'g'))!);
 }
 
-/** What a text cites of documents that are not in the repository. */
+/** Citations in a text of documents outside the repository. */
 function absentDocuments(text: string): string[] {
   return joinLines(text).match(ABSENT_DOCUMENTS) ?? [];
 }
@@ -41,7 +41,7 @@ function headingsOf(page: string): string[] {
   return [...page.matchAll(/^#{1,6} (.*)$/gm)].map((match) => match[1]!);
 }
 
-/** The anchor that a heading has on the usual hosts. */
+/** The anchor of a heading on the usual hosts. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -72,7 +72,7 @@ describe('docs/contract.md', () => {
     assert.ok(cited > 50, `only ${cited} citations were found`);
   });
 
-  it('has every section of the page of conformance, and no section is there twice', () => {
+  it('has every section of the page of conformance exactly once', () => {
     const tested = headingsOf(read(REPORT)).map((heading) => /^\d+(?:\.\d+)?(?= )/.exec(heading)?.[0]);
     const absent = tested.filter((section) => section !== undefined && !sections.has(section));
     assert.deepEqual(absent, []);
@@ -89,7 +89,7 @@ describe('docs/contract.md', () => {
 });
 
 describe('comments and pages', () => {
-  it('cite no document that is not in the repository', () => {
+  it('cite only documents in the repository', () => {
     const [design, facts] = [['design,', 'section', '5.2'].join(' '), ['wire', 'facts', '3'].join(' ')];
     assert.deepEqual(absentDocuments(`as said (${design};\n * ${facts.replace(' ', '\n * ')}), by design`), [
       design,
@@ -106,7 +106,7 @@ describe('comments and pages', () => {
 
 describe('the pages', () => {
   for (const page of PAGES) {
-    it(`${page} links to files and headings that are there`, () => {
+    it(`${page} links to existing files and headings`, () => {
       const broken: string[] = [];
       for (const [, target] of read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
         const [path, anchor] = target!.split('#') as [string, string | undefined];
@@ -120,7 +120,7 @@ describe('the pages', () => {
     });
   }
 
-  it('have the headings at which test/vendor-suites/expected.yaml says that refusals are documented', () => {
+  it('have the headings that test/vendor-suites/expected.yaml names for refusals', () => {
     const cited = [...read('test/vendor-suites/expected.yaml').matchAll(/^ +documented: (.+)#(.+)$/gm)];
     assert.ok(cited.length > 0);
     const absent = cited.filter(([, page, anchor]) => !headingsOf(read(page!)).map(anchorOf).includes(anchor!));

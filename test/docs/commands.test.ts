@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { blocksOf, DEMO_PAGES } from './pages.ts';
 
-/** Every block of commands of a page is run by a test, or a comment before it says why not. */
+/** A test runs every block of commands of a page, or a comment before the block gives the reason why not. */
 const RUN: readonly string[] = [
   // test/docs/readme.test.ts
   ...DEMO_PAGES,
@@ -19,7 +19,7 @@ const PAGES = globSync(['*.md', '{bench,console,deploy,docs,src,test}/**/*.md'],
 });
 
 describe('the commands of pages', () => {
-  it('are run, or say why not', () => {
+  it('are run, or give a reason', () => {
     const found: string[] = [];
     for (const page of PAGES) {
       for (const { language, text, notRun } of blocksOf(page)) {
@@ -30,7 +30,7 @@ describe('the commands of pages', () => {
     assert.deepEqual(found, []);
   });
 
-  it('have nothing left out that a reader would have to know', () => {
+  it('have no placeholders that a reader would have to know', () => {
     const cut = RUN.flatMap((page) =>
       blocksOf(page).flatMap(({ language, text, notRun }) =>
         language === 'sh' && notRun === null && text.includes('…') ? [`${page}: ${text}`] : [],

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 
-/** A Chinese page goes with the English one of the same name: the same commands and outputs, as many headings, rows and pictures. */
+/**
+ * A Chinese page corresponds to the English one of the same name: the same commands and outputs, and equal numbers of headings, rows and
+ * images.
+ */
 
 /** The English page of a Chinese one. */
 const englishOf = (page: string): string =>
   page === 'docs/zh/README.md' ? 'README.md' : page.replace('docs/zh/', 'docs/');
 
-/** The blocks of a page in their order, without comments, which are in its language. */
+/** The blocks of a page in order, without comments, which are translated. */
 const blocksOf = (page: string): string[] =>
   [...page.matchAll(/^```.*\n[\s\S]*?^```$/gm)].map(([block]) => block.replaceAll(/[ \t]*(?<=^|\s)# .*$/gm, ''));
 
@@ -23,7 +26,7 @@ const codeOf = (page: string): string[] =>
 const pages = globSync('docs/zh/*.md').sort();
 
 describe('the Chinese pages', () => {
-  it('are those that the README of either language names', () => {
+  it('are listed in the README of either language', () => {
     assert.deepEqual(pages, [
       'docs/zh/README.md',
       'docs/zh/coding-plan.md',

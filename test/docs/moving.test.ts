@@ -9,7 +9,7 @@ import { placeLocal } from '../support/local-database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { openShell, type Shell } from '../support/shell.ts';
 
-/** Every command of docs/moving.md in its order: on the demo while it serves, and after it was stopped. */
+/** Runs every command of docs/moving.md in order: during the demo, and after it was stopped. */
 const PAGE = readFileSync(fileURLToPath(new URL('../../docs/moving.md', import.meta.url)), 'utf8');
 const SERVER_URL = 'postgres://faregate@db.example/faregate';
 

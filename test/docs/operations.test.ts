@@ -15,7 +15,7 @@ import { openShell, type Shell } from '../support/shell.ts';
 import { until } from '../support/until.ts';
 import { commandsOf } from './pages.ts';
 
-/** Every command of docs/operations/, page by page, beside a gateway with two providers, and what each page promises. */
+/** Runs every command in docs/operations/, page by page, against a gateway with two providers, and checks what each page promises. */
 const PAGES = fileURLToPath(new URL('../../docs/operations', import.meta.url));
 const OLD_KEY = 'the-old-key-of-acme';
 const NEW_KEY = 'the-new-key-of-acme';
@@ -46,7 +46,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   const shell = async (script: string, variables: Record<string, string> = {}): Promise<string> =>
     (await opened.run(script, variables)).stdout;
 
-  /** The blocks of commands of a page, in order; what it shows of files is written. */
+  /** Returns the blocks of commands of a page in order. Writes the files that the page shows. */
   function scriptsOf(page: string): string[] {
     tested.add(`${page}.md`);
     const text = readFileSync(join(PAGES, `${page}.md`), 'utf8');
@@ -92,10 +92,10 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     directory.remove();
   });
 
-  it('says how the first operator signs in, as long as there is none', async () => {
+  it('explains how the first operator signs in, while there is none', async () => {
     const [create] = scriptsOf('first-operator') as [string];
     const [, said] = /^ {2}faregate (.* --operator)$/m.exec(gateway.printed())!;
-    // What leads to the database is in the environment here; what the gateway prints has it in the command.
+    // Here the environment contains the database URL; the gateway prints it in the command.
     assert.ok(said!.includes(`--config ${environment.FAREGATE_CONFIG}`), said);
     const typed = said!.replace('<name>', "'Li Na'").replace('<address>', 'na@people.example');
     const link = /^http:\S+#\/welcome\?token=[\w-]{43}$/m;
@@ -125,7 +125,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.equal((await ask(aliceKey)).status, 200);
   });
 
-  it('moves in from other gateways, whose keys call', async () => {
+  it('imports from other gateways, whose keys keep working', async () => {
     makeSqliteBooks('one-api-0.6.10', inDirectory('one-api.db'));
     await using litellm = await createBareDatabase();
     await fillPostgresBooks('litellm-1.108.7', litellm.url);
@@ -142,12 +142,12 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.equal((await ask('sk-lin-laptop-1c2d3e4f')).status, 200);
   });
 
-  it('finds the account that spent most, and limits its key', async () => {
+  it('finds the account with the highest spending, and limits its key', async () => {
     const bobKey = /^.*bob.*(sk-fg-\w+).*$/m.exec(readFileSync(inDirectory('keys.csv'), 'utf8'))![1]!;
     for (const key of [bobKey, aliceKey, aliceKey]) assert.equal((await ask(key)).status, 200);
     const [top, ...others] = scriptsOf('top-spender') as [string, ...string[]];
     let lines: string[] = [];
-    // Sums are made in the background, some seconds behind the calls.
+    // Sums are calculated in the background, some seconds after the calls.
     await until(async () => {
       lines = (await shell(top)).split('\n');
       return lines.filter((line) => /alice|bob/.test(line)).length === 2;
@@ -158,7 +158,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell('npx faregate key list alice'), /¥5 a day/);
   });
 
-  it('gives a charge back, once', async () => {
+  it('refunds a charge, once', async () => {
     const call = callIdOf(await ask(aliceKey));
     const [refund, ...others] = scriptsOf('refund') as [string, ...string[]];
     assert.match(await shell(refund, { CALL: call }), /refund +0\.001 /);
@@ -179,7 +179,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(printed, /^daily cap +¥20$/m);
   });
 
-  it('renames a key and replaces it, whose old text is valid for the time that was chosen', async () => {
+  it('renames a key and replaces it; the old one stays valid for the chosen time', async () => {
     const [script] = scriptsOf('keys') as [string];
     const bobKey = /^.*bob.*(sk-fg-\w+).*$/m.exec(readFileSync(inDirectory('keys.csv'), 'utf8'))![1]!;
     const printed = await shell(script);
@@ -198,7 +198,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell('npx faregate plan show carol'), new RegExp(`${SUB} .*canceled`));
   });
 
-  it('makes vouchers, redeems one, and takes the others back', async () => {
+  it('creates vouchers, redeems one, and revokes the others', async () => {
     const [create, redeem, cancel] = scriptsOf('vouchers') as [string, string, string];
     const listed = await shell(create);
     await shell(redeem);
@@ -207,7 +207,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell('npx faregate account show carol'), /top_up +10 +30 /);
   });
 
-  it('tells a program of routes and balances', async () => {
+  it('notifies a program of routes and balances', async () => {
     const [script] = scriptsOf('notices') as [string];
     const printed = await shell(script);
     assert.match(printed, /whsec_/);
@@ -215,18 +215,18 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(printed, /10/);
   });
 
-  it('proves the books', async () => {
+  it('audits the ledger', async () => {
     const [script] = scriptsOf('audit') as [string];
     assert.doesNotMatch(await shell(script), /BROKEN/);
   });
 
-  it('checks a configuration, and shows the one that is in force', async () => {
+  it('checks a configuration, and shows the one in use', async () => {
     const [check, show] = scriptsOf('configuration') as [string, string];
     assert.match(await shell(check), /is valid/);
     assert.match(await shell(show), /^ {2}acme-large:$/m);
   });
 
-  it('makes a statement that adds up', async () => {
+  it('creates a statement whose totals add up', async () => {
     const [script] = scriptsOf('monthly-statement') as [string];
     const printed = await shell(script);
     assert.match(printed, /refund/);
@@ -235,7 +235,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(csv, /^closing,/m);
   });
 
-  it('exchanges a key without a failed call', async () => {
+  it('rotates a key without a failed call', async () => {
     const [exchange, tryIt] = scriptsOf('rotate-a-provider-key') as [string, string];
     accepted = [OLD_KEY, NEW_KEY];
     let isOver = false;
@@ -253,7 +253,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.equal(other.requests.length, 0);
   });
 
-  it('drains a provider and lets it go on', async () => {
+  it('drains a provider and resumes it', async () => {
     const [drain, resume] = scriptsOf('drain-a-route') as [string, string];
     assert.match(await shell(drain), /maintenance until 18:00/);
     const before = acme.requests.length;
@@ -264,7 +264,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.deepEqual([acme.requests.length, other.requests.length], [before + 1, 1]);
   });
 
-  it('finds a request that was served, and one that was refused, by its id', async () => {
+  it('finds a served request and a refused one by id', async () => {
     const [find, list] = scriptsOf('complaint-by-request-id') as [string, string];
     const served = await ask(aliceKey, { 'x-request-id': 'the-id-of-the-client' });
     assert.equal(served.status, 200);
@@ -285,7 +285,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell(list), /no-such-model/);
   });
 
-  it('settles a call by hand whose node died', async () => {
+  it('settles a call of a dead node manually', async () => {
     const [list, resolve, audit] = scriptsOf('unresolved-call') as [string, string, string];
     await gateway.stop();
     const mortal = startProgram(['serve'], { environment, directory: directory.path });
@@ -314,7 +314,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.doesNotMatch(await shell(audit), /BROKEN/);
   });
 
-  it('suspends an account, lets it go on, and revokes a key that leaked', async () => {
+  it('suspends an account, resumes it, and revokes a leaked key', async () => {
     const [suspend, resume, leaked] = scriptsOf('suspend-an-account') as [string, string, string];
     assert.match(await shell(suspend), /chargeback of 3 November/);
     assert.equal((await ask(aliceKey)).status, 401);
@@ -325,7 +325,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.equal((await ask(aliceKey)).status, 401);
   });
 
-  it('says who changed what', async () => {
+  it('shows who changed what', async () => {
     const [list, narrower] = scriptsOf('who-changed-this') as [string, string];
     const user = userInfo().username;
     const listed = await shell(list);
@@ -340,7 +340,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.ok(!(await shell('npx faregate changes --json --limit 500')).includes(aliceKey));
   });
 
-  it('gives tokens to machines and auditors, and takes them back', async () => {
+  it('creates tokens for machines and auditors, and revokes them', async () => {
     const [create, revoke, confirm, keep, exporting] = scriptsOf('tokens') as [string, string, string, string, string];
     const [grafana, deploy] = [...(await shell(create)).matchAll(/^fg_admin_\w{38}$/gm)].map(([token]) => token);
     const statusOf = async (path: string, token: string) =>
@@ -364,7 +364,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.equal(await statusOf('/admin/v1/accounts', backups!), 403);
   });
 
-  it('lets people sign in to accounts, and no more', async () => {
+  it('lets people sign in to accounts, and removes their access', async () => {
     const [create, add, reset, end] = scriptsOf('people') as [string, string, string, string];
     const link = /^http:\S+#\/welcome\?token=[\w-]{43}$/m;
     assert.match(await shell(create), link);
@@ -375,7 +375,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell(end), /^status +suspended$/m);
   });
 
-  it('keeps things as long as it is said, and proves the books', async () => {
+  it('applies retention, and audits the ledger', async () => {
     const [audit] = scriptsOf('retention') as [string];
     const [, section] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(PAGES, 'retention.md'), 'utf8'))!;
     const { retention } = parseConfig(section!, 'retention.yaml', {});
@@ -391,7 +391,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell(latency), /acme-large/);
   });
 
-  it('says what to do in an incident', async () => {
+  it('explains what to do in an incident', async () => {
     const [begin, down, well, database, disk, killed, record, wrong, leaked, stuck, flood] = scriptsOf('incidents');
     assert.match(await shell(begin!), /^ok +database/m);
     assert.match(await shell(down!), /Drained acme/);
@@ -417,7 +417,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.equal(parseConfig(section!, 'incidents.yaml', {}).server.connectionsPerAddress, 200);
   });
 
-  it('names alerts, metrics and lines of the log that there are', () => {
+  it('names existing alerts, metrics and log messages', () => {
     const page = ['incidents', 'scaling'].map((name) => readFileSync(join(PAGES, `${name}.md`), 'utf8')).join('\n');
     const root = fileURLToPath(new URL('../../', import.meta.url));
     const alerts = readFileSync(join(root, 'deploy/prometheus/alerts.yaml'), 'utf8');
@@ -436,7 +436,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
       );
   });
 
-  it('exchanges the secrets of programs and receivers', async () => {
+  it('rotates the secrets of programs and receivers', async () => {
     const [token, revoke, endpoint, changes] = scriptsOf('secrets') as [string, string, string, string];
     await shell('npx faregate token create prometheus');
     assert.match(await shell(token), /^fg_admin_\w{38}$/m);
@@ -449,12 +449,12 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell(changes), /prometheus/);
   });
 
-  it('says what to look at before there are more gateways', async () => {
+  it('explains what to check before adding gateways', async () => {
     const [look] = scriptsOf('scaling') as [string];
     assert.match(await shell(look), /^ok +database/m);
   });
 
-  it('brings a new version in, and goes back', async () => {
+  it('upgrades to a new version, and goes back', async () => {
     const [copy, migrate, prove, back, save] = scriptsOf('upgrade') as [string, string, string, string, string];
     placeLocal(inDirectory('before'));
     assert.match(await shell(copy), /Exported/);
@@ -471,11 +471,11 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.doesNotMatch(restored, /BROKEN/);
   });
 
-  it('spreads accounts over more partitions', async () => {
+  it('adds partitions for accounts', async () => {
     const [add] = scriptsOf('partitions') as [string];
     const [, section] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(PAGES, 'partitions.md'), 'utf8'))!;
     assert.equal(parseConfig(section!, 'partitions.yaml', {}).database.partitions, 4);
-    // It began when there were operators already.
+    // There were operators before it began.
     assert.doesNotMatch(await gateway.stop(), /--operator/);
     const said = await shell(add);
     assert.match(said, /^added partition 3$/m);
@@ -487,7 +487,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell('npx faregate db partitions'), /^ +3 +faregate_03 +ready +1 /m);
   });
 
-  it('calls what is in the console by the words that stand there', () => {
+  it('uses the console’s own labels', () => {
     const folder = fileURLToPath(new URL('../../console/src', import.meta.url));
     const words = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('texts.ts') || name === join('app', 'pages.ts'))
@@ -501,7 +501,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     }
   });
 
-  it('has no page that is not tested', () => {
+  it('has only tested pages', () => {
     const pages = readdirSync(PAGES).filter((name) => name !== 'README.md');
     assert.deepEqual([...tested].toSorted(), pages.toSorted());
     const index = readFileSync(join(PAGES, 'README.md'), 'utf8');

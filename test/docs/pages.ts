@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The pages of the documentation whose commands are run. */
+/** The pages whose commands are run. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Run on the demo, in the order in which somebody reads them: some use what those before have made. */
+/** Run on the demo in reading order, because some use results of earlier ones. */
 export const DEMO_PAGES: readonly string[] = [
   'README.md',
   'docs/getting-started.md',
@@ -24,11 +24,11 @@ export const DEMO_PAGES: readonly string[] = [
 export interface Block {
   readonly language: string;
   readonly text: string;
-  /** Why it is not run, which stands in a comment before it: `<!-- not run: … -->`. */
+  /** The reason why it is not run, from a comment before it: `<!-- not run: … -->`. */
   readonly notRun: string | null;
 }
 
-/** The blocks of a page that have a fence. */
+/** The fenced blocks of a page. */
 export function blocksOf(page: string): Block[] {
   const text = readFileSync(`${ROOT}${page}`, 'utf8');
   return [...text.matchAll(/(?:^<!-- not run: (.+) -->\n)?^```(\w*).*\n([\s\S]*?)^```$/gm)].map((match) => ({

@@ -6,7 +6,7 @@ import { parseConfig } from '../../src/config/load.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { runProgram, temporaryDirectory } from '../support/process.ts';
 
-/** Every example on the page about providers is a configuration that `faregate check` takes. */
+/** `faregate check` accepts every example on the page about providers. */
 
 const PAGE = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
 const directory = temporaryDirectory();
@@ -27,7 +27,7 @@ describe('docs/providers.md', () => {
     });
   }
 
-  it('has examples that the command takes', async () => {
+  it('has examples that the command accepts', async () => {
     const file = join(directory.path, 'faregate.yaml');
     const providers = examples.map(({ text }, i) =>
       text.replace('providers:\n', '').replace(/^ {2}([\w-]+):$/m, `  $1-${i}:`),

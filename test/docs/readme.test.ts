@@ -11,13 +11,13 @@ import { temporaryDirectory } from '../support/process.ts';
 import { openShell, type Shell } from '../support/shell.ts';
 import { blocksOf, commandsOf, DEMO_PAGES } from './pages.ts';
 
-/** Every command and every snippet of the README and of the pages that go on from it is run here, against the demo. */
+/** Runs every command and snippet of the README and of the pages that follow it, against the demo. */
 const run = promisify(execFile);
-/** Without the coverage that a run of the tests gathers: what is started here is not what is covered. */
+/** Without the coverage directory of the test run: child processes are not measured. */
 const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CONFIGURATION = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
-/** A screen has some 45 lines. */
+/** A screen has about 45 lines. */
 const README_LINES_MAX = 140;
 const FIRST_PAGES = DEMO_PAGES.slice(0, 2);
 const DEMO_URL = 'http://127.0.0.1:8080';
@@ -25,9 +25,9 @@ const DEMO_URL = 'http://127.0.0.1:8080';
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const configurationBlocks = blocksOf('docs/configuration.md');
 
-describe('the README and the pages behind it', () => {
+describe('the README and the pages that it links to', () => {
   const directory = temporaryDirectory();
-  // The month that it begins with is that of `test/cli/demo-month`.
+  // The first month is the one in `test/cli/demo-month`.
   const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_DEMO_DATA: 'none' };
   let demo: ServedHere;
   let url = '';
@@ -49,7 +49,7 @@ describe('the README and the pages behind it', () => {
 
   const shell = async (script: string): Promise<string> =>
     (await opened.run(script.replaceAll(DEMO_URL, url), { FAREGATE_KEY: key })).stdout;
-  /** With the launcher, as a process each: what somebody types first. */
+  /** Runs the launcher in a new process each time, as users do first. */
   const launched = (script: string): string =>
     script.replaceAll('npx faregate', `node ${join(ROOT, 'bin/faregate.js')}`);
 

@@ -13,7 +13,7 @@ import { withoutBrowser } from '../support/chromium.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
 
-/** The site of the documents, built and opened. */
+/** Builds and opens the documentation site. */
 
 const SITE = 'docs/.site';
 const TYPES: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ describe('the site', { skip: withoutBrowser }, () => {
   let url: string;
 
   before(async () => {
-    // The pages of the APIs are those of a demo, which starts on a server in half of the time.
+    // The API pages come from a demo, which starts twice as fast on a server.
     const stored = await createTestDatabase();
     await promisify(execFile)(process.execPath, ['scripts/build-docs.ts'], {
       env: { ...process.env, DATABASE_URL: stored.url },

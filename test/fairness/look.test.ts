@@ -70,10 +70,10 @@ describe(`the precheck before a large body is read`, { timeout: 300_000 }, () =>
     assert.deepEqual([admission.status, admission.headers['x-error-code']], [status, code], admission.text);
     for (const headers of [LARGE, COMPRESSED]) {
       const look = await responseToHead(path, account.key, headers);
-      const told = (from: { readonly headers: Readonly<Record<string, string | string[] | undefined>> }) =>
+      const refusalHeaders = (from: { readonly headers: Readonly<Record<string, string | string[] | undefined>> }) =>
         ['x-error-code', 'retry-after', 'x-should-retry', 'x-faregate-reset-at'].map((name) => from.headers[name]);
       assert.equal(look.status, status, look.body.toString());
-      assert.deepEqual(told(look), told(admission));
+      assert.deepEqual(refusalHeaders(look), refusalHeaders(admission));
       assert.equal(JSON.parse(look.body.toString()).error.message, admission.json.error.message);
     }
     assert.equal(gateway.provider.requests.length, asked);

@@ -4,7 +4,7 @@ import { REQUEST_TABLES } from '../support/request-tables.ts';
 import { tableMembers } from './table-bodies.ts';
 import type { Values } from './values.ts';
 
-/** The operation of an address, and a request that it takes, by how the address ends. */
+/** The operation of an address and a valid request, by suffix of the address. */
 const CALLS: Readonly<Record<string, readonly [JsonOperationName, object]>> = {
   '/chat/completions': ['chat', works.chat.body],
   '/messages': ['messages', works.messages.body],
@@ -17,7 +17,7 @@ const CALLS: Readonly<Record<string, readonly [JsonOperationName, object]>> = {
   '/images/generations': ['images.generate', works.imageGeneration.body],
 };
 
-/** What names the session of a call in its body. */
+/** The session id in the body of a call. */
 const SESSIONS = [
   '"prompt_cache_key":"a"',
   '"metadata":{"user_id":"user_1"}',
@@ -25,12 +25,12 @@ const SESSIONS = [
 ];
 const STREAM = '"stream":true';
 
-/** Whether a provider may be asked at this address. */
+/** Whether the address may call a provider. */
 export function isCall(path: string): boolean {
   return path.endsWith('/images/edits') || Object.keys(CALLS).some((end) => path.endsWith(end));
 }
 
-/** The members of a call at this address, made from the tables of its protocol; `null`: it takes none. */
+/** The members of a call at this address, generated from the tables of its protocol; `null` if it has none. */
 export function callMembers(path: string, { dice, known, oddness }: Values): string[] | null {
   const end = Object.keys(CALLS).find((each) => path.endsWith(each));
   if (end === undefined) return null;
@@ -39,7 +39,7 @@ export function callMembers(path: string, { dice, known, oddness }: Values): str
     dice,
     table: REQUEST_TABLES[operation],
     oddness: oddness / 4,
-    // An empty id is none, so that not every call is refused.
+    // An empty id does not count as one, so that some calls are accepted.
     id: () => (dice.happens(0.6) ? '' : (known('state') ?? '')),
     model: () => known('model') ?? '',
   });

@@ -7,25 +7,25 @@ import { type FuzzedGateway, type FuzzedStart, SLASHED_MODEL } from './gateway-p
 import { type FuzzRequest, type Operation, operationsOf, refOf, requestOf } from './requests.ts';
 import type { Schema } from './values.ts';
 
-/** What nobody may get a gateway to do. A page of fifty call records, each with all that it may say, is smaller than that. */
+/** Limits that no request may exceed. A page of fifty call records with all members is smaller than that. */
 const ANSWER_BYTES_MAX = 100 * 1024;
 const BUSY_MS_MAX = 200;
 const DEADLINE_MS = 20_000;
 const PROGRESS_MS = 60_000;
 
-/** More than any token costs, in nano-yuan, and than all that a call may cost beside its tokens. */
+/** Upper bounds in nano-yuan: per token, and per call in addition to its tokens. */
 const TOKEN_NANO_MAX = 40_000n;
 const CALL_NANO_MAX = 200_000n;
 const CALLS_A_PAGE = 100;
-/** Operations whose responses have a text here. */
+/** Operations whose fake responses contain text. */
 const WRITING: readonly string[] = ['chat', 'messages'];
-/** How often one of the few addresses of calls is asked, beside its share of all. */
+/** Additional share of requests to the few addresses of calls. */
 const CALLS_SHARE = 0.3;
 
-/** Requests after which another gateway is started: by then many of the first one's people are deleted. */
+/** Requests per gateway. After that many of its people are deleted. */
 const REQUESTS_A_GATEWAY = 2_000;
 
-/** Who asks, by the names of the walk over all addresses. Whoever is no operator may see nothing of the other account. */
+/** A caller, named as in the scan over all addresses. Only operators may see the other account. */
 interface Role {
   readonly name: string;
   readonly of: 'nobody' | 'account' | 'operators';
@@ -45,13 +45,13 @@ const ROLES: readonly Role[] = [
 
 export interface FuzzReport {
   readonly requests: number;
-  /** By the first digit of the status. */
+  /** By first digit of the status. */
   readonly statuses: ReadonlyMap<string, number>;
-  /** Operations of which none was responded to with success. */
+  /** Operations that never succeeded. */
   readonly neverDone: readonly string[];
   readonly largestBytes: number;
   readonly longestBusyMs: number;
-  /** What went wrong, with the request. */
+  /** Violations, with the request. */
   readonly violations: readonly string[];
 }
 
@@ -63,7 +63,7 @@ interface Response {
   readonly text: string;
 }
 
-/** What is read of responses of the admin API. */
+/** Members of admin API responses that are read. */
 interface Shown {
   readonly isSound: boolean;
   readonly invariants: unknown;
@@ -80,7 +80,7 @@ interface ShownCall {
   readonly costYuan: string | null;
 }
 
-/** Sends requests that follow from a seed until there are so many, or the time is over. */
+/** Sends requests generated from a seed, up to a number or a time limit. */
 export async function fuzz(
   { seed, requestsMax, untilMs }: { seed: number; requestsMax: number; untilMs: number },
   onProgress: (report: FuzzReport) => void = () => undefined,
@@ -100,7 +100,7 @@ class FuzzRun {
   readonly #tried = new Set<string>();
   readonly #done = new Set<string>();
   readonly #violations: string[] = [];
-  /** By the ids of requests to one gateway: the tokens that a call cannot have, and who hears of more. */
+  /** By request id: the maximum tokens of a call, and a callback for violations. */
   readonly #tokensMax = new Map<string, { readonly tokens: number; violate(what: string): void }>();
   #requests = 0;
   #largestBytes = 0;
@@ -133,7 +133,7 @@ class FuzzRun {
       const calls = operations.filter(({ path }) => isCall(path));
       const ids = new RecentIds(this.#dice, gateway.ids);
       const resolve = (ref: string) => refOf(description, ref) as Schema;
-      // Those that are left out do not count: for the few that were missing each time, another gateway would be started.
+      // Skipped operations do not count; otherwise another gateway would be started for the few that are missing.
       for (let sent = 0; sent < requests && Date.now() < untilMs; ) {
         const operation = this.#dice.one(this.#dice.happens(CALLS_SHARE) ? calls : operations);
         if (LAST_CALLS.test(`${operation.method} ${operation.path}`) && !this.#dice.happens(LAST_CALLS_SHARE)) continue;
@@ -190,7 +190,7 @@ class FuzzRun {
       this.#tokensMax.set(response.requestId, { tokens, violate });
     }
     const isOfProvider = response.status === 502 && response.code === 'upstream_error' && isCall(path);
-    // A machine with too much to do is no fault of the gateway.
+    // A slow machine is not the gateway's fault.
     const isSlow = response.text.includes('does not respond in time');
     if (response.status >= 500 && !isOfProvider && !isSlow)
       violate(`status ${response.status}: ${response.text.slice(0, 300)}`);
@@ -208,7 +208,9 @@ class FuzzRun {
     return response;
   }
 
-  /** That no call is charged more than the provider can have meant, none of a failure, and that the books are balanced. */
+  /**
+   * Checks that no call is charged more than the provider can have reported, that failures are free, and that the ledger is consistent.
+   */
   async #checkMoney(agent: Agent, { url, headers }: FuzzedGateway): Promise<void> {
     const ask = async (method: string, path: string): Promise<Shown> => {
       const asked = {
@@ -221,7 +223,7 @@ class FuzzRun {
       return JSON.parse((await send(agent, url, asked)).text) as Shown;
     };
     const { isSound, invariants } = await ask('POST', '/admin/v1/audit');
-    if (!isSound) this.#violations.push(`the books are not balanced: ${JSON.stringify(invariants)}`);
+    if (!isSound) this.#violations.push(`the ledger is not consistent: ${JSON.stringify(invariants)}`);
     let cursor: string | null = null;
     do {
       const from: string = cursor === null ? '' : `&cursor=${cursor}`;
@@ -247,7 +249,7 @@ class FuzzRun {
     if (call.status === 'failed' && charge > 0n) of.violate(`a charge for a failure: ${shown}`);
   }
 
-  /** The machine may have been busy with something else: what costs that much does so again. */
+  /** The machine may have been busy. If the request is expensive, it is so again. */
   async #leastOf(
     child: Child,
     agent: Agent,
@@ -265,7 +267,7 @@ class FuzzRun {
   }
 }
 
-/** Of what kind an id is, by the names of members, parameters and parts of paths that have one. */
+/** The kind of an id, by the names of members, parameters and path segments. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   acct: ['accountId', 'accounts'],
   key: ['keyId', 'keys'],
@@ -295,7 +297,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 const REMEMBERED_OF_A_KIND = 20;
 
-/** Ids that responds have shown, the latest ones of each kind. */
+/** The latest ids of each kind in responses. */
 class RecentIds {
   readonly #dice: Dice;
   readonly #ofKind = new Map<string, string[]>();
@@ -327,18 +329,18 @@ class RecentIds {
   }
 }
 
-/** Operations that end what the credentials of everybody rest on. They are rare, because little is left to look at behind them. */
+/** Operations that invalidate credentials of others. They are rare, because little can be tested after them. */
 const LAST_CALLS =
   /^(DELETE .*\/(sessions?|keys|tokens|users|members)\b|PUT \/account\/v1\/password|PATCH \/admin\/v1\/(users|accounts)|POST .*\/replacement|POST .*\/drain)/;
 const LAST_CALLS_SHARE = 0.05;
 
 /**
- * The first would make somebody of the first account a member of the other one, who then may see it; the second would take models out
- * of service, which then are 503 for everybody, as they should be.
+ * The first would add someone of the first account to the other one; the second would disable models, which then correctly return 503 to
+ * all.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set(['POST /admin/v1/accounts/{id}/members', 'POST /admin/v1/routes/drain']);
 
-/** Who asks: mostly somebody who may. */
+/** A caller for a path, usually one with permission. */
 function roleFor(path: string, dice: Dice): Role {
   if (dice.happens(0.15)) return dice.one(ROLES);
   if (path.startsWith('/admin/')) return dice.one(ROLES.filter(({ of }) => of === 'operators'));
@@ -348,7 +350,7 @@ function roleFor(path: string, dice: Dice): Role {
 
 const plain = (path: string): FuzzRequest => ({ method: 'GET', path, headers: {}, body: null, asksForMuch: true });
 
-/** What times out is sent once more: the machine may have been busy with something else. */
+/** Repeats a request once if it times out, because the machine may have been busy. */
 async function sendPatiently(agent: Agent, url: string, asked: FuzzRequest): Promise<Response> {
   try {
     return await send(agent, url, asked);

@@ -6,26 +6,26 @@ import { plansText } from '../plans/coding.ts';
 import { PRICE, startGateway } from '../support/gateway.ts';
 import { reportedUsage } from './reported-usage.ts';
 
-/** A gateway with two accounts and everybody who may ask it for something, in a process whose main thread is measured. */
+/** A gateway with two accounts and all kinds of callers, in a process whose main thread is measured. */
 
 export interface FuzzedGateway {
   readonly url: string;
-  /** The credentials of everybody, by the name of the role. */
+  /** Credentials by role. */
   readonly headers: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** What nobody of the first account may see. */
+  /** Texts that no one in the first account may see. */
   readonly canaries: readonly string[];
-  /** What can be named in requests. */
+  /** Ids that requests can refer to. */
   readonly ids: readonly string[];
 }
 
-/** What is left to chance where a gateway starts. */
+/** Random choices at the start of a gateway. */
 export interface FuzzedStart {
   readonly seed: number;
-  /** How fast the time of the limits on requests runs. */
+  /** Speed of the clock for request limits. */
   readonly hurry: number;
 }
 
-/** A model whose id has slashes. */
+/** A model whose id contains slashes. */
 export const SLASHED_MODEL = 'vendor/a-model/chat';
 
 let takeSum = (): number => 0;
@@ -46,7 +46,7 @@ responseParent({
     routes:
       - { provider: chatty, model: ${SLASHED_MODEL}, cost: ${PRICE} }
       - { provider: messy, model: ${SLASHED_MODEL}, cost: ${PRICE} }`,
-      // Who is refused often is made to wait, and this client is refused very often.
+      // Otherwise the throttle would delay this client, which is refused very often.
       monotonicMs: () => performance.now() * hurry,
     });
     const scene = await peopleOfWalk(g);
@@ -62,9 +62,9 @@ responseParent({
       ids: [account.id, other.id, lin.id, lin.keyId, lin.callId, mo.id, mo.keyId, mo.callId, scene.otherUserId],
     };
   },
-  /** The sum of all figures of usage that the provider has reported since the last question. */
+  /** The sum of all reported usage figures since the last query. */
   reportedSum: () => takeSum(),
-  /** What the main thread has worked since the last question, in milliseconds of CPU: the machine may be busy with something else. */
+  /** CPU milliseconds of the main thread since the last query. Elapsed time would include other load. */
   busyMs() {
     const { user, system } = process.threadCpuUsage(before);
     before = process.threadCpuUsage();

@@ -4,14 +4,13 @@ import { COUNTING_MEMBERS } from '../../src/protocols/metering/tool-uses.ts';
 import type { Respond } from '../support/provider.ts';
 
 /**
- * Responses with usage objects in all shapes of the vendors and nearly so: totals in the names of each protocol, the spellings of caches
- * and of uses of tools from the tables of the gateway, zeros, text, figures that contradict each other, several reports in a stream, and
- * streams that break off.
+ * Responses with usage objects in all vendor formats and similar ones: totals in the names of each protocol, cache and tool members from
+ * the gateway's tables, zeros, text, contradictory figures, several reports in a stream, and streams that break off.
  */
 export interface ReportedUsage {
-  /** Makes a provider report such usage in place of its own. */
+  /** Makes a provider report generated usage instead of its own. */
   readonly distort: (respond: Respond) => Respond;
-  /** The sum of all figures that were reported since the last question. */
+  /** The sum of all reported figures since the last query. */
   readonly takeSum: () => number;
 }
 
@@ -31,7 +30,7 @@ export function reportedUsage(dice: Dice): ReportedUsage {
       const end = response.end.bind(response);
       const change = (piece: unknown): unknown =>
         typeof piece === 'string' ? piece.replace(USAGE, () => `"usage":${usageText(request.path)}`) : piece;
-      // Behind this many writes the connection is closed.
+      // After this many writes the connection is closed.
       let left = dice.happens(0.1) ? dice.upTo(4) : Number.POSITIVE_INFINITY;
       Object.assign(response, {
         write(piece: unknown) {
@@ -51,7 +50,7 @@ export function reportedUsage(dice: Dice): ReportedUsage {
   };
 }
 
-/** The usage of a response or an event, as it stands in its text. */
+/** The usage in a response or event, as JSON text. */
 const USAGE = /"usage":(?:\{(?:[^{}]|\{[^{}]*\})*\}|null)/g;
 
 const TOTALS = ['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'total_tokens', 'search_units'];

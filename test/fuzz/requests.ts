@@ -4,7 +4,7 @@ import { SESSION_HEADERS } from '../../src/protocols/operations/session.ts';
 import { callMembers } from './calls.ts';
 import { type Schema, textFor, type Values, valueFor } from './values.ts';
 
-/** An operation of the description of the API. */
+/** An operation in the API description. */
 export interface Operation {
   readonly method: string;
   /** With `{name}` for its parameters. */
@@ -14,13 +14,12 @@ export interface Operation {
   readonly bodies: Readonly<Record<string, Schema>>;
 }
 
-/** A request as it is sent. */
 export interface FuzzRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | null;
-  /** Whether a large response is what was asked for. */
+  /** Whether a large response is expected. */
   readonly asksForMuch: boolean;
 }
 
@@ -54,10 +53,10 @@ export function refOf(description: unknown, ref: string): unknown {
   return path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], description);
 }
 
-/** How often a call has members of the tables of its protocol, where its address is one of calls. */
+/** Share of calls with members from the tables of their protocol. */
 const TABLE_SHARE = 0.6;
 
-/** Addresses whose responds are documents, or as long as the database. */
+/** Addresses whose responses are documents, or grow with the database. */
 const LONG_ANSWERS = /^\/(openapi\.json|docs|console|metrics|admin\/v1\/(export|audit))/;
 const ITEMS_SMALL = 50;
 
@@ -90,20 +89,20 @@ export function requestOf(
   }
   const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => {
     const part = encodePart(inPath.get(name) ?? 'x');
-    // Ids of models have slashes, which clients encode or not.
+    // Model ids have slashes, which clients may encode.
     return name === 'model' && dice.happens(0.5) ? part.replaceAll('%2F', '/') : part;
   });
   const search = query.size === 0 ? '' : `?${query}`;
   Object.assign(headers, oddHeaders(dice));
   if (headers.accept === 'text/csv') isMuch = true;
   const plain = bodyOf(operation, values, headers);
-  // So many vouchers are shown once.
+  // Responses show new vouchers once, up to this many.
   if (plain?.includes('"count":')) isMuch = true;
   const body = plain === null ? null : encoded(plain, dice, headers);
   return { method: operation.method, path: path + search, headers, body, asksForMuch: isMuch };
 }
 
-/** What a parameter of a path names: `keys` for `/keys/{id}`. */
+/** The resource of a path parameter: `keys` for `/keys/{id}`. */
 function pathName(path: string, name: string): string {
   const parts = path.split('/');
   return name === 'id' ? parts[parts.indexOf('{id}') - 1]! : name;
@@ -113,7 +112,7 @@ function encodePart(text: string): string {
   return encodeURIComponent(text.toWellFormed()) || '%20';
 }
 
-/** What the HTTP client sends of a text in a header. */
+/** The part of a text that the HTTP client can send in a header. */
 function headerText(text: string): string {
   return text.replace(/[^\t\x20-\x7e]/g, '?').slice(0, 10_000);
 }
@@ -132,7 +131,6 @@ function oddHeaders(dice: Dice): Record<string, string> {
   return headers;
 }
 
-/** The body, whose headers are set. */
 function bodyOf({ method, path, bodies }: Operation, values: Values, headers: Record<string, string>): Buffer | null {
   const { dice } = values;
   const types = Object.keys(bodies);
@@ -155,7 +153,7 @@ function bodyOf({ method, path, bodies }: Operation, values: Values, headers: Re
   return Buffer.from(textOf(bodies[type] ?? {}, values));
 }
 
-/** The body as it is sent: now and then encoded, or said to be. */
+/** The body as sent: sometimes encoded, or with a false encoding header. */
 function encoded(body: Buffer, dice: Dice, headers: Record<string, string>): Buffer {
   if (!dice.happens(0.04)) return body;
   headers['content-encoding'] = dice.one(['gzip', 'gzip', 'br', 'zstd', 'x', 'gzip, gzip']);

@@ -6,16 +6,16 @@ import { CONTENT_OF_TYPE } from '../../src/protocols/responses/state-references.
 import { TOOLS } from '../../src/protocols/tools.ts';
 
 /**
- * Members of request bodies, made from the tables by which the gateway reads them (`src/protocols/request-rules.ts`), so that a new row is
- * tried by itself: tools and items of all types, references, models, values in other forms, names in other spellings, members that no table
- * has. As text, since an object cannot have a member twice.
+ * Members of request bodies, generated from the gateway's own tables (`src/protocols/request-rules.ts`), so that new rows are covered:
+ * tools and items of all types, references, models, values in other formats, misspelt names, unknown members. Generates text, because an
+ * object cannot contain duplicate members.
  */
 export interface TableValues {
   readonly dice: Dice;
   readonly table: RequestTable;
-  /** How often a name, a type or a value is not what the table says. */
+  /** Probability that a name, a type or a value differs from the table. */
   readonly oddness: number;
-  /** An id that a reference may name. */
+  /** An id for a reference. */
   readonly id: () => string;
   /** The name of a model. */
   readonly model: () => string;
@@ -23,7 +23,7 @@ export interface TableValues {
 
 const DEPTH_MAX = 6;
 
-/** Some members at the top of a request, as `"name":value`. */
+/** Some members at the top level of a request, as `"name":value`. */
 export function tableMembers(values: TableValues): string[] {
   return membersOf(values.table.top, values, 0);
 }
@@ -45,18 +45,18 @@ function membersOf({ names, rules, others }: Members, values: TableValues, depth
   return made;
 }
 
-/** Members that no table has, some of which show what they are by their names. */
+/** Unknown members; the names of some suggest their meaning. */
 const UNKNOWN = ['unknown', 'sandbox_id', 'targetIds', '__proto__', 'toString', 'x', ''];
 const WORDS = ['auto', 'low', 'a', 'other', '1'];
 
-/** The names that readers of bodies look for. */
+/** The names that parsers of bodies look for. */
 function knownNames(): readonly string[] {
   names ??= [...new Set(MemberNames.all.flatMap((list) => list.names.map((name) => name.replace(/^\*/, ''))))];
   return names;
 }
 let names: readonly string[] | null = null;
 
-/** Other spellings of a name: by case, by characters that fold to its letters, by escapes, by what surrounds it. */
+/** Other spellings of a name: case, characters that fold to its letters, escapes, surrounding characters. */
 export const RESPELLINGS: readonly ((name: string, at: number) => string)[] = [
   (name) => name.toUpperCase(),
   (name, at) => name.slice(0, at) + name.slice(at, at + 1).toUpperCase() + name.slice(at + 1),
@@ -98,7 +98,7 @@ function valueBy(rule: Rule, values: TableValues, depth: number): string {
   }
 }
 
-/** JSON that is not inspected; parts of it have the names and values of parts that are. */
+/** JSON that is not inspected. Parts of it have names and values of inspected parts. */
 function content(values: TableValues, depth: number): string {
   const { dice } = values;
   const isPlain = depth > DEPTH_MAX || dice.happens(0.7);
@@ -177,7 +177,7 @@ function formOf({ text, items, members, readBy, any }: Form, values: TableValues
   return forms.length === 0 ? 'null' : dice.one(forms)();
 }
 
-/** What objects say they are that protocols read in ways of their own. */
+/** Object types that protocols read in special ways. */
 const OWN_TYPES: Readonly<Record<string, readonly string[]>> = {
   item: [...CONTENT_OF_TYPE.keys(), 'unknown_item'],
   block: [

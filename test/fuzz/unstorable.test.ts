@@ -9,9 +9,9 @@ import { Dice } from '../../src/lib/dice.ts';
 import { refOf } from './requests.ts';
 import { type Schema, valueFor } from './values.ts';
 
-/** That no schema of a request lets through what a column cannot hold, wherever a text or a number may stand. */
+/** No request schema accepts a text or number that a column cannot store. */
 
-/** A zero byte, half of a pair of surrogates, and numbers beyond those of the database. */
+/** A zero byte, an unpaired surrogate, and numbers outside the database's range. */
 const UNSTORABLE_TEXTS = ['a\u0000b', 'a\ud800b'];
 const UNSTORABLE_NUMBERS = [2 ** 63, 1e300, -(2 ** 63) - 2_048];
 const TRIES = 300;
@@ -24,12 +24,12 @@ const rows = [
 
 type Path = readonly (string | number)[];
 
-/** Where texts and numbers stand in a value. */
+/** Places of texts and numbers in a value. */
 function* leavesOf(value: unknown, path: Path = []): Generator<{ path: Path; leaf: string | number }> {
   if (typeof value === 'string' || typeof value === 'number') yield { path, leaf: value };
   else if (Array.isArray(value)) for (const [i, item] of value.entries()) yield* leavesOf(item, [...path, i]);
   else if (typeof value === 'object' && value !== null) {
-    // A member of this name reaches no column: parsed values never have it.
+    // Parsed values never have a member with this name.
     const members = Object.entries(value).filter(([name]) => name !== '__proto__');
     for (const [name, member] of members) yield* leavesOf(member, [...path, name]);
   }
@@ -43,7 +43,7 @@ function withLeaf(value: unknown, path: Path, leaf: string | number): unknown {
   return copy.value;
 }
 
-/** Values that the schema takes, made of what it says. */
+/** Valid values, generated from the schema. */
 function accepted(schema: z.ZodType): unknown[] {
   const description = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   const dice = new Dice(7);
@@ -56,7 +56,7 @@ function accepted(schema: z.ZodType): unknown[] {
 
 const CODE = createVoucherCode((bytes) => bytes.fill(7));
 
-/** Schemas of which chance makes no value that they take; each is here with one. */
+/** Schemas whose valid values cannot be generated, with one value each. */
 const GIVEN: Readonly<Record<string, unknown>> = {
   'admin POST /keys/search, body': { prefix: 'sk-fg-ab12', cursor: 'key_1', limit: 5 },
   'admin POST /accounts/:id/imported-keys, body': {
@@ -71,7 +71,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'account POST /vouchers, body': { code: CODE },
 };
 
-describe('what a column cannot hold', () => {
+describe('a value that a column cannot store', () => {
   for (const { api, method, path, querySchema, bodySchema } of rows) {
     for (const [place, schema] of [
       ['query', querySchema],

@@ -27,13 +27,13 @@ export interface Schema {
 export interface Values {
   readonly dice: Dice;
   readonly resolve: (ref: string) => Schema;
-  /** What members and parameters of a name can name, such as an id that responds have shown; `null`: nothing is known. */
+  /** A value for a member or parameter of this name, such as an id from a response; `null`: unknown. */
   readonly known: (name: string) => string | null;
-  /** How often a value is not what its schema says. */
+  /** Probability that a value violates its schema. */
   readonly oddness: number;
 }
 
-/** Texts that readers, databases and spreadsheets have trouble with. */
+/** Texts that parsers, databases and spreadsheets handle badly. */
 const ODD_TEXTS: readonly string[] = [
   '',
   ' ',

@@ -97,7 +97,7 @@ describe('a hostile body', () => {
     });
   }
 
-  it('can be told from a list of a million token ids, which is accepted', async () => {
+  it('can be distinguished from a list of a million token ids, which is accepted', async () => {
     gateway.provider.respond = (request, response) => {
       assert.ok(request.body.length > MIB);
       chatResponse()(request, response);

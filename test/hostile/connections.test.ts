@@ -61,7 +61,7 @@ describe('failing connections to a provider', () => {
         assertBrokenOff(ended.response, family, begun, expected.code, type);
         const input = family.inputTokens(requestOf(true, ended.record.model));
         await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: expected.code });
-        assert.equal(ended.told, expected.told);
+        assert.equal(ended.reported, expected.reported);
       }
       const outcome = (stage: number, status: number): string =>
         isStream && STAGES[stage]!.hasBody

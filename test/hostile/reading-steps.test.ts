@@ -16,17 +16,14 @@ import { Vocabulary } from '../../src/protocols/token-estimate/vocabulary.ts';
 import { byScope, propertyRuns } from '../support/scope.ts';
 import { StepCounter } from '../support/steps.ts';
 
-/*
- * Runs in a process of its own: V8 counts what all code of a process has done since it was asked last, which takes the longer the more
- * code there is.
- */
+/** Runs in its own process: V8 counts the steps of all code in a process, which takes longer the more code there is. */
 
-/** Without entries each byte is a token, which is the most that a text can have. */
+/** Without entries each byte is a token, the maximum for any text. */
 const tokenizer = new Tokenizer(new Vocabulary([]));
 
 interface Reader {
   readonly name: string;
-  /** What a request has to have; a member that a test gives replaces one of these. */
+  /** Required members of a request. Members that a test gives replace them. */
   readonly required: Readonly<Record<string, string>>;
   read(body: Buffer): unknown;
 }
@@ -41,7 +38,7 @@ const required = {
   'images.generate': { prompt: '"x"' },
 };
 
-/** Whatever reads the body of a request. */
+/** All code that reads the body of a request. */
 const readers: readonly Reader[] = [
   ...operations.flatMap((operation): Reader[] =>
     'read' in operation
@@ -60,24 +57,24 @@ const readers: readonly Reader[] = [
   ),
 ];
 
-/** The lists of names that readers of bodies look for. */
+/** The names that readers of bodies look for. */
 const lists = MemberNames.all.map(({ names }) => names.map((name) => name.replace(/^\*/, '')));
 const names = [...new Set(lists.flat())];
 
-/** The levels of a body, beside those that its towers have. */
+/** Levels of a body, without those of its towers. */
 const LEVELS_AROUND = 6;
 const DEPTH_MAX = 256 - LEVELS_AROUND;
 
 type Wrap = 'object' | 'list';
 
 interface Tower {
-  /** They alternate from level to level. */
+  /** Alternate from level to level. */
   readonly names: readonly string[];
   readonly wraps: readonly Wrap[];
-  /** Another member of each object. */
+  /** An additional member of each object. */
   readonly member: string;
   readonly depth: number;
-  /** What stands on the lowest level. */
+  /** The innermost value. */
   readonly tail: string;
 }
 
@@ -93,7 +90,7 @@ function built({ names: alternating, wraps, member, depth, tail }: Tower): strin
   return before + tail + after;
 }
 
-/** Where in a request a value stands. */
+/** Where a request contains a value. */
 const places: readonly ((value: string, name: string) => readonly [member: string, value: string])[] = [
   (value) => ['x', value],
   (value, name) => [name, value],
@@ -126,8 +123,8 @@ const tails = (sizeBytes: number): readonly string[] => [
 ];
 
 /**
- * The steps that a reader may take for each byte, in all that it does. The most that were seen are 34, where a text of quotes and brackets
- * is cut into tokens; a byte that is gone over once costs some ten.
+ * Maximum steps per byte over all readers. The highest observed is 34, if a text of quotes and brackets is split into tokens; scanning a
+ * byte once costs about ten.
  */
 const STEPS_PER_BYTE_MAX = 64;
 const TAIL_BYTES = 1_000;
@@ -150,7 +147,7 @@ describe('reading a body', () => {
     tail: tails(TAIL_BYTES)[0]!,
   };
 
-  it('goes over each byte a bounded number of times where a name stands in itself', () => {
+  it('scans each byte a bounded number of times if names are nested in themselves', () => {
     for (const [index, name] of sample(names)) {
       for (const [place, reader] of readers.entries()) {
         const value = built({ ...deep, names: [name] });
@@ -160,7 +157,7 @@ describe('reading a body', () => {
     }
   });
 
-  it('goes over each byte a bounded number of times, whatever stands in what', () => {
+  it('scans each byte a bounded number of times for any nesting', () => {
     const related = fc
       .constantFrom(...lists)
       .chain((list) => fc.array(fc.constantFrom(...list), { minLength: 1, maxLength: 3 }));
@@ -179,12 +176,12 @@ describe('reading a body', () => {
     );
   });
 
-  it('goes over each byte a bounded number of times, however many members there are and however long their names', () => {
+  it('scans each byte a bounded number of times for any number of members and any length of names', () => {
     for (const reader of readers) {
       for (const value of tails(4_000)) {
         for (const place of places) assertBounded(reader, bodyOf(reader, ...place(value, 'x')));
       }
-      // What an error would name, each on a long path: references, tools that are not known, models.
+      // Values that an error would name, each at the end of a long path: references, unknown tools, models.
       for (const named of ['"resp_1"', '{"type":"web_search","x":1}', '{"type":"x"}', '"x"']) {
         const tail = `{"tools":[${`${named},`.repeat(400)}0],"x":[${`${named},`.repeat(400)}0]}`;
         for (const [name, depth, place] of [
@@ -224,7 +221,7 @@ describe('reading a response', () => {
     { name: 'findRepeatedMember', read: (body) => findRepeatedMember(body.toString('utf8')) },
   ];
 
-  it('goes over each byte a bounded number of times', () => {
+  it('scans each byte a bounded number of times', () => {
     const known = ['output', 'usage', 'data', 'choices', 'content', 'text', 'delta', 'url'];
     for (const name of known) {
       for (const tail of tails(TAIL_BYTES)) {
@@ -250,7 +247,7 @@ describe('reading a form', () => {
   const chunks: Readonly<Record<string, number>> = { 'as a whole': 2 ** 20, 'in chunks of 7 bytes': 7 };
 
   for (const [how, chunkBytes] of Object.entries(chunks)) {
-    it(`goes over each byte a bounded number of times, ${how}`, () => {
+    it(`scans each byte a bounded number of times, ${how}`, () => {
       const read = (body: Buffer): void => {
         const reader = new EditFormReader(BOUNDARY);
         for (let at = 0; at < body.length; at += chunkBytes) reader.push(body.subarray(at, at + chunkBytes));
@@ -261,7 +258,7 @@ describe('reading a form', () => {
   }
 });
 
-/** All of a list with their places in it, in a quick run every tenth, from another one on each time. */
+/** All items with their indexes; in a quick run every tenth, from a random start. */
 function sample<Item>(items: readonly Item[]): readonly (readonly [index: number, item: Item])[] {
   const every = byScope({ full: 1, quick: 10 });
   const first = Math.floor(Math.random() * every);

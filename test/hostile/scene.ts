@@ -18,17 +18,17 @@ import {
 } from '../support/hostile-provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
 
-/** A gateway with a hostile provider behind it, and what is asserted of every call through it. */
+/** A gateway with a hostile provider, and assertions about every call through it. */
 
 export const OPERATIONS = '[chat, messages, responses, compact, embeddings, images.generate, images.edit]';
-/** Input 3000 nano-yuan a token, output 13000: as `costNano` reckons. */
+/** Input costs 3000 nano-yuan per token, output 13000, as in `costNano`. */
 export const PRICE = '{ input: "3", imageInput: "17", output: "13", imageOutput: "19" }';
 
-/** The models are named after the provider that serves them. */
+/** Models are named after the provider that serves them. */
 export interface HostileScene {
   readonly gateway: TestGateway;
   readonly hostile: HostileProvider;
-  /** Sends a call of a family to a provider that behaves like this, and looks at everything that came of it. */
+  /** Sends a call of a family to a provider with this behaviour; returns all effects. */
   send(call: HostileCall): Promise<Ended>;
   close(): Promise<void>;
 }
@@ -36,47 +36,47 @@ export interface HostileScene {
 export interface HostileCall {
   readonly behaviour: Behaviour;
   readonly path: string;
-  /** Whose routes serve it. */
+  /** The provider whose model is called. */
   readonly protocol: 'chat' | 'messages';
   readonly body: object | Buffer;
   readonly headers?: readonly (readonly [string, string])[];
   /** The provider of this name, by default `hostile`. */
   readonly provider?: string;
-  /** The provider, if it is not that of the scene. */
+  /** By default the provider of the scene. */
   readonly at?: HostileProvider;
 }
 
-/** What became of a call. */
+/** The effects of a call. */
 export interface Ended {
   readonly response: RawClientResponse;
   readonly account: TestAccount;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly record: any;
-  /** What was reported to the breaker of the route: that it failed and how, that it responds, or nothing. */
-  readonly told: string;
+  /** Reported to the breaker of the route: a kind of failure, a success, or nothing. */
+  readonly reported: string;
 }
 
-/** A response of the gateway with every byte of it. */
+/** A response of the gateway, with all its bytes. */
 export interface RawClientResponse extends ClientResponse {
-  /** Status line, headers and body as they came. */
+  /** Status line, headers and body, verbatim. */
   readonly bytes: Buffer;
-  /** Whether the response came to its end, as its headers announced it. */
+  /** Whether the response is complete according to its headers. */
   readonly isComplete: boolean;
 }
 
 export interface SceneOptions extends TestGatewayOptions {
-  /** YAML of more models; `hostileModel` writes one. */
+  /** YAML of additional models; `hostileModel` writes one. */
   readonly models?: string;
 }
 
-/** Fields of a provider of both families at one address. */
+/** Fields of providers of both families at one address. */
 export function providerPair(name: string, url: string, fields = ''): string {
   return `
   ${name}-chat: { protocol: chat, baseUrl: "${url}/v1", apiKey: ${name}-secret-key-1, ${fields} }
   ${name}-messages: { protocol: messages, baseUrl: "${url}", apiKey: ${name}-secret-key-2, ${fields} }`;
 }
 
-/** A model that tries these providers one after the other. */
+/** A model that tries these providers in order. */
 export function modelOf(name: string, providers: readonly string[] = [name], price = PRICE, limits = ''): string {
   const routes = providers.flatMap((provider, priority) =>
     ['chat', 'messages'].map((protocol) => `{ provider: ${provider}-${protocol}, model: x, priority: ${priority} }`),
@@ -86,8 +86,8 @@ export function modelOf(name: string, providers: readonly string[] = [name], pri
 }
 
 /**
- * Starts a gateway with three providers, which are one: `hostile` has all the time it wants, `late` a moment to begin its
- * response, `drowsy` a moment between two pieces of it.
+ * Starts a gateway with one provider under three names: `hostile` without time limits, `late` with a short one for its first byte,
+ * `drowsy` with a short one between chunks.
  */
 export async function setScene(given: SceneOptions | ((url: string) => SceneOptions) = {}): Promise<HostileScene> {
   const hostile = await startHostileProvider();
@@ -122,7 +122,7 @@ export async function setScene(given: SceneOptions | ((url: string) => SceneOpti
   }: HostileCall) {
     const model = JSON.parse(Buffer.isBuffer(body) ? '{}' : JSON.stringify(body)).model ?? provider;
     const route = `${provider}-${protocol}`;
-    // Only after a failure can be seen that the next call is taken for a sign of life.
+    // The next call counts as a success of the route only visibly after a failure.
     if ((await status(model, route)).failuresInARow === 0) {
       at.behave = responses(responseBytes({ status: 500, headers: ['content-length: 0'] }));
       const primed = protocol === 'chat' ? '/v1/chat/completions' : '/v1/messages';
@@ -136,13 +136,13 @@ export async function setScene(given: SceneOptions | ((url: string) => SceneOpti
     assertNamesNoProvider(response, at);
     const record = await account.endedCall();
     const after = await status(model, route);
-    const told =
+    const reported =
       after.failuresInARow === 0
         ? 'it responds'
         : after.failuresInARow === before.failuresInARow
           ? 'nothing'
           : `failed: ${after.lastError}`;
-    return { response, account, record, told };
+    return { response, account, record, reported };
   }
 
   return {
@@ -159,7 +159,7 @@ export async function setScene(given: SceneOptions | ((url: string) => SceneOpti
   };
 }
 
-/** Nothing of a response, whatever its status, names the provider or gives its key away. */
+/** Asserts that a response, whatever its status, contains neither the provider's name nor its key. */
 export function assertNamesNoProvider(response: RawClientResponse, { url }: { readonly url: string }): void {
   const { port } = new URL(url);
   for (const secret of ['secret-key', '127.0.0.1', 'localhost', `:${port}`]) {
@@ -169,7 +169,7 @@ export function assertNamesNoProvider(response: RawClientResponse, { url }: { re
   }
 }
 
-/** Sends a request on a connection of its own and keeps every byte that comes back. */
+/** Sends a request on a new connection; returns all bytes. */
 export async function ask(
   url: string,
   path: string,
@@ -194,7 +194,7 @@ export async function ask(
   return readResponse(await connection.closed());
 }
 
-/** Reads a response that came on a connection of its own, whole or not. */
+/** Reads a response from its own connection, complete or not. */
 export function readResponse(bytes: Buffer): RawClientResponse {
   const headEnd = bytes.indexOf('\r\n\r\n');
   assert.ok(headEnd !== -1, `no response: ${bytes}`);
@@ -244,15 +244,15 @@ function readChunked(raw: Buffer): { body: Buffer; isComplete: boolean } {
   }
 }
 
-/** What became of a call that failed before anything of its response had left. */
+/** The expected effects of a call that failed before any of its response was sent. */
 export interface ExpectedFailure extends ExpectedError {
-  /** What was reported to the breaker. */
-  readonly told: string;
+  /** The report to the breaker. */
+  readonly reported: string;
 }
 
-/** The call failed with an error in the envelope of its family, cost nothing, reserves nothing and is on record as that. */
+/** Asserts that the call failed with an error in the envelope of its family, is free, has no reservation, and is recorded so. */
 export async function assertFailed(ended: Ended, family: Family, expected: ExpectedFailure): Promise<void> {
-  const { response, account, record, told } = ended;
+  const { response, account, record, reported } = ended;
   assertError(response, family, expected);
   assert.ok(response.isComplete);
   assert.equal(record.status, 'failed');
@@ -261,29 +261,29 @@ export async function assertFailed(ended: Ended, family: Family, expected: Expec
     [expected.status, expected.code, null, null],
   );
   assert.equal(record.requestId, response.headers['request-id']);
-  assert.equal(told, expected.told);
+  assert.equal(reported, expected.reported);
   await assertSpent(account, 0n);
 }
 
-/** What a provider gave that cannot be read or billed: its outcome is unknown, and it is not charged. */
-export const INVALID = { status: 502, code: 'upstream_error', retry: 'false', told: 'nothing' } as const;
+/** An unreadable or unbillable response: the outcome is unknown, and it is free. */
+export const INVALID = { status: 502, code: 'upstream_error', retry: 'false', reported: 'nothing' } as const;
 /** The connection failed after the call was sent. */
-export const BROKEN = { ...INVALID, told: 'failed: upstream_error' } as const;
+export const BROKEN = { ...INVALID, reported: 'failed: upstream_error' } as const;
 
-/** A limit of time passed after the call was sent. */
+/** A time limit expired after the call was sent. */
 export function tooLate(family: Family) {
   return {
     status: 504,
     code: 'upstream_timeout',
     type: family.timeoutType,
     retry: 'false',
-    told: 'failed: upstream_timeout',
+    reported: 'failed: upstream_timeout',
   } as const;
 }
 
-/** The call succeeded with this body, and cost what the provider reported. */
+/** Asserts that the call succeeded with this body, and was charged by the reported usage. */
 export async function assertServed(
-  { response, account, record, told }: Ended,
+  { response, account, record, reported }: Ended,
   expected: { readonly body?: string; readonly costNano: bigint; readonly source?: string },
 ): Promise<void> {
   assert.equal(response.status, 200, response.text);
@@ -297,16 +297,16 @@ export async function assertServed(
     ['succeeded', 200, null, expected.source ?? 'observed'],
   );
   assert.equal(record.requestId, response.headers['request-id']);
-  assert.equal(told, 'it responds');
+  assert.equal(reported, 'it responds');
   await assertSpent(account, expected.costNano);
 }
 
-/** The call of a family for a test, with the model named after its provider. */
+/** A call of a family, with the model of this provider. */
 export function callOf(family: Family, isStream: boolean, behaviour: Behaviour, provider = 'hostile'): HostileCall {
   return { behaviour, path: family.path, protocol: family.name, body: requestOf(isStream, provider), provider };
 }
 
-/** The stream of a family as a client gets it that has not asked for usage. */
+/** The stream of a family for a client that did not request usage. */
 export function relayedStream(family: Family, words: readonly string[]): string {
   return family
     .stream(words)
@@ -317,14 +317,14 @@ export function relayedStream(family: Family, words: readonly string[]): string 
 /** The headers of a stream. */
 export const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
 
-/** The whole success of a family. */
+/** The non-streaming success of a family. */
 export function success(family: Family, isStream: boolean): Buffer {
   return isStream
     ? responseBytes({ headers: SSE, body: chunks(family.stream(['Hello'])) })
     : jsonBytes(200, JSON.stringify(family.whole()));
 }
 
-/** What a client gets of it. */
+/** The client's view of it. */
 export function successBody(family: Family, isStream: boolean): string {
   return isStream ? relayedStream(family, ['Hello']) : JSON.stringify(family.whole());
 }

@@ -5,13 +5,13 @@ import { assertSpent, costNano, type TestAccount } from '../support/gateway.ts';
 import { type Behaviour, chunks, responseBytes } from '../support/hostile-provider.ts';
 import { ask, assertNamesNoProvider, type HostileScene, modelOf, relayedStream, setScene } from './scene.ts';
 
-/** Usage that costs more than a column can store: what happens with a settlement that the database refuses. */
+/** Usage that costs more than a column can store, so that the database refuses the settlement. */
 
-/** The most tokens that are believed. */
+/** The highest plausible number of tokens. */
 const TOKENS = 2_147_483_647;
-/** Of the figures of a stream the greatest counts, so that no event may report more input than a token. */
+/** The greatest of a stream's figures counts, so that no event may report more than one input token. */
 const withoutInput = (text: string): string => text.replace(/"(prompt_tokens|input_tokens)":11\b/g, '"$1":1');
-/** The most that a column of money can store, in nano-yuan. */
+/** The maximum of a money column, in nano-yuan. */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
 describe(`settlements that the database refuses`, () => {
@@ -22,10 +22,10 @@ describe(`settlements that the database refuses`, () => {
         name,
         ['hostile'],
         `{ input: "${yuanPerMillion}", imageInput: "1", output: "${yuanPerMillion}", imageOutput: "1" }`,
-        // All tokens that are believed are charged (docs/reservations.md).
+        // All plausible tokens are charged (docs/reservations.md).
         `maxOutputTokens: "${TOKENS}",`,
       );
-    // Ten yuan a token, four yuan a token, and a thousand million, if a reservation ends at one million.
+    // Ten yuan per token, four yuan per token, and a thousand million if a reservation is limited to a million.
     scene = await setScene({
       models: priced('dear', '10000000') + priced('half-dear', '4000000') + priced('unaffordable', '999999999999999'),
     });
@@ -76,13 +76,13 @@ describe(`settlements that the database refuses`, () => {
           } else {
             assertError(response, family, { status: 500, code: 'internal_error', retry: 'false' });
           }
-          // Trying again would come to the same: what follows the charge that was refused is the end without one.
+          // A retry would fail again: the refused charge is followed by an end without one.
           assert.equal(ends.asked - asked, 2);
           await assertWithheld(account);
           await assertSpent(account, 0n);
         });
 
-        test('calls that are settled at the same time are not harmed by it', async () => {
+        test('calls that are settled concurrently are not affected', async () => {
           const { gateway, hostile } = scene;
           const [account, refused] = [await gateway.createAccount(), await gateway.createAccount()];
           const ends = gateway.observed.statement('settlement.end');
@@ -97,7 +97,7 @@ describe(`settlements that the database refuses`, () => {
           const sendOne = ({ key }: TestAccount, model: string, overflows: boolean) =>
             ask(gateway.url, family.path, key, { ...requestOf(isStream, model), overflows });
           ends.hold();
-          // The first one is on its way into the database, the others gather behind it.
+          // The first one is being stored, the others queue.
           const first = sendOne(account, 'hostile', false);
           await ends.reached(asked + 1);
           const others = [
@@ -141,13 +141,13 @@ describe(`settlements that the database refuses`, () => {
           assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
         });
 
-        test('a price beyond what a reservation can be: the reservation stays below that, and the charge is the whole one', async () => {
+        test('a price above the limit of reservations: the reservation is limited, and the full price is charged', async () => {
           const { gateway, hostile } = scene;
           const account = await gateway.createAccount();
           hostile.behave = reportingAlways(reporting(7));
           const response = await send(account.key, 'unaffordable');
           assert.equal(response.status, 200);
-          // A token of input, and seven of output.
+          // One token of input and seven of output.
           const charge = 8n * 999_999_999_999_999_000n;
           assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - charge, heldNano: 0n });
         });
@@ -155,7 +155,7 @@ describe(`settlements that the database refuses`, () => {
     }
   }
 
-  test('a call whose charge is refused is on record as failed before its client gets the error', async () => {
+  test('a call whose charge is refused is recorded as failed before its client gets the error', async () => {
     const [chat] = families;
     const { gateway, hostile } = scene;
     const account = await gateway.createAccount();
@@ -170,7 +170,7 @@ describe(`settlements that the database refuses`, () => {
   });
 });
 
-/** The newest call is on record as one that failed here and cost nothing; returns the record. */
+/** Asserts that the newest call is recorded as an internal failure without charge; returns the record. */
 async function assertWithheld(account: TestAccount) {
   const record = await account.lastCall();
   assert.deepEqual(

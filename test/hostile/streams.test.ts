@@ -71,20 +71,20 @@ describe('streams', () => {
       });
 
       test('an error as the first event: passed on, and nothing is charged', async () => {
-        const { response, account, told } = await send(stream([errorEvent]));
+        const { response, account, reported } = await send(stream([errorEvent]));
         assert.deepEqual([response.status, response.text], [200, errorEvent]);
         await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
-        assert.equal(told, 'failed: upstream_error');
+        assert.equal(reported, 'failed: upstream_error');
       });
 
       test('an error after the usage: passed on, and the reported usage is charged', async () => {
-        const { response, account, record, told } = await send(stream([...beforeTerminal, errorEvent]));
+        const { response, account, record, reported } = await send(stream([...beforeTerminal, errorEvent]));
         assert.equal(response.text, relayed.slice(0, -terminal.length) + errorEvent);
         assert.deepEqual(
           [record.status, record.errorCode, record.usage.source],
           ['aborted', 'upstream_error', 'observed'],
         );
-        assert.equal(told, 'failed: upstream_error');
+        assert.equal(reported, 'failed: upstream_error');
         await assertSpent(account, family.cost);
       });
 

@@ -82,10 +82,10 @@ describe('large requests', () => {
 
       for (const status of [422, 413]) {
         test(`a ${status} before the request has been read is passed on`, async () => {
-          const { response, account, told } = await scene.send(call(sendAndLeave(refusalOf(status))));
+          const { response, account, reported } = await scene.send(call(sendAndLeave(refusalOf(status))));
           assert.equal(response.status, status);
           assert.equal(response.json.error.message, 'No.');
-          assert.equal(told, 'it responds');
+          assert.equal(reported, 'it responds');
           await assertSpent(account, 0n);
         });
       }

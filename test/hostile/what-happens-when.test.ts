@@ -21,28 +21,10 @@ import {
 } from '../settlement/callers.ts';
 import { createTestDisk } from '../settlement/disk.ts';
 import { type ServingProgram, serve } from '../settlement/programs.ts';
-import { startCall } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
-import {
-  assertBrokenOff,
-  assertError,
-  assertEstimated,
-  begunStream,
-  type Family,
-  families,
-  modes,
-  modesOf,
-  requestOf,
-} from '../support/families.ts';
-import { assertSpent, clientLeaves, startGateway } from '../support/gateway.ts';
-import {
-  type Behaviour,
-  chunks,
-  type HostileConnection,
-  responseBytes,
-  responses,
-  responsesAndCloses,
-} from '../support/hostile-provider.ts';
+import { assertBrokenOff, assertError, type Family, families, modes, modesOf, requestOf } from '../support/families.ts';
+import { assertSpent, startGateway } from '../support/gateway.ts';
+import { type Behaviour, responses } from '../support/hostile-provider.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
@@ -50,23 +32,19 @@ import { byScope, inFullRunsOnly } from '../support/scope.ts';
 import {
   ask,
   assertFailed,
-  assertServed,
   BROKEN,
   callOf,
   type HostileScene,
-  INVALID,
   jsonBytes,
   modelOf,
   providerPair,
-  type RawClientResponse,
-  SSE,
   setScene,
-  success,
-  successBody,
-  tooLate,
 } from './scene.ts';
 
-/** "What happens when", row by row: what the client sees, what the account pays, what is reported to the route's breaker. */
+/**
+ * What happens if a provider refuses, a node is killed, the disk is full, or bad bodies arrive: the client's response, the charge, and the
+ * report to the route's breaker. `connections.test.ts` and `test/relay` have the ways in which a response fails.
+ */
 
 function eachCase(run: (family: Family, isStream: boolean, name: string) => void): void {
   for (const family of families)
@@ -77,29 +55,15 @@ describe(`what happens when`, () => {
   let scene: HostileScene;
   before(async () => {
     scene = await setScene((url) => ({
-      timing: { retryDelayMs: 1 },
       providers: [
-        // Nothing listens on this port of this machine.
+        // Nothing listens on this port.
         providerPair('away', 'http://127.0.0.1:1'),
-        providerPair('spare', url),
         providerPair('secure', url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }'),
       ].join(''),
-      models: modelOf('away') + modelOf('away-spare', ['away', 'spare']) + modelOf('secure'),
+      models: modelOf('away') + modelOf('secure'),
     }));
   });
   after(() => scene?.close());
-
-  describe('the provider refuses connections, another route is healthy: success, charged once, for the route used', () => {
-    eachCase((family, isStream, name) => {
-      test(name, async () => {
-        const { path, protocol, behaviour } = callOf(family, isStream, responses(success(family, isStream)));
-        const body = requestOf(isStream, 'away-spare');
-        const ended = await scene.send({ path, protocol, behaviour, body, provider: 'spare' });
-        await assertServed(ended, { body: successBody(family, isStream), costNano: family.cost });
-        assert.equal(ended.record.route.provider, `spare-${family.name}`);
-      });
-    });
-  });
 
   describe('the provider refuses connections, it was the last route: 502 upstream_error, retryable, nothing', () => {
     eachCase((family, isStream, name) => {
@@ -142,7 +106,7 @@ describe(`what happens when`, () => {
           [families[0]!, false],
           [families[1]!, true],
         ] as const) {
-          const { response, account, record, told } = await scene.send(callOf(family, isStream, responses(bytes)));
+          const { response, account, record, reported } = await scene.send(callOf(family, isStream, responses(bytes)));
           assert.equal(response.status, status);
           assert.equal(response.json.error.message, error.message);
           assert.equal(response.headers['x-error-code'], error.code);
@@ -157,7 +121,7 @@ describe(`what happens when`, () => {
             ['failed', status, error.code, null],
           );
           assert.equal(record.requestId, 'req_theirs');
-          assert.equal(told, status >= 500 ? `failed: status ${status}` : 'it responds');
+          assert.equal(reported, status >= 500 ? `failed: status ${status}` : 'it responds');
           await assertSpent(account, 0n);
         }
       });
@@ -174,195 +138,8 @@ describe(`what happens when`, () => {
           [families[1]!, true],
         ] as const) {
           const ended = await scene.send(callOf(family, isStream, responses(bytes)));
-          await assertFailed(ended, family, { ...BROKEN, told: `failed: status ${status}` });
+          await assertFailed(ended, family, { ...BROKEN, reported: `failed: status ${status}` });
         }
-      });
-    }
-  });
-
-  describe('provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing', () => {
-    const html = '<!doctype html><title>Welcome</title>';
-    const bodies: Record<string, Behaviour> = {
-      'broken JSON': responses(jsonBytes(200, '{"usage":')),
-      HTML: responses(
-        responseBytes({ headers: ['content-type: text/html', `content-length: ${html.length}`], body: html }),
-      ),
-      'an empty 200': responses(jsonBytes(200, '')),
-      'an empty 200 without a length': responsesAndCloses(responseBytes({ headers: ['connection: close'] })),
-    };
-    for (const [what, behaviour] of Object.entries(bodies)) {
-      eachCase((family, isStream, name) => {
-        test(`${name}, ${what}`, async () => {
-          await assertFailed(await scene.send(callOf(family, isStream, behaviour)), family, INVALID);
-        });
-      });
-    }
-  });
-
-  describe('first byte later than the limit: 504 upstream_timeout, nothing', () => {
-    eachCase((family, isStream, name) => {
-      test(name, async () => {
-        const behaviour: Behaviour = (connection) => connection.request().then(() => connection.closed);
-        const ended = await scene.send(callOf(family, isStream, behaviour, 'late'));
-        await assertFailed(ended, family, tooLate(family));
-      });
-    });
-  });
-
-  describe('stream stalls or drops midway: error event, connection closed, observed usage, estimated if it must be', () => {
-    const records: Record<string, { end: (connection: HostileConnection) => Promise<void> | void; provider: string }> =
-      {
-        stalls: { end: ({ closed }) => closed, provider: 'drowsy' },
-        'is reset': { end: (connection) => connection.reset(), provider: 'hostile' },
-        'is closed': { end: (connection) => connection.fin(), provider: 'hostile' },
-      };
-    for (const family of families) {
-      for (const [what, { end, provider }] of Object.entries(records)) {
-        const isStalled = provider === 'drowsy';
-        const code = isStalled ? 'upstream_timeout' : 'upstream_error';
-        const sending =
-          (events: string): Behaviour =>
-          async (connection) => {
-            await connection.request();
-            await connection.send(responseBytes({ headers: SSE, body: chunks([events], { isEnded: false }) }));
-            await end(connection);
-          };
-
-        test(`${family.name}, ${what} after some text`, async () => {
-          const ended = await scene.send(callOf(family, true, sending(begunStream(family).join('')), provider));
-          const type = isStalled ? family.timeoutType : 'api_error';
-          assertBrokenOff(ended.response, family, begunStream(family).join(''), code, type);
-          // A chat stream is cut behind the error.
-          assert.equal(ended.response.isComplete, family.name !== 'chat');
-          const input = family.inputTokens(requestOf(true, provider));
-          await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: code });
-          assert.equal(ended.told, `failed: ${code}`);
-        });
-
-        test(`${family.name}, ${what} after the usage`, async () => {
-          const events = family.stream(['Hello']).slice(0, -1).join('');
-          const ended = await scene.send(callOf(family, true, sending(events), provider));
-          assert.match(ended.response.text, new RegExp(code));
-          assert.ok(!ended.response.text.includes(family.terminal));
-          assert.deepEqual(
-            [ended.record.status, ended.record.errorCode, ended.record.usage.source],
-            ['aborted', code, 'observed'],
-          );
-          assert.equal(ended.told, `failed: ${code}`);
-          await assertSpent(ended.account, family.cost);
-        });
-      }
-    }
-  });
-
-  describe('client drops: a whole response is awaited and settled, a stream is cancelled and settled as far as it came', () => {
-    for (const family of families) {
-      test(`${family.name}, whole`, async () => {
-        const account = await scene.gateway.createAccount();
-        const asked = Promise.withResolvers<void>();
-        const left = clientLeaves(scene.gateway);
-        scene.hostile.behave = async (connection) => {
-          await connection.request();
-          asked.resolve();
-          await left;
-          await connection.send(success(family, false));
-        };
-        const started = startCall(scene.gateway.url + family.path, account.key, requestOf(false, 'hostile'));
-        await asked.promise;
-        started.drop();
-        const { status, httpStatus, usage } = await account.endedCall();
-        assert.deepEqual([status, httpStatus, usage.source], ['succeeded', 200, 'observed']);
-        await assertSpent(account, family.cost);
-      });
-
-      test(`${family.name}, stream`, async () => {
-        const account = await scene.gateway.createAccount();
-        const hungUp = Promise.withResolvers<void>();
-        scene.hostile.behave = async (connection) => {
-          await connection.request();
-          await connection.send(
-            responseBytes({ headers: SSE, body: chunks([begunStream(family).join('')], { isEnded: false }) }),
-          );
-          await connection.closed;
-          hungUp.resolve();
-        };
-        const body = requestOf(true, 'hostile');
-        const started = startCall(scene.gateway.url + family.path, account.key, body);
-        await (await started.response).until('Hello');
-        started.drop();
-        await hungUp.promise;
-        const tokens = { input: family.inputTokens(body), output: 2 };
-        await assertEstimated(account, tokens, { status: 'aborted', errorCode: null });
-      });
-    }
-  });
-
-  describe('database down at admission: 500 internal_error, at once, no provider call, nothing', () => {
-    eachCase((family, isStream, name) => {
-      test(name, async () => {
-        const account = await scene.gateway.createAccount();
-        const admissions = scene.gateway.observed.statement('reservations.admit');
-        const { connections } = scene.hostile;
-        const asked = scene.hostile.requests.length;
-        admissions.fail('before');
-        try {
-          const response = await ask(scene.gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
-          assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
-          assert.equal(response.headers['retry-after'], '2');
-        } finally {
-          admissions.recover();
-        }
-        assert.deepEqual([scene.hostile.connections, scene.hostile.requests.length], [connections, asked]);
-        await assertSpent(account, 0n);
-      });
-    });
-  });
-
-  describe('database down at settlement: the success, charged when it is back, once', () => {
-    // The database fails before it has seen the charge, or has made it and cannot say so.
-    for (const when of ['before', 'after'] as const) {
-      eachCase((family, isStream, name) => {
-        test(`${name}, failing ${when} the charge: back within seconds`, async () => {
-          const { gateway, hostile } = scene;
-          const account = await gateway.createAccount();
-          const ends = gateway.observed.statement('settlement.end');
-          const { asked } = ends;
-          ends.hold();
-          hostile.behave = responses(success(family, isStream));
-          const responded = ask(gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
-          await ends.reached(asked + 1);
-          ends.fail(when);
-          ends.release();
-          const response = await responded;
-          ends.recover();
-          assertWhole(response, successBody(family, isStream));
-          assert.equal((await account.endedCall()).status, 'succeeded');
-          await assertSpent(account, family.cost);
-        });
-
-        test(`${name}, failing ${when} the charge: down for longer`, async () => {
-          const { gateway, hostile } = scene;
-          const [account, next] = [await gateway.createAccount(), await gateway.createAccount()];
-          const ends = gateway.observed.statement('settlement.end');
-          const { asked } = ends;
-          ends.fail(when);
-          hostile.behave = responses(success(family, isStream));
-          for (const { key } of [account, next]) {
-            const response = await ask(gateway.url, family.path, key, requestOf(isStream, 'hostile'));
-            assertWhole(response, successBody(family, isStream));
-          }
-          // It has been tried again, in vain, since everything has left.
-          await ends.reached(asked + 5);
-          if (when === 'before') {
-            assert.equal(await account.lastCall(), undefined);
-            assert.equal((await account.money()).balanceNano, 100_000_000_000n);
-          }
-          ends.recover();
-          for (const each of [account, next]) {
-            assert.equal((await each.endedCall()).status, 'succeeded');
-            await assertSpent(each, family.cost);
-          }
-        });
       });
     }
   });
@@ -389,7 +166,7 @@ describe("what happens when every route's breaker is open: 503 MODEL_ROUTING_NO_
         const { error } = response.json;
         const code = family.name === 'chat' ? error.code : error.details.error_code;
         assert.equal(code, 'MODEL_ROUTING_NO_HEALTHY_ROUTE');
-        // An hour is too long for a header that some clients obey in silence.
+        // An hour is too long for a header that some clients obey silently.
         assert.equal(response.headers['retry-after'], undefined);
         assert.match(error.message, /A route is tried again at .*, in 1 h\.$/);
         assert.equal(response.headers['x-should-retry'], 'true');
@@ -421,8 +198,8 @@ describe('what happens when a node is killed: connection reset, reservation rele
     await assertSound(next.admin);
   });
 
-  // Another node resolves those of a killed one in `test/settlement/killed.test.ts`, too.
-  test('another node resolves them, whose own calls end as if nothing had happened, and without another one the next start does', {
+  // `test/settlement/killed.test.ts` also covers another node that resolves calls of a killed one.
+  test('another node resolves them without effect on its own calls; without another node the next start does', {
     skip: inFullRunsOnly,
   }, async (context) => {
     const { provider, gates, directory, databaseUrl } = await setStage(context);
@@ -456,7 +233,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
     await assertLimitsGivenBack(next, last.calls, gates);
   });
 
-  /** A provider, and where nodes have their data. */
+  /** A provider, and a parent for the nodes' data directories. */
   async function setStage(context: TestContext) {
     const directory = temporaryDirectory();
     context.after(() => directory.remove());
@@ -471,15 +248,15 @@ describe('what happens when a node is killed: connection reset, reservation rele
 
   interface Killed {
     readonly calls: readonly CallInFlight[];
-    /** What the accounts of the calls had held, by their ids. */
+    /** The holds of the calls' accounts, by account id. */
     readonly heldYuan: ReadonlyMap<string, string>;
-    /** Between these the calls began. */
+    /** The calls began between these times. */
     readonly fromMs: number;
     readonly toMs: number;
     readonly killedAtMs: number;
   }
 
-  /** Kills a node with calls of all kinds in flight, and sees their connections break. */
+  /** Kills a node with calls of all kinds in flight, and waits until their connections break. */
   async function killInFlight(node: ServingProgram, provider: ScriptedProvider): Promise<Killed> {
     const callers = await createCallers(node.admin);
     const fromMs = Date.now();
@@ -496,7 +273,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
     return { calls, heldYuan, fromMs, toMs, killedAtMs };
   }
 
-  /** All that was known of a call when it was admitted is on record. */
+  /** Asserts that the record of a call has everything that was known at its admission. */
   async function assertUnresolved(admin: Admin, { caller, begun }: CallInFlight, killed: Killed): Promise<void> {
     const { kind, id, keyId } = caller;
     const records = await recordsOf(admin, caller);
@@ -543,12 +320,12 @@ describe('what happens when a node is killed: connection reset, reservation rele
     assert.equal(held === '0', kind.isCoding === true);
     const startedAtMs = Date.parse(startedAt);
     assert.ok(killed.fromMs <= startedAtMs && startedAtMs <= killed.toMs, startedAt);
-    // The one limit of time that is the rule itself.
+    // The only time limit that is the rule itself.
     const afterMs = Date.parse(endedAt) - killed.killedAtMs;
     assert.ok(afterMs >= 0 && afterMs < 30_000, `resolved after ${afterMs} ms`);
   }
 
-  /** What plan and key allow is there again. On PostgreSQL an Idempotency-Key is free when its claim has run out. */
+  /** Asserts that plan and key are free again. On PostgreSQL an Idempotency-Key is free once its claim has expired. */
   async function assertLimitsGivenBack(
     { admin, url }: ServingProgram,
     calls: readonly CallInFlight[],
@@ -670,8 +447,3 @@ describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the
     });
   }
 });
-
-function assertWhole(response: RawClientResponse, body: string): void {
-  assert.ok(response.isComplete);
-  assert.deepEqual([response.status, response.text], [200, body]);
-}

@@ -24,7 +24,7 @@ import { patientQuestions } from '../support/questions.ts';
 export const ACCOUNT = 'acct_kept';
 export const KEPT_FOR_MS = 3_600_000;
 
-/** One node as far as stored responses go: it has its own map, and the database that all nodes share. */
+/** One node's handling of stored responses: its own map, and the database that all nodes share. */
 export interface Node {
   readonly storedResponses: StoredResponses;
   readonly clock: TestClock;

@@ -338,7 +338,7 @@ describe(`claims on one node`, () => {
     node.clock.advance(-60_000);
   });
 
-  it('at shutdown no repeat waits for another node any more; those of a call of this one get its response', async () => {
+  it('at shutdown no repeat waits for another node; repeats of this node’s calls get their response', async () => {
     const other = createNode(observed.database);
     const elsewhere = await other.claim('a16');
     const last = createNode(observed.database);

@@ -14,7 +14,7 @@ import { type MovingIn, movingIn } from '../support/moving-in.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { chatUsage } from '../support/provider.ts';
 
-/** From LiteLLM to a gateway that serves: what its clients sent goes on working. */
+/** From LiteLLM to a running gateway: the clients' keys keep working. */
 
 const MODELS = ['gpt-4o', 'gpt-4o-mini', 'deepseek-chat']
   .map(
@@ -28,8 +28,8 @@ const MODELS = ['gpt-4o', 'gpt-4o-mini', 'deepseek-chat']
 
 const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
 /**
- * 7.15 yuan for each of 100 dollars less 0.11189665, of 5 less 0.00015000000000000001, and of 12.345678 less 0.1162219, to the
- * nearest nano-yuan.
+ * 7.15 yuan per dollar, for 100 dollars less 0.11189665, 5 less 0.00015000000000000001, and 12.345678 less 0.1162219, rounded to
+ * nano-yuan.
  */
 const RESEARCH = 714_199_938_953n;
 const OLD = 35_748_927_500n;
@@ -115,7 +115,7 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
     await stored.remove();
   });
 
-  /** All rows of the source, digested. */
+  /** A digest of all rows of the source. */
   async function sourceDigest(): Promise<string> {
     const digest = createHash('sha256');
     for (const table of ['TeamTable', 'UserTable', 'VerificationToken', 'BudgetTable', 'BudgetWindowSpend']) {
@@ -124,7 +124,7 @@ describe('an import of litellm-1.108.7', { timeout: 60_000 }, () => {
     }
     return digest.digest('hex');
   }
-  it('creates nothing without --apply, and prints what it would create and what it leaves out', async () => {
+  it('creates nothing without --apply, and prints what it would create and skip', async () => {
     const before = await moving.counts();
     const digest = await sourceDigest();
     const printed = await moving.move();

@@ -15,12 +15,12 @@ after(() => directory.remove());
 
 const HELLO = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
-describe(`moving in from another gateway`, () => {
+describe(`import from another gateway`, () => {
   let gateway: TestGateway;
   const source = join(directory.path, 'one-api.db');
-  /** What clients send, by the names of keys. */
+  /** The keys that clients send, by name. */
   const keys = new Map<string, string>();
-  /** Of `lin`: what a unit of quota is at this rate, in nano-yuan, is 7.15 yuan by 500,000. */
+  /** For `lin`: a unit of quota at this rate, in nano-yuan: 7.15 yuan / 500,000. */
   let balanceYuan = '';
 
   before(async () => {
@@ -89,7 +89,7 @@ describe(`moving in from another gateway`, () => {
       assert.equal(response.status, 401, name);
       assert.match(response.text, why);
     }
-    // What is left of its quota there is its budget here, over all time.
+    // The rest of its quota there becomes its total budget here.
     assert.equal((await asks(keys.get('empty')!)).status, 429);
     assert.match((await asks('sk-nobody-has-this-one')).text, /unknown/);
   });

@@ -9,16 +9,16 @@ import { costNano, PRICE, startGateway, type TestGateway } from '../support/gate
 import { type MovingIn, movingIn } from '../support/moving-in.ts';
 import { chatUsage } from '../support/provider.ts';
 
-/** What the fixture names in limits of tokens. */
+/** The models in token limits of the fixture. */
 const MODELS = ['gpt-4o', 'gpt-4o-mini', 'deepseek-chat']
   .map((name) => `  ${name}: { operations: [chat], price: ${PRICE}, routes: [{ provider: chatty, model: ${name} }] }`)
   .join('\n');
 const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
-/** 7.15 yuan by 500,000. */
+/** 7.15 yuan / 500,000. */
 const UNIT_NANO = 14_300n;
 const LIN_NANO = 12_343_627n * UNIT_NANO;
 
-/** What calls with the keys get: a status, and why it is none of success. */
+/** The results of calls with the keys: a status, and the reason of a failure. */
 const EXPECTED: readonly (readonly [name: string, model: string, result: string])[] = [
   ['notebook', 'deepseek-chat', '200'],
   ['ci', 'gpt-4o', '200'],
@@ -34,11 +34,11 @@ const EXPECTED: readonly (readonly [name: string, model: string, result: string]
   ['dropped', 'gpt-4o', '401 The API key is unknown.'],
 ];
 
-describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 }, () => {
+describe('import from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 }, () => {
   let source: TestDatabase;
   let g: TestGateway;
   let moving: MovingIn;
-  /** What clients send, by the name of the token. */
+  /** The keys that clients send, by name of the token. */
   let sent: Map<string, string>;
 
   before(async () => {
@@ -59,7 +59,7 @@ describe('moving in from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 
 
   const ask = (name: string, model: string): Promise<string> => moving.responseTo(sent.get(name)!, model);
 
-  it('creates nothing without --apply, and prints what it would create and what it leaves out', async () => {
+  it('creates nothing without --apply, and prints what it would create and skip', async () => {
     const before = await moving.counts();
     const printed = await moving.move();
     assert.match(printed, /^6 accounts with 10 keys and ¥\d+\.\d+ would be created\. Nothing was/m);

@@ -26,7 +26,7 @@ async function booksOf(program: Program, source: string) {
   }
 }
 
-/** What the fixtures say of every account and key, in one line each; a unit is `unitNano`. */
+/** Every account and key in the fixtures, one line each; a unit is `unitNano`. */
 async function linesOf(program: Program, source: string): Promise<string[]> {
   const { accounts } = await booksOf(program, source);
   return accounts.flatMap(({ name, email, balanceNano, suspendedBecause, keys }) => [
@@ -64,7 +64,7 @@ const ONE_API = (lin: bigint) => [
   '  ops: for good, no cap, every model from everywhere',
 ];
 
-/** @param unitNano what a unit is: a dollar is 500,000 of them, or 1,000,000 */
+/** @param unitNano the value of a unit: 500,000 or 1,000,000 of them are a dollar */
 const NEW_API = (unitNano: bigint, networks: string) => [
   'root · - · 0 · active',
   `lin · - · ${12_343_627n * unitNano} · active`,
@@ -90,7 +90,7 @@ const sqlite = (name: string): string => {
   return path;
 };
 
-/** The SHA-256 of what clients send, from the rows themselves. */
+/** SHA-256 of the keys that clients send, from the rows themselves. */
 function hashesOf(source: string): string[] {
   return changeSqliteBooks(source, (database) =>
     database
@@ -146,12 +146,12 @@ describe('accounts of one-api and new-api', () => {
         assert.ok(stored.delete(sha256.toString('hex')));
         assert.match(prefix, /^sk-\w{4}…$/);
       }
-      // Those of the user that is deleted, and in new-api the one that is deleted itself.
+      // Keys of the deleted user and, in new-api, the deleted key.
       assert.equal(stored.size, 2);
     }
   });
 
-  it('list what they leave out, and why', async () => {
+  it('list skipped items with the reason', async () => {
     const { leftOut } = await booksOf('new-api', sqlite('new-api-1.0.0-rc.24'));
     assert.deepEqual(
       leftOut.map(({ what, count }) => `${count} ${what}`),

@@ -224,7 +224,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     }
   });
 
-  it('takes names of the catalog alone, stores canonical ids, and is removed by null', async () => {
+  it('accepts only names in the catalog, stores canonical ids, and is removed by null', async () => {
     const account = await g.createAccount();
     const path = `/keys/${account.keyId}`;
     const set = (allowedModels: unknown) => g.admin('PATCH', path, { allowedModels });
@@ -304,7 +304,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
     [['2001:db8:7::/48'], ['2001:db8:7::1', '[2001:DB8:7:0:0:0:0:2]:443'], ['2001:db8:8::1', '10.0.0.1']],
     [['2001:db8::1'], ['2001:db8::1', '2001:0db8:0:0::0001'], ['2001:db8::2']],
   ] as const) {
-    it(`of ${networks.join(' and ')} allows these addresses alone, behind a trusted proxy`, async () => {
+    it(`of ${networks.join(' and ')} allows only these addresses, behind a trusted proxy`, async () => {
       const account = await accountWith(g, { allowedNetworks: networks });
       for (const address of inside) assert.equal((await from(address, account.key)).status, 200, address);
       for (const address of outside) {
@@ -316,7 +316,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
     });
   }
 
-  it('applies to everything that takes a key, and to nothing that takes none', async () => {
+  it('applies to every address with a key, and to no other', async () => {
     const account = await accountWith(g, { allowedNetworks: ['10.0.0.0/8'] });
     for (const path of [
       '/v1/models',
@@ -354,7 +354,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
     outgoing.destroy();
   });
 
-  it('takes addresses and ranges, stores each in one form, and is removed by null', async () => {
+  it('accepts addresses and ranges, normalises them, and is removed by null', async () => {
     const account = await g.createAccount();
     const set = (allowedNetworks: unknown) => g.admin('PATCH', `/keys/${account.keyId}`, { allowedNetworks });
     const given = ['10.0.0.0/8', '::ffff:10.0.0.0/104', '2001:DB8:0::/32', '192.0.2.1/32', '0.0.0.0/0'];

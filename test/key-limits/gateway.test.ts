@@ -99,7 +99,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     assert.deepEqual(left, { n: 0 });
   });
 
-  it('are none by default, and nothing is counted then', async () => {
+  it('are absent by default, and nothing is counted', async () => {
     const account = await g.createAccount();
     for (let n = 1; n <= 5; n++) assert.equal((await send(g, account.key, CHAT)).status, 200);
     await assertSpent(account, 5n * CALL_COST);
@@ -131,7 +131,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     await assertSpent(account, 3n * CALL_COST);
   });
 
-  it('reset with the next day of the billing time zone, and say when that is', async () => {
+  it('reset with the next day of the billing time zone, and report the time', async () => {
     clock.set('2026-11-20T15:59:59.001Z');
     const account = await g.createAccount();
     const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001', dailyCalls: 1 });
@@ -303,7 +303,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     assertLimited(await send(g, key.key, CODING_CHAT), concurrencyLimited);
   });
 
-  it('cap what it spends in a week, a month and in all, and say when they reset', async () => {
+  it('cap its spending per week, per month and in total, and report when they reset', async () => {
     const account = await g.createAccount();
     const yuan = '0.000000001';
     // In Shanghai 20 November 2026 is a Friday, and the last day of the month ends on a Tuesday.

@@ -124,7 +124,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
   }
 
   // Otherwise its reservation would stay for ever: no other node knows of the call.
-  it('release what an admission takes that is committed only after its connection was lost', async () => {
+  it('release an admission that is committed only after its connection was lost', async () => {
     const key = await createKey(stored.database, 'cut');
     const node = createTestNode(far, { clock });
     await whileCommitsWait(async () => {

@@ -258,7 +258,7 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
       accountId,
     ]);
 
-  it('admit what those of key and member admit in a model, whoever is removed and whatever key is replaced', async () => {
+  it('admit what key and member limits of a model admit, after any removal of members and replacement of keys', async () => {
     const seen = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(

@@ -54,7 +54,7 @@ describe('the limits of a member', { timeout: 300_000 }, () => {
     return changed.body;
   }
 
-  it('apply to all keys of the member, including those that its keys have created and replaced, and to nobody else', async () => {
+  it('apply to all keys of the member, including keys that its keys have created and replaced, and to no others', async () => {
     const account = await g.createAccount();
     const { ada, lin, mo } = await peopleOf(account);
     const first = await makeKey(lin.headers, { scopes: ['calls', 'account'] });

@@ -219,7 +219,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     assert.deepEqual([created.status, created.body.requestsPerMinute], [201, 3]);
   });
 
-  it('of the configuration are those of each account that has none of its own, from a reload on', async () => {
+  it('in the configuration apply to each account without its own, from a reload on', async () => {
     clock.set(NOON);
     const [one, other] = [await g.createAccount(), await g.createAccount()];
     const before = await startGateway({

@@ -96,7 +96,7 @@ describe(`the limits of keys`, { timeout: 240_000 }, () => {
     return keys;
   }
 
-  it('are both changed if two changes of different limits of one key are made at once', async () => {
+  it('are both changed by two concurrent changes of different limits of one key', async () => {
     const [key] = await createKeys();
     const { accountId, keyId } = key!;
     for (let n = 0; n < 20; n++) {

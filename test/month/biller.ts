@@ -1,18 +1,18 @@
 /**
- * Bills a month by what the vendor says of it, one line of JSON a call, and imports nothing of the gateway: another reading of
- * the price list, in whole numbers, rounded half up once a call.
+ * Bills a month from the vendor's records, one line of JSON per call, without importing the gateway: an independent implementation of the
+ * price list, in integers, rounded half up once per call.
  *
  *   node test/month/biller.ts < lines.jsonl      prints the sum of each model in nano-yuan
  */
 
-/** Prices in nano-yuan: of a token, or of each. */
+/** Prices in nano-yuan, per token or per item. */
 interface Sheet {
   readonly [item: string]: number;
 }
 
 interface ModelSheet {
   readonly prices: Sheet;
-  /** Of runs with a longer input, with a longer output, and of those that thought. */
+  /** Prices of runs with a longer input, with a longer output, and with thinking. */
   readonly above?: { readonly length: number; readonly prices: Sheet };
   readonly longOutput?: { readonly length: number; readonly prices: Sheet };
   readonly thinking?: Sheet;
@@ -85,7 +85,7 @@ const SHEETS: { readonly [model: string]: ModelSheet } = {
   'painter-by-image': { prices: { 'image low': 80_000_000, 'image high': 1_200_000_000 } },
 };
 
-/** Priced by the sheets above. */
+/** Priced by the lists above. */
 interface UnpricedCall {
   readonly model: string;
   readonly items: Record<string, number>;
@@ -93,7 +93,7 @@ interface UnpricedCall {
   readonly multipliers: readonly string[];
 }
 
-/** Priced by whoever wrote the line: quantities, and what one of each costs. */
+/** Priced by the line itself: quantities and unit prices. */
 interface PricedCall {
   readonly model: string;
   readonly lines: readonly (readonly [quantity: number, priceNano: number])[];
@@ -113,7 +113,7 @@ export function bill(lines: Iterable<string>): Map<string, bigint> {
   return sums;
 }
 
-/** Every run has the prices of its own length; the call is rounded once. */
+/** Every run has the prices for its own length. The call is rounded once. */
 function billCall(sheet: ModelSheet, runs: readonly Record<string, number>[], multipliers: readonly string[]): bigint {
   let tokens = 0n;
   let others = 0n;

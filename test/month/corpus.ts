@@ -2,8 +2,8 @@ import { type Dialect, dialects } from '../dialects/dialects.ts';
 import type { DrawnCall, Operation } from './vendor.ts';
 
 /**
- * Calls from the corpus of dialects: what vendors really send, each with the lines of its bill, which were worked out by hand.
- * No figure of a bill here is read out of a response.
+ * Calls from the corpus of dialects: real vendor responses, each with its bill, calculated by hand. No figure of a bill is read from a
+ * response.
  */
 const billable = dialects().filter(({ billNano }) => billNano !== null);
 
@@ -17,7 +17,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'images.edit': 'edit',
 };
 
-/** A call of each case that is billed. */
+/** One call for each case that is billed. */
 export const corpusCalls: readonly DrawnCall[] = billable.map(({ name, isStream, request, bill, body, ...rest }) => ({
   operation: OPERATIONS[rest.operation ?? rest.protocol]!,
   model: name,
@@ -28,12 +28,12 @@ export const corpusCalls: readonly DrawnCall[] = billable.map(({ name, isStream,
   bill: { model: name, lines: bill! },
 }));
 
-/** The cases whose record marks a use without a price. */
+/** The cases whose record marks usage without a price. */
 export const markedModels: readonly string[] = billable
   .filter(({ unpriced = [] }) => unpriced.length > 0)
   .map(({ name }) => name);
 
-/** A model for each case, at its prices, as a part of a configuration. */
+/** A model for each case with its prices, as a section of a configuration. */
 export function corpusModels(): string {
   return billable.map((each) => `  ${JSON.stringify(each.name)}: ${JSON.stringify(modelOf(each))}\n`).join('');
 }

@@ -3,8 +3,8 @@ import { before, describe, it } from 'node:test';
 import { type Month, runMonth } from './month.ts';
 
 /**
- * A month of made-up traffic of all operations, and of the corpus of dialects. The vendor writes down what it bills, another
- * program makes the sums, and what the gateway charged has to be the same. `npm run month` is a larger one.
+ * A month of generated traffic of all operations, and of the corpus of dialects. The vendor records its charges, another program adds
+ * them up, and the gateway's charges have to be equal. `npm run month` runs a larger one.
  */
 describe('a month of traffic', { timeout: 300_000 }, () => {
   let month: Month;
@@ -12,14 +12,14 @@ describe('a month of traffic', { timeout: 300_000 }, () => {
     month = await runMonth({ seed: 20_261_122, callsAtOnce: 8, calls: 500, aborts: 20 });
   });
 
-  it('is charged what the vendor bills, for each model', () => {
+  it('is charged as the vendor bills it, for each model', () => {
     for (const { model, chargedNano, billedNano } of month.sums) assert.equal(chargedNano, billedNano, model);
     const billed = month.sums.filter(({ billedNano }) => billedNano > 0n).map(({ model }) => model);
     assert.ok(billed.filter((model) => !model.includes('/')).length >= 9);
     assert.ok(billed.filter((model) => model.includes('/')).length >= 30, 'those of the corpus of dialects');
   });
 
-  it('has refusals, which are not charged', () => {
+  it('includes refusals, which are free', () => {
     assert.ok(month.refused > 0);
   });
 

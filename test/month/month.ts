@@ -12,7 +12,7 @@ import { bill } from './biller.ts';
 import { corpusCalls, corpusModels, markedModels } from './corpus.ts';
 import { type BillLine, type DrawnCall, drawCall, type Operation } from './vendor.ts';
 
-/** The price list of `biller.ts`, as an operator writes it. */
+/** The price list of `biller.ts` as configuration. */
 const TOOLS =
   'perWebSearch: "0.07", perWebFetch: "0.001", perFileSearch: "0.017", perCodeExecution: "0.003", perContainer: "0.21", perToolUse: "0.005"';
 const MODELS = `
@@ -60,25 +60,25 @@ const MODELS = `
 
 export interface MonthOptions {
   readonly seed: number;
-  /** Made-up ones; those of the corpus come to these, each at least once. */
+  /** Number of generated calls. The corpus adds each of its calls at least once. */
   readonly calls: number;
-  /** Streams whose clients leave. */
+  /** Number of streams whose clients leave. */
   readonly aborts: number;
   readonly callsAtOnce: number;
 }
 
 export interface Month {
-  /** What the gateway charged, and what the vendor bills, for each model. */
+  /** The gateway's charges and the vendor's bill, by model. */
   readonly sums: readonly { readonly model: string; readonly chargedNano: bigint; readonly billedNano: bigint }[];
   readonly aborted: readonly { readonly model: string; readonly chargedNano: bigint; readonly reservedNano: bigint }[];
   readonly refused: number;
 }
 
-/** Sends the traffic of a month through a gateway, and has it billed by the vendor's account of it. */
+/** Sends a month of traffic through a gateway, and bills it from the vendor's records. */
 export async function runMonth(options: MonthOptions): Promise<Month> {
   await using g = await startGateway({
     models: MODELS + corpusModels(),
-    // The requests of all vendors go to one provider.
+    // One provider serves the requests of all vendors.
     providerFields: 'sharedState: pass, unknownTools: pass',
   });
   const dice = new Dice(options.seed);
@@ -95,7 +95,7 @@ async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Prom
   const invoice: string[] = [];
   g.provider.respond = (request, response) => {
     const made = drawn[numberOf(request)]!;
-    // The bill is written when the response is sent.
+    // The vendor records a bill when the response is sent.
     if (made.bill !== null) invoice.push(JSON.stringify(made.bill));
     return responseOf(made)(request, response);
   };
@@ -144,7 +144,7 @@ async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Prom
   };
 }
 
-/** Every recorded charge follows from its record alone. */
+/** Asserts that every recorded charge follows from its record alone. */
 async function assertRecomputable(g: TestGateway): Promise<void> {
   let cursor = '';
   do {
@@ -157,7 +157,7 @@ async function assertRecomputable(g: TestGateway): Promise<void> {
   } while (cursor !== '');
 }
 
-/** Clients that leave in the middle of a stream, one at a time, so that what is held is the reservation of that call. */
+/** Clients that leave in the middle of a stream, one at a time, so that the hold is that call's reservation. */
 async function runAborts(g: TestGateway, dice: Dice, count: number): Promise<Month['aborted']> {
   const account = await g.createAccount({ balanceYuan: '1000' });
   const aborted: Month['aborted'][number][] = [];
@@ -172,7 +172,7 @@ async function runAborts(g: TestGateway, dice: Dice, count: number): Promise<Mon
     await live.opened;
     const { balanceNano, heldNano } = await account.money();
     const events = eventsOf(made);
-    // Before the end of the output: behind it the gateway waits for the usage, and charges that.
+    // Before the end of the output: after it the gateway waits for the usage, and charges that.
     const last = dice.upTo(events.findLastIndex((text) => WORD.test(text)));
     await live.write(events.slice(0, last + 1).join(''));
     const response = await started.response;
@@ -189,7 +189,7 @@ async function runAborts(g: TestGateway, dice: Dice, count: number): Promise<Mon
 
 const WORD = /delta.*(One|two|three|four)/;
 
-/** Text of about the input that the vendor bills, three times over: what is written to its cache costs up to twice as much. */
+/** Text of about three times the billed input, because writing to the vendor's cache costs up to twice as much. */
 function paddingOf({ items, moreRuns }: BillLine): string {
   const tokens = [items, ...moreRuns]
     .flatMap((run) => Object.entries(run))
@@ -208,7 +208,7 @@ const PATHS: Readonly<Record<Operation, string>> = {
   edit: EDITS,
 };
 
-/** The text of the request has its number, by which the vendor knows it again. */
+/** The text of the request contains its number, by which the vendor identifies it. */
 const MARK = /call #(\d+)\./;
 
 function numberOf({ body }: ReceivedRequest): number {

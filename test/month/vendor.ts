@@ -1,20 +1,20 @@
 import type { Dice } from '../../src/lib/dice.ts';
 
 /**
- * A made-up vendor: it draws what a call uses, bills that in a line of its own, and only then says it in the dialect of a
- * protocol. What the gateway reads is one rendering of the truth; the bill is another.
+ * A simulated vendor. It generates the usage of a call, records its bill, and then reports the usage in a protocol's dialect. So the
+ * gateway's view and the bill are independent representations of the same usage.
  */
 
-/** What is billed of one call: quantities by item, and the multipliers of its tokens. */
+/** The bill of a call: quantities by item, and multipliers for its tokens. */
 export interface BillLine {
   readonly model: string;
   readonly items: Items;
-  /** Further runs of the model in the same call: each is billed by the length of its own input. */
+  /** Further runs of the model in the same call, each billed by the length of its own input. */
   readonly moreRuns: readonly Items[];
   readonly multipliers: readonly string[];
 }
 
-/** What is billed of a call of the corpus: quantities with their prices in nano-yuan. */
+/** The bill of a call in the corpus: quantities with prices in nano-yuan. */
 export interface PricedLines {
   readonly model: string;
   readonly lines: readonly (readonly [quantity: number, priceNano: number])[];
@@ -24,23 +24,23 @@ export interface Items {
   readonly [item: string]: number;
 }
 
-/** A call as it was drawn. */
+/** A generated call. */
 export interface DrawnCall {
   readonly operation: Operation;
-  /** The gateway's name of the model. */
+  /** The public name of the model. */
   readonly model: string;
   readonly isStream: boolean;
-  /** What the request has beside its text. */
+  /** Members of the request in addition to its text. */
   readonly request: Readonly<Record<string, unknown>>;
-  /** What the vendor responds, as one object. */
+  /** The vendor's response, as an object. */
   readonly response: Readonly<Record<string, unknown>>;
-  /** What it sends in the place of that, byte for byte. */
+  /** Replaces the response, byte for byte. */
   readonly body?: Buffer;
   /** `null`: the vendor refuses the call, and bills nothing. */
   readonly bill: BillLine | PricedLines | null;
 }
 
-/** A call that was made up. */
+/** A call that was made, with its bill. */
 export interface MadeCall extends DrawnCall {
   readonly bill: BillLine | null;
 }
@@ -99,7 +99,7 @@ const draw: Readonly<Record<Operation, (dice: Dice) => MadeCall>> = {
   edit: (dice) => drawImages(dice, 'edit'),
 };
 
-/** A tier that is asked for, and the one that the vendor serves, which may be another. */
+/** The requested service tier, and the one that the vendor used. */
 function drawTier(dice: Dice, tiers: readonly string[]): { asked: string | null; served: string } {
   const asked = dice.one([null, null, ...tiers]);
   const served = asked === null || dice.next() < 0.2 ? 'default' : asked;
@@ -119,7 +119,7 @@ function drawChat(dice: Dice): MadeCall {
     audio_out: dice.some(200),
     web_search: dice.some(4),
   };
-  // Equal figures must not confuse what they count.
+  // Equal figures could hide confused counters.
   const reasoning = dice.next() < 0.1 ? items.cached_in : dice.some(400);
   const tools =
     items.web_search === 0
@@ -158,9 +158,9 @@ function drawChatUsage(dice: Dice, items: ChatItems, reasoning: number): object 
   const details = { prompt_tokens_details: inDetails, completion_tokens_details: outDetails };
   const usage = dice.one<object>([
     { prompt_tokens: prompt, completion_tokens: visible + reasoning, ...details },
-    // Reasoning in the total alone.
+    // Reasoning in the total only.
     { prompt_tokens: prompt, completion_tokens: visible, ...details },
-    // The cache in the total alone, as relays to vendors of messages have it.
+    // The cache in the total only, as relays for messages vendors report it.
     {
       prompt_tokens: prompt - cached_in - written_in,
       completion_tokens: visible + reasoning,
@@ -169,7 +169,7 @@ function drawChatUsage(dice: Dice, items: ChatItems, reasoning: number): object 
       cache_read_input_tokens: cached_in,
       cache_creation_input_tokens: written_in,
     },
-    // The names of responses.
+    // The names in the responses protocol.
     {
       input_tokens: prompt,
       output_tokens: visible + reasoning,
@@ -201,7 +201,7 @@ function drawResponsesUsage(dice: Dice) {
     },
     output_tokens_details: { reasoning_tokens: thought },
   };
-  // Part of the output: it is billed by choosing the prices.
+  // Part of the output: it is billed by the choice of prices.
   return { items: { ...items, thought }, usage };
 }
 
@@ -215,12 +215,12 @@ function drawResponses(dice: Dice): MadeCall {
     container: 0,
     other_tool: dice.some(2),
   };
-  // A run of code has one of two containers, of which one was made by an earlier call.
+  // Code runs in one of two containers, one of which an earlier call created.
   const runs = Array.from({ length: tools.code_run }, () => dice.one(['cntr_old', 'cntr_new']));
   tools.container = runs.includes('cntr_new') ? 1 : 0;
   const namesOld = runs.includes('cntr_old');
   const saysBilled = dice.next() < 0.5;
-  // The input of a loop is the sum over its rounds, each of which is within the context.
+  // The input of a tool loop is the sum over its rounds, each of which fits into the context.
   const more = items.text_in * (tools.web_search + tools.file_search + tools.code_run + tools.other_tool);
   const looped = { ...usage, input_tokens: usage.input_tokens + more, total_tokens: usage.total_tokens + more };
   const output = [
@@ -292,7 +292,7 @@ const messagesFigures = (run: MessagesRun) => ({
   output_tokens: run.text_out,
 });
 
-/** The turns of a loop of tools are summed up in the totals, the summary of a long context is not. */
+/** The totals include the rounds of a tool loop, but not the summary of a long context. */
 function drawMessages(dice: Dice): MadeCall {
   const { asked, served } = drawTier(dice, ['fast']);
   const geo = dice.one(['global', 'us', null]);

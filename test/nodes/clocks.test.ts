@@ -21,7 +21,7 @@ plans:
 const BODY = { model: 'test-chat', max_tokens: 1, messages: [{ role: 'user', content: 'Hello' }] };
 const COST_NANO = costNano({ input: 11, output: 7 });
 
-/** The clock of this machine, which is the database's as well, and so far off. */
+/** This machine's clock, which is also the database's, with an offset. */
 const off = (aheadMs: number): Clock => ({ nowMs: () => Date.now() + aheadMs });
 
 describe('nodes with different clocks', { timeout: 120_000 }, () => {
@@ -66,7 +66,7 @@ describe('nodes with different clocks', { timeout: 120_000 }, () => {
   ] as const) {
     it(`the window of a plan by ${planId} is the same on all of them, and a fast clock does not move it`, async () => {
       const account = await right.createAccount();
-      // Granted by a node whose clock is ahead: the plan begins at the database's time.
+      // Granted by a node with a fast clock: the plan begins at the database's time.
       const granted = await fast.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
       assert.equal(granted.status, 201);
       assert.deepEqual([await coding(right, account), await coding(slow, account)], ['served', 'served']);

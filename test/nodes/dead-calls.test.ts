@@ -42,7 +42,7 @@ import { propertyRuns } from '../support/scope.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 
-/** What dead nodes left: which calls these are, what becomes of them, and what where they end after all. */
+/** Calls of dead nodes: how they are found and resolved, and what happens if they end after all. */
 
 const NOW = new Date(NOW_MS);
 const LATER = new Date(NOW_MS + 60_000);
@@ -57,12 +57,12 @@ const PLAN = planOf({
   quotaTokens: 1_000_000_000,
 });
 
-/** What a call on a Coding Plan asks for. */
+/** The reservation of a call on a Coding Plan. */
 const ON_PLAN: Partial<ReservationRequest> = {
   plan: { inputBytes: 1, outputTokensRequested: 1, tokens: 7, innerModels: [] },
 };
 
-/** The stores of a node, as far as calls in flight concern them. */
+/** The stores of a node that handle calls in flight. */
 function nodeOn(database: Database) {
   const reservations = createTestReservationStore(database);
   const settlement = createTestSettlementStore(database);
@@ -83,12 +83,12 @@ function nodeOn(database: Database) {
     admitCoding: (accountId: string, callId: string, facts = FACTS, nodeId?: string): Promise<void> =>
       admitAll([requestOf(accountId, callId, null, { ...ON_PLAN, facts })], nodeId),
     listDead: (): Promise<CallName[]> => reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING),
-    /** Resolves calls; returns those that were put on record, in the order of their names. */
+    /** Resolves calls; returns those that got a record, by name. */
     async resolve(calls: readonly CallName[]): Promise<OpenReservation[]> {
       const resolved = await settlement.resolve(calls, { ...TIME, nowMs: LATER.getTime() });
       return resolved.toSorted((left, right) => left.callId.localeCompare(right.callId));
     },
-    /** Takes over whatever there is; the other nodes, which have no heartbeat, are dead. */
+    /** Takes over all calls. The other nodes have no heartbeat, so they are dead. */
     async resolveAll(): Promise<OpenReservation[]> {
       return this.resolve(await this.listDead());
     },
@@ -110,7 +110,7 @@ async function subscribe(database: Database, accountId: string): Promise<void> {
   });
 }
 
-/** What distinguishes the ends of a call. */
+/** The values that distinguish ends of a call. */
 function endOf(record: CallRecord | null) {
   if (record === null) return null;
   const { status, chargeNano, reservedNano } = record;
@@ -141,7 +141,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     return id;
   }
 
-  it('are recorded with everything that was known at their admission, and cost nothing', async () => {
+  it('are recorded with everything known at their admission, and are free', async () => {
     const id = await account(100n);
     await node.admit(id, 'call_known', 30n);
     const open = (await node.listDead()).filter(({ accountId }) => accountId === id);
@@ -205,7 +205,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('are those of nodes without a heartbeat, never of this one nor of one that lives, and so on plans and keys', async () => {
+  it('are calls of nodes without a heartbeat, never of this node or a live one, and are released from plans and keys', async () => {
     const id = await account(100n);
     await subscribe(database, id);
     await createAccountStore(database).insertKey({
@@ -248,7 +248,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
       of('silent', 'unknown').slice(1),
     );
     assert.deepEqual(await listed(3 * DEAD_AFTER_MS), of('unknown'));
-    // A node that leaves is dead at once, and one with a new heartbeat is not.
+    // A node that leaves is dead at once; one with a new heartbeat is not.
     await node.nodes.leave('node_alive');
     await node.nodes.beat('node_silent');
     assert.deepEqual(await listed(DEAD_AFTER_MS), of('alive', 'unknown'));
@@ -272,13 +272,13 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(key, { calls: 0n, in_flight: 0n, reserved_nano: 0n });
   });
 
-  it('are not those of a node that begins, or comes back, while they are looked for', async () => {
+  it('are not calls of a node that starts or recovers during the scan', async () => {
     const id = await account(100n);
     const observed = observeDatabase(database);
     const looking = createTestReservationStore(observed.database);
     await node.admit(id, 'call_race_dead', 10n, 'node_race_dead');
     await node.admit(id, 'call_race_back', 10n, 'node_race_back');
-    /** Lists while a node writes a heartbeat, and admits a call, before a statement is carried out. */
+    /** Lists calls while a node writes a heartbeat and admits a call, before a statement runs. */
     async function listedBeside(statement: string, nodeId: string, callId: string): Promise<string[]> {
       const held = observed.statement(statement);
       const before = held.asked;
@@ -311,7 +311,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('are charged once if they end after all, and the record is that of their end', async () => {
+  it('are charged once if they end after all, and get the record of their end', async () => {
     const id = await account(100n);
     await node.admit(id, 'call_late', 30n);
     await node.resolveAll();
@@ -319,12 +319,12 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
     const { items: records } = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
     assert.deepEqual(records, [await endedWith(id, 'call_late', 20n)]);
-    // What was found before the end and is resolved only now changes nothing.
+    // A call that was found before its end and is resolved afterwards changes nothing.
     assert.deepEqual(await node.resolve([{ accountId: id, callId: 'call_late' }]), []);
     assert.deepEqual(await node.calls.find('call_late'), records[0]);
   });
 
-  it('are on record as failed if they end without a charge after all', async () => {
+  it('are recorded as failed if they end without a charge after all', async () => {
     const id = await account(100n);
     await node.admit(id, 'call_late_failed', 30n);
     await node.resolveAll();
@@ -333,14 +333,14 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('keep a record that says more than that the outcome is unknown', async () => {
+  it('keep a record whose outcome is known', async () => {
     const id = await account(100n);
     await node.admit(id, 'call_final', 30n);
     await endCalls(node.settlement, [outcomeOf(id, 'call_final', null)]);
     const record = await node.calls.find('call_final');
     await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_final', null), status: 'aborted' }]);
     assert.deepEqual(await node.calls.find('call_final'), record);
-    // As if a reservation had been left of it.
+    // As if it had left a reservation.
     await node.admit(id, 'call_final', 30n);
     assert.deepEqual(await node.resolveAll(), []);
     assert.deepEqual(await node.calls.find('call_final'), record);
@@ -362,7 +362,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 97n, reservedNano: 0n, spentNano: 3n });
   });
 
-  it('free their place on the plan, and begin when the call began, not when it was let in', async () => {
+  it('free their slot on the plan, and begin when the call began, not when it was admitted', async () => {
     const id = await account(0n);
     await subscribe(database, id);
     const startedAtMs = NOW_MS - 5_000;
@@ -383,13 +383,13 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     const record = await node.calls.find('call_coding');
     assert.deepEqual(endOf(record), { status: 'unresolved', chargeNano: null, reservedNano: null });
     assert.deepEqual([record!.context, record!.startedAt], ['coding', new Date(startedAtMs)]);
-    // Its end finds the record by that instant.
+    // Its end finds the record by this time.
     await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_coding', null), context: 'coding', startedAtMs }]);
     const { items: records } = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
     assert.deepEqual(records.map(endOf), [FAILED]);
   });
 
-  it('are recorded with what is known if an older version let them in, or their facts cannot be read', async () => {
+  it('are recorded with the known facts if an older version admitted them, or their facts are unreadable', async () => {
     const id = await account(100n);
     await subscribe(database, id);
     for (const [n, facts] of ['[]', 'no JSON', '{}', 'null', '[null,7,{},[],"yes",true]'].entries()) {
@@ -439,7 +439,7 @@ const NO_FILTER = { accountId: null, keyId: null, model: null, status: null, fro
 const FAILED = { status: 'failed', chargeNano: null, reservedNano: null };
 const SUCCEEDED_WITH = (chargeNano: bigint) => ({ status: 'succeeded', chargeNano, reservedNano: null });
 
-/** A call: on which of two accounts, what it reserves, and what its end charges; on a plan, if it is a coding call. */
+/** A call: its account (one of two), its reservation, and the charge at its end; on a plan, if it is a coding call. */
 interface Life {
   readonly account: number;
   readonly isCoding: boolean;
@@ -447,10 +447,10 @@ interface Life {
   readonly chargeNano: bigint | null;
 }
 
-/** What happens at the same time; numbers mean calls, and those that are not in that state are left out. */
+/** Concurrent events. Numbers identify calls; calls in another state are skipped. */
 interface Round {
   readonly admitted: readonly number[];
-  /** Ends of calls that were admitted, also of those that ended before. Each batch is a transaction. */
+  /** Ends of admitted calls, including repeated ends. Each batch is a transaction. */
   readonly ended: readonly (readonly number[])[];
   readonly resolves: number;
 }
@@ -479,13 +479,13 @@ let livesLived = 0;
 
 interface Scene {
   readonly database: Database;
-  /** What happens in a round happens on these in turn. */
+  /** The nodes that act in turn during a round. */
   readonly nodes: readonly TestNode[];
   readonly calls: readonly Life[];
   readonly rounds: readonly Round[];
 }
 
-/** Lets calls live as the rounds say, and looks at the database after each. */
+/** Runs the rounds, and checks the database after each. */
 async function live({ database, nodes, calls, rounds: all }: Scene): Promise<void> {
   const run = ++livesLived;
   const accountIds = [`acct_life_${run}_a`, `acct_life_${run}_b`];
@@ -571,7 +571,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     }
   });
 
-  /** Starts each only when the one before it waits for the account; so all have the same view, and go in this order. */
+  /** Starts each only once the one before it waits for the account, so that all have the same snapshot and run in this order. */
   async function meetAt(accountId: string, works: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
     const results: Promise<unknown>[] = [];
     await stored.database.transaction(async (transaction) => {
@@ -588,7 +588,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     const how = chargeNano === null ? 'without a charge' : 'with a charge';
     const expected = chargeNano === null ? FAILED : SUCCEEDED_WITH(chargeNano);
 
-    it(`are ended once, ${how}, by their node and by another one that took it for dead, whichever comes first`, async () => {
+    it(`end once, ${how}, through their node or another one that declared it dead, whichever comes first`, async () => {
       for (const isEndFirst of [true, false]) {
         const [id, callId] = [`acct_meet_${how}_${isEndFirst}`, `call_meet_${how}_${isEndFirst}`];
         await openAccount(stored.database, id, 100n);
@@ -609,7 +609,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     });
   }
 
-  it('are resolved by one of two nodes that do so at once', async () => {
+  it('are resolved by one of two concurrent nodes', async () => {
     await openAccount(stored.database, 'acct_both', 100n);
     await nodes[0].admit('acct_both', 'call_both', 30n);
     const open = await nodes[1].listDead();
@@ -626,7 +626,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     assert.equal((await readBalance(stored.database, 'acct_both')).reservedNano, 0n);
   });
 
-  it('release what they reserved once if their node releases one itself', async () => {
+  it('release their reservation once if their node releases one itself', async () => {
     await openAccount(stored.database, 'acct_given', 100n);
     await nodes[0].admit('acct_given', 'call_given', 30n);
     const open = await nodes[1].listDead();
@@ -639,7 +639,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     assert.equal(await nodes[1].calls.find('call_given'), null);
   });
 
-  it('have the record of their end on a plan too, whichever comes first', async () => {
+  it('have the record of their end also on a plan, whichever comes first', async () => {
     for (const isEndFirst of [true, false]) {
       const [id, callId] = [`acct_plan_${isEndFirst}`, `call_plan_${isEndFirst}`];
       await openAccount(stored.database, id, 0n);
@@ -652,7 +652,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
       const results = await meetAt(id, isEndFirst ? [end, resolve] : [resolve, end]);
       assert.deepEqual(results[isEndFirst ? 1 : 0], isEndFirst ? [] : [callId]);
       assert.deepEqual(endOf(await nodes[0].calls.find(callId)), FAILED);
-      // What was released stays so: the node that comes first decides what the plan counts.
+      // What was released stays released: the first node decides what the plan counts.
       const state = await createSubscriptionStore(stored.database).findState(id, NOW);
       const counted = isEndFirst ? { fiveHourCalls: 1, periodTokens: 5 } : { fiveHourCalls: 0, periodTokens: 0 };
       const { inFlight, fiveHourCalls, periodTokens } = state!;
@@ -701,7 +701,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     }
   });
 
-  it('are charged at most once and exactly if they ended with a charge, whatever happens at the same time', async () => {
+  it('are charged at most once, and exactly if they ended with a charge, whatever happens concurrently', async () => {
     await fc.assert(
       fc.asyncProperty(lives, rounds, (calls, steps) =>
         live({ database: stored.database, nodes, calls, rounds: steps }),
@@ -710,7 +710,7 @@ describe('calls of dead nodes that are not dead', { timeout: 240_000 }, () => {
     );
   });
 
-  it('let no batch wait for ever if batches come with the accounts in any order', async () => {
+  it('never deadlock batches with accounts in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
     for (const id of ids) {
       await openAccount(stored.database, id, 1_000n);

@@ -262,7 +262,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
     'another scheme': { url: 'file:///etc/passwd' },
     'an invalid URL': { url: 'receiver' },
     'an unknown event': { url: 'https://receiver.example/', events: ['call.ended'] },
-    'an event that accounts do not hear of': {
+    'an event that accounts do not receive': {
       url: 'https://receiver.example/',
       accountId: 'a',
       events: ['route.down'],

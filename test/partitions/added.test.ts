@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 const CHAT = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
 describe('an added partition', { timeout: 120_000 }, () => {
-  it('takes no account while a node runs that started before it was added', async () => {
+  it('gets no account while a node runs that started before it was added', async () => {
     await using stored = await createPartitioned(2);
     const { databases } = stored;
     const { directory } = databases;

@@ -443,7 +443,7 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     assert.deepEqual([...Object.keys(cases), ...elsewhere].sort(), forms.toSorted());
   });
 
-  const told = new Map<string, Bilingual>();
+  const sentences = new Map<string, Bilingual>();
 
   for (const [form, { effect, run }] of Object.entries({ ...cases, ...variants })) {
     it(`contains the subject before and after: ${form}`, async () => {
@@ -462,14 +462,14 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
       );
       if (effect === 'alters' && !SHOWS_NO_DIFFERENCE.has(form)) assert.notDeepEqual(row.before, row.after);
       assert.ok(!JSON.stringify(row).includes('secret-path'));
-      told.set(form, row.sentence);
+      sentences.set(form, row.sentence);
     });
   }
 
   it('has the reviewed sentence in both languages', () => {
-    assert.equal(told.size, Object.keys({ ...cases, ...variants }).length, 'for the tests before in this file');
-    for (const [form, sentence] of told) assertReviewed(form, sentence);
-    assertReviewedAll([...told.keys(), ...NOTIFIED_ELSEWHERE]);
+    assert.equal(sentences.size, Object.keys({ ...cases, ...variants }).length, 'for the tests before in this file');
+    for (const [form, sentence] of sentences) assertReviewed(form, sentence);
+    assertReviewedAll([...sentences.keys(), ...NOTIFIED_ELSEWHERE]);
   });
 
   it('is not repeated: the result of a voucher, top-up or refund is recorded once', async () => {

@@ -103,7 +103,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     clock.set(NOON);
   });
 
-  it('are not granted if the period would be over already', async () => {
+  it('are refused if the period would already be over', async () => {
     const account = await g.createAccount();
     const exactly = new Date(clock.nowMs() - 3 * DAY_MS).toISOString();
     for (const startsAt of [exactly, '2000-01-01T00:00:00Z', '0001-01-01T00:00:00Z']) {
@@ -113,7 +113,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await grant(account, { planId: 'short', startsAt: justNot })).status, 201);
   });
 
-  it('are granted and renewed while their end has a year of four digits', async () => {
+  it('are granted and renewed as long as their end has a year of four digits', async () => {
     const account = await g.createAccount();
     const last = '9999-12-31T23:59:59.999Z';
     for (const startsAt of [last, later(last, -30 + 1 / DAY_MS)]) {
@@ -141,7 +141,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await renew(first.id)).status, 201);
   });
 
-  it('are granted once if the same grant comes many times at once', async () => {
+  it('are granted once by concurrent equal requests', async () => {
     const account = await g.createAccount();
     const responses = await Promise.all(Array.from({ length: 10 }, () => grant(account, { planId: 'coder' })));
     assert.equal(responses.filter(({ status }) => status === 201).length, 1);
@@ -149,7 +149,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await list(account)).data.length, 1);
   });
 
-  it('are of a plan that is configured; the error names those that are', async () => {
+  it('require a configured plan; the error lists the configured ones', async () => {
     const account = await g.createAccount();
     for (const planId of ['no-such-plan', 'Coder', 'coder ,', 'x'.repeat(200), '__proto__', 'constructor']) {
       const response = await grant(account, { planId });
@@ -158,7 +158,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('are not granted if no plan is configured, which the error says', async () => {
+  it('are refused with a reason if no plan is configured', async () => {
     const account = await g.createAccount();
     const reload = (plans: string): void =>
       g.gateway.reload(parseConfig(testConfigText(g.provider.url, { plans }), 'test.yaml', {}));
@@ -172,7 +172,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     }
   });
 
-  it('are not granted from bad fields, and the first bad one is named', async () => {
+  it('are not granted from invalid fields, and the first one is named', async () => {
     const account = await g.createAccount();
     for (const [body, param] of [
       [{}, 'planId'],
@@ -213,7 +213,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await grant(account, { planId: 'coder', startsAt: null })).status, 201);
   });
 
-  it('are renewed by one period each time, from the same anchor, also when they are over but not for long', async () => {
+  it('are renewed by one period each time, from the same anchor, also shortly after their end', async () => {
     const account = await g.createAccount();
     const { id, startsAt, endsAt } = (await grant(account, { planId: 'short' })).body;
     for (const periods of [2, 3]) {
@@ -230,7 +230,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     clock.set(NOON);
   });
 
-  it('are renewed once for each request, however many come at once', async () => {
+  it('are renewed once for each request, also concurrently', async () => {
     const account = await g.createAccount();
     const { id, startsAt } = (await grant(account, { planId: 'short' })).body;
     const responses = await Promise.all(Array.from({ length: 6 }, () => renew(id)));
@@ -285,7 +285,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await grant(account, { planId: 'coder' }, 'order')).status, 201);
   });
 
-  it('end at once when they are canceled, for good, and again without harm', async () => {
+  it('end at once and permanently when they are canceled; repeats have no effect', async () => {
     const account = await g.createAccount();
     const { id } = (await grant(account, { planId: 'coder' })).body;
     assert.equal(await coding(account), 'served');
@@ -302,7 +302,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal(await coding(account), 'served');
   });
 
-  it('can be canceled before they begin, and another one may then take their place', async () => {
+  it('can be canceled before they begin, so that another one may be granted', async () => {
     const account = await g.createAccount();
     const startsAt = later(NOON, 10);
     const scheduled = (await grant(account, { planId: 'coder', startsAt })).body;
@@ -311,7 +311,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await grant(account, { planId: 'coder' })).status, 201);
   });
 
-  it('let a call that has begun go on to its end when they are canceled', async () => {
+  it('let a running call complete when they are canceled', async () => {
     const account = await g.createAccount();
     const { id } = (await grant(account, { planId: 'coder' })).body;
     const respond = g.provider.respond;
@@ -372,7 +372,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     assert.equal((await cancel(granted[0]!)).status, 204);
   });
 
-  it('are 404 if there is no such account or subscription', async () => {
+  it('are 404 for an unknown account or subscription', async () => {
     const missing = 'sub_00000000000000000000000000';
     assertError(await renew(missing), 404, 'not_found');
     assertError(await cancel(missing), 404, 'not_found');
@@ -403,7 +403,7 @@ describe(`subscriptions`, { timeout: 300_000 }, () => {
     });
   });
 
-  it('limits of keys are changed one by one; what is not named stays, and null takes a limit away', async () => {
+  it('limits of keys are changed one by one; omitted ones are kept, and null removes a limit', async () => {
     const account = await g.createAccount();
     let expected: object = none;
     for (const change of [

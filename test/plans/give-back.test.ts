@@ -92,7 +92,7 @@ function unusableSuccesses(family: Family, isStream: boolean): Record<string, Fa
   };
 }
 
-describe(`what a coding call costs of the plan`, () => {
+describe(`plan usage of a coding call`, () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway({

@@ -116,7 +116,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('renew' as const) }) },
 );
 
-describe(`a Coding Plan beside its reference`, { timeout: 240_000 }, () => {
+describe(`a Coding Plan compared with its reference`, { timeout: 240_000 }, () => {
   let stored: TestDatabase;
   let second: Database;
   before(async () => {
@@ -239,7 +239,7 @@ describe(`a Coding Plan beside its reference`, { timeout: 240_000 }, () => {
     );
   });
 
-  it('reports what is left of a window from which many calls have expired once it has counted all of them', async () => {
+  it('reports the remainder of a window from which many calls have expired once it has counted all of them', async () => {
     for (const [lapsed, batch, isExact] of [
       [64, 1, true],
       [65, 1, false],

@@ -5,7 +5,9 @@ import { assertError, assertFree, families, modesOf, requestOf } from '../suppor
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, type Respond, sse } from '../support/provider.ts';
 
-/** What of a provider's words and headers reaches the client: its refusals in our envelope, and nothing that names it. */
+/**
+ * Which parts of a provider's refusal reach the client: its message in the gateway's envelope, and nothing that identifies the provider.
+ */
 
 describe('refusals of a provider', () => {
   let gateway: TestGateway;
@@ -50,7 +52,7 @@ describe('refusals of a provider', () => {
           );
         });
 
-        test('a refusal keeps the advice when to come back and the limits, and no other header of the provider', async () => {
+        test('a refusal keeps retry-after and the rate limit headers, and no other header of the provider', async () => {
           const kept = {
             'retry-after': '7',
             'retry-after-ms': '7000',
@@ -76,7 +78,7 @@ describe('refusals of a provider', () => {
           assert.equal(requestId, 'req_theirs');
         });
 
-        test('a refusal whose body has another shape is passed on in our envelope', async () => {
+        test('a refusal whose body has another format is converted into the gateway’s envelope', async () => {
           const flat = await send(json(418, { message: 'Flat words.', code: 'flat_code' }));
           const type = 'invalid_request_error';
           assertError(flat, family, { status: 418, code: 'flat_code', type, message: 'Flat words.' });
@@ -96,7 +98,7 @@ describe('refusals of a provider', () => {
           await assertFree(account, { httpStatus: 429, errorCode: 'upstream_error' });
         });
 
-        test('interim responds of the provider are left out', async () => {
+        test('interim responses of the provider are not forwarded', async () => {
           const response = await send((request, response) => {
             response.writeProcessing();
             response.writeEarlyHints({ link: '</style.css>; rel=preload' });
@@ -107,7 +109,7 @@ describe('refusals of a provider', () => {
           await assertSpent(account, family.cost);
         });
 
-        test('a success keeps the limits of the provider and no other header of it', async () => {
+        test('a success keeps the provider’s rate limit headers, and no others', async () => {
           const headers = { ...unsafeHeaders, 'x-ratelimit-remaining-tokens': '5', 'x-request-id': 'req_theirs' };
           const response = await send(
             isStream ? sse(family.stream(['Hi']), headers) : json(200, family.whole(), headers),
@@ -129,7 +131,7 @@ describe('refusals of a provider', () => {
   }
 });
 
-/** Headers that would name the provider, its account or its software, or that belong to its connection or to the gateway. */
+/** Headers that identify the provider, its account or its software, or that belong to its connection or to the gateway. */
 const unsafeHeaders = {
   'x-faregate-calls-left': '7',
   'set-cookie': '__cf_bm=secret; path=/',

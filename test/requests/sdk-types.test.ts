@@ -11,8 +11,8 @@ import { kindByName } from '../../src/protocols/shown-references.ts';
 import { TOOLS, toolFamily } from '../../src/protocols/tools.ts';
 
 /**
- * The tables of what requests may name, beside the types of the vendors' SDKs. What a new version adds is listed here,
- * and stands in a table once somebody has decided what it is: content, a setting, a reference, a model.
+ * Compares the request tables with the types of the vendors' SDKs. Members added by a new SDK version are listed here until they are
+ * classified in a table: as content, a setting, a reference or a model.
  */
 
 const types = new SdkTypes();
@@ -24,14 +24,14 @@ const CHAT = 'openai/resources/chat/completions/completions.d.ts';
 const MESSAGES = '@anthropic-ai/sdk/resources/messages/messages.d.mts';
 const BETA = '@anthropic-ai/sdk/resources/beta/messages/messages.d.mts';
 
-/** Names that tell of something at the provider, and that no table has. */
+/** Names that suggest state at the provider, without a row in any table. */
 function tellsOfState(name: string): boolean {
   const key = Buffer.from(name);
   return kindByName(key, 0, key.length) === 'state' || OTHER_WORDS.test(name);
 }
 const OTHER_WORDS = /_url|uri|host|container|thread|conversation|vault|tunnel|session|store_|previous/;
 
-/** What a table does not say of a value, as paths. */
+/** Members of a value that the table does not describe, as paths. */
 function missing(shape: SdkShape, rule: Rule, table: RequestTable, path: string): string[] {
   if (rule === 'content' || rule === 'model' || rule === 'tools' || rule === 'more') return [];
   if (rule === 'setting') {
@@ -63,7 +63,7 @@ function missingMembers(
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule !== undefined) return missing(shape(), rule, table, at);
     if (typeof others === 'object') return missing(shape(), others.each, table, at);
-    // Open: content, unless its name tells of more.
+    // Open: content, unless its name suggests otherwise.
     return others === 'open' && !tellsOfState(name) ? [] : [at];
   });
 }

@@ -10,13 +10,13 @@ import { RESPONSES_TABLE } from '../../src/protocols/responses/state-references.
 import { propertyRuns } from '../support/scope.ts';
 import { statePlaces, tableNames } from '../support/state-places.ts';
 
-/** Whatever stands around a reference, the gateway finds it at each place that a table has, and at places that none has. */
+/** The gateway finds a reference to state at each place in its tables, and at unknown places, whatever surrounds it. */
 
 const TABLES = { chat: CHAT_TABLE, messages: MESSAGES_TABLE, responses: RESPONSES_TABLE };
 const read = (name: keyof typeof TABLES, body: Buffer): NamedState =>
   readNamedState(BodyFields.read(body).reader(), TABLES[name]);
 
-/** Members that say nothing, of kinds that have to be gone over. */
+/** Meaningless members, of kinds that have to be scanned. */
 const noise = fc.dictionary(
   fc.stringMatching(/^noise_[a-z]{1,3}$/),
   fc.oneof(
@@ -29,7 +29,7 @@ const noise = fc.dictionary(
   { maxKeys: 3 },
 );
 
-/** The same value with other members before or behind its own, at each object but those of tools. */
+/** The same value with other members before or after its own, in each object except tools. */
 function surrounded(value: unknown, more: object, isBehind: boolean): unknown {
   if (Array.isArray(value)) return value.map((each) => surrounded(each, more, isBehind));
   if (typeof value !== 'object' || value === null) return value;
@@ -65,7 +65,7 @@ describe('a reference to state', () => {
     const places = statePlaces(name, 2);
     const finds = (body: object, param: string, id: string): void => {
       const bytes = Buffer.from(JSON.stringify(body));
-      // A form that no vendor reads, such as a list of skills in place of one.
+      // A format that no vendor accepts, such as a list of skills instead of one.
       if (isRefused(() => read(name, bytes))) return;
       const { references } = read(name, bytes);
       const at = references.find((reference) => reference.param === param);
@@ -77,7 +77,7 @@ describe('a reference to state', () => {
       for (const { param, body } of places) finds(body('id_of_another'), param, 'id_of_another');
     });
 
-    it(`is found whatever stands around it: ${name}`, () => {
+    it(`is found whatever surrounds it: ${name}`, () => {
       fc.assert(
         fc.property(fc.constantFrom(...places), noise, fc.boolean(), ({ param, body }, more, isBehind) => {
           finds(surrounded(body('id_of_another'), more, isBehind) as object, param, 'id_of_another');
@@ -86,7 +86,7 @@ describe('a reference to state', () => {
       );
     });
 
-    it(`is found, or refused, however the names on the way to it are spelt: ${name}`, () => {
+    it(`is found, or refused, for any spelling of the names on its path: ${name}`, () => {
       fc.assert(
         fc.property(
           fc.constantFrom(...places),
@@ -109,7 +109,7 @@ describe('a reference to state', () => {
       );
     });
 
-    it(`is found at places that no table has, by what an id looks like: ${name}`, () => {
+    it(`is found at unknown places, by the format of an id: ${name}`, () => {
       fc.assert(
         fc.property(
           fc.array(fc.stringMatching(/^new_[a-z]{1,5}$/), { minLength: 1, maxLength: 4 }),

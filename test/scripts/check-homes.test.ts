@@ -9,7 +9,7 @@ import { MARKS, tablesIn } from '../../scripts/sql-tables.ts';
 const directory = mkdtempSync(join(tmpdir(), 'faregate-homes-'));
 after(() => rmSync(directory, { recursive: true }));
 
-/** Runs the check over a file with these lines; returns the lines that it refuses, and why. */
+/** Checks a file with these lines; returns the refused lines and the reasons. */
 function check(...lines: string[]): { status: number | null; refused: string[] } {
   const file = join(directory, 'store.ts');
   writeFileSync(file, lines.join('\n'));

@@ -8,7 +8,7 @@ import { after, describe, it } from 'node:test';
 const directory = mkdtempSync(join(tmpdir(), 'faregate-patterns-'));
 after(() => rmSync(directory, { recursive: true }));
 
-/** Runs the check over a file with these lines. */
+/** Checks a file with these lines. */
 function check(...lines: string[]): { status: number | null; output: string } {
   const file = join(directory, 'patterns.ts');
   writeFileSync(file, lines.join('\n'));

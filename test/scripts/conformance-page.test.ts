@@ -33,7 +33,7 @@ function resultsOf(events: readonly TestEvent[]): ConformanceResults {
   return results;
 }
 
-/** The page without what stands above its first section. */
+/** The page from its first section on. */
 function sectionsOf(results: ConformanceResults): string {
   const page = results.page();
   return page.slice(page.indexOf('## '));
@@ -69,8 +69,8 @@ Use this page to find the test of a rule of the contract, or the reason why a ru
       test('4 fails', { hasFailed: true }),
       suite('4 Endpoints', { hasFailed: true }),
     ]);
-    const told = [...results.page().matchAll(/^\| (.*) \| \[.*\) \| (.*) \|$/gm)].map(([, rule, said]) => [rule, said]);
-    assert.deepEqual(told, [
+    const rows = [...results.page().matchAll(/^\| (.*) \| \[.*\) \| (.*) \|$/gm)].map(([, rule, said]) => [rule, said]);
+    assert.deepEqual(rows, [
       ['skipped', 'cannot be tested: no reader'],
       ['skipped silently', 'cannot be tested'],
       ['expected to fail', 'todo: a bug'],
@@ -92,7 +92,7 @@ Use this page to find the test of a rule of the contract, or the reason why a ru
       [...results.page().matchAll(/^\| (.*) \| \[/gm)].map(([, rule]) => rule!);
     const expected = ['of a', 'second', 'first', 'nine', 'below nine', 'ten', 'last'];
     assert.deepEqual(rules(resultsOf(events)), expected);
-    // Files may come in any order.
+    // Files may be reported in any order.
     assert.deepEqual(rules(resultsOf([...events.slice(5), ...events.slice(0, 5)])), expected);
   });
 

@@ -26,21 +26,20 @@ import {
 import { unusedCounts } from './unused-counts.ts';
 
 /**
- * An account without a database, for tests of decisions: what a store reads before a decision and keeps after it, as
- * `account-store.ts` does. Days are those of UTC, unless a test says otherwise.
+ * An account without a database, for unit tests of decisions. It does in memory what `account-store.ts` does with rows. Days are days in
+ * UTC unless a test sets another zone.
  */
 
 const FIVE_HOURS_MS = 5 * 3_600_000;
-/** As in `account-store.ts`. */
 const SPARE_LAPSED_SLOTS = 64;
 
-/** One for all accounts: what it has looked up, it keeps. */
+/** Shared by all accounts, because it caches time zone data. */
 const UTC = createLocalTime('UTC');
 
 export const ACCOUNT = 'acct_test';
 export const KEY = 'key_test';
 
-/** Terms that limit nothing but what a test states. */
+/** Terms without any limit except those that the test sets. */
 export function planOf(terms: Partial<PlanTerms> = {}): PlanTerms {
   return {
     id: 'plan',
@@ -59,7 +58,6 @@ export function planOf(terms: Partial<PlanTerms> = {}): PlanTerms {
   };
 }
 
-/** A call on the balance. */
 export function balanceCall(callId: string, parts: Partial<ReservationRequest> = {}): ReservationRequest {
   return {
     accountId: ACCOUNT,
@@ -78,7 +76,6 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
   };
 }
 
-/** A call on a Coding Plan. */
 export function codingCall(
   callId: string,
   plan: Partial<NonNullable<ReservationRequest['plan']>> = {},
@@ -88,7 +85,6 @@ export function codingCall(
   return balanceCall(callId, { amountNano: null, plan: whole, ...parts });
 }
 
-/** A subscription of which nothing is used. */
 export function unusedSubscription(terms: Partial<SubscriptionTerms> = {}): SubscriptionState {
   return {
     accountId: ACCOUNT,
@@ -157,13 +153,13 @@ export class MemoryAccount {
     };
   }
 
-  /** Sets limits of a key, which begins to count with the first ones. */
+  /** Sets limits of a key. Usage counts from when the first limit is set. */
   limitKey(limits: Partial<KeyLimits>, keyId = KEY): void {
     const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...unusedCounts(KEY_LIMITS) };
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
   }
 
-  /** Sets limits by the minute, of the account if no key is named, and of all models if none is. */
+  /** Sets limits per minute. Without a key they apply to the account, without a model to all models. */
   limitRate(limits: Partial<RateMaxima>, { keyId = '', model = '' } = {}): void {
     const place = { accountId: ACCOUNT, keyId, model };
     const unused = { requestsMax: null, tokensMax: null, ...unusedCounts(RATE_LIMITS), isStored: true };
@@ -182,7 +178,7 @@ export class MemoryAccount {
     return subscription;
   }
 
-  /** The subscription that began last, whether it is over or not. */
+  /** The subscription that began last, active or not. */
   get subscription(): SubscriptionState {
     return this.state.subscriptions.get(this.#subscriptions.at(-1)!.id)!;
   }
@@ -199,12 +195,11 @@ export class MemoryAccount {
   look(call: Partial<Omit<AskingCall, 'request'>>, nowMs: number): Refusal | null {
     this.#read(nowMs, 1);
     const asking = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, memberId: null, isOnPlan: false, ...call };
-    // A look is not written.
+    // A precheck writes nothing.
     const accounts = new Map([[asking.accountId, structuredClone(this.state)]]);
     return decideLooks([asking], accounts, this.contextAt(nowMs))[0]!;
   }
 
-  /** Ends a call, once. */
   end(callId: string, use: CallUse, nowMs: number): void {
     const reservation = this.open.get(callId);
     if (reservation === undefined) return;
@@ -225,7 +220,7 @@ export class MemoryAccount {
     };
   }
 
-  /** As the statements of an admission read subscriptions and slots. */
+  /** Returns subscriptions and slots as the statements of an admission read them. */
   #read(nowMs: number, callsMax: number): void {
     const begun = this.#subscriptions.filter(({ isCanceled, startsAtMs }) => !isCanceled && startsAtMs <= nowMs);
     const current = begun.toSorted((a, b) => b.endsAtMs - a.endsAtMs)[0];

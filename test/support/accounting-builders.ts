@@ -35,7 +35,7 @@ import {
 import { patientQuestions } from './questions.ts';
 import { sql } from './sql.ts';
 
-/** Builders for tests that talk to the database of accounts and calls directly. */
+/** Builders for tests that use the database of accounts and calls directly. */
 
 export const PRICES = {
   inputNanoPerMillion: 1_000_000n,
@@ -50,18 +50,18 @@ export const PRICES = {
   perCallNano: null,
 };
 
-/** The instant at which all calls of these tests take place. */
+/** The time of every call in these tests. */
 export const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 export const TODAY = '2026-11-20';
 const SHANGHAI = createLocalTime('Asia/Shanghai');
 export const periodsAt = (epochMs: number): RunningPeriods => runningPeriods(SHANGHAI, epochMs);
-/** The periods that run in Shanghai at noon of a day. */
+/** The billing periods that are current at noon of a day in Shanghai. */
 export const periodsOf = (today: string): RunningPeriods => periodsAt(Date.parse(`${today}T04:00Z`));
-/** That instant, or the same one of another day if one is named. */
+/** That time of day, on another day if one is given. */
 export const timeOf = (today: string): BillingTime => timeAt(periodsOf(today).nowMs);
 export const timeAt = (nowMs: number): BillingTime => ({ nowMs, periodsAt });
 export const TIME = timeOf(TODAY);
-/** An admission at that instant, in Shanghai's day, with no plans and no cap. */
+/** An admission at that time, in Shanghai's time zone, without plans and caps. */
 export const CONTEXT: AdmissionContext = {
   ...periodsOf(TODAY),
   defaultDailyCapNano: null,
@@ -70,7 +70,6 @@ export const CONTEXT: AdmissionContext = {
   nodeId: 'node_test',
 };
 
-/** Terms of an admission at the instant of a context. */
 export const termsOf = (context: AdmissionContext): AdmissionTerms => ({
   nowMs: context.nowMs,
   plans: context.plans,
@@ -78,7 +77,7 @@ export const termsOf = (context: AdmissionContext): AdmissionTerms => ({
   contextAt: () => context,
 });
 
-/** What is known of these calls at admission; not all of it is what their ends say. */
+/** Facts about a call that are known at admission. The call may end with different ones. */
 export const KNOWN: CallFacts = {
   context: 'balance',
   operation: 'chat',
@@ -91,7 +90,7 @@ export const KNOWN: CallFacts = {
 };
 export const FACTS = factsText(KNOWN);
 
-/** A call on the balance that may cost an amount; `parts` say what is different about it. */
+/** A call on the balance that may cost at most an amount. `parts` overrides members. */
 export function requestOf(
   accountId: string,
   callId: string,
@@ -106,7 +105,7 @@ export function verdictOf(admission: Admission): string {
   return admission.isAdmitted ? 'admitted' : admission.refusal.kind;
 }
 
-/** What an admission says of a batch, without what it leaves. */
+/** The outcomes of a batch, without the balances that it leaves. */
 export async function verdictsOn(
   store: Pick<TestReservationStore, 'admit'>,
   requests: readonly ReservationRequest[],
@@ -115,7 +114,7 @@ export async function verdictsOn(
   return (await store.admit(requests, termsOf(context))).map(verdictOf);
 }
 
-/** The end of a call: with a charge it succeeded, without one it failed. */
+/** The end of a call: succeeded if there is a charge, otherwise failed. */
 export function outcomeOf(accountId: string, callId: string, chargeNano: bigint | null): CallOutcome {
   return {
     accountId,
@@ -144,7 +143,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
   };
 }
 
-/** The end of a call on the balance whose key has no limits; `parts` say what is different about it. */
+/** The end of a call on the balance whose key has no limits. `parts` overrides members. */
 export function recordOf(
   outcome: CallOutcome,
   parts: Partial<Omit<SettlementRecord, 'outcome'>> = {},
@@ -152,7 +151,6 @@ export function recordOf(
   return { outcome, plan: null, key: null, rate: null, kept: null, made: null, ...parts };
 }
 
-/** Ends calls on the balance whose keys have no limits. */
 export function endCalls(
   store: Pick<TestSettlementStore, 'end'>,
   outcomes: readonly CallOutcome[],
@@ -164,17 +162,16 @@ export function endCalls(
   );
 }
 
-/** One process on a database: the stores, and what admits and ends calls with them in batches. */
+/** The stores of one process, with the batches that admit and end calls. */
 export interface TestNode {
   readonly stores: { readonly reservations: TestReservationStore; readonly settlement: TestSettlementStore };
   readonly reservations: Reservations;
   readonly settlement: DatabaseSettlement;
-  /** Ends a call on the balance whose key has no limits. */
   end(outcome: CallOutcome): ReturnType<DatabaseSettlement['end']>;
   drain(): Promise<void>;
 }
 
-/** `clock`: in place of the database's. */
+/** `clock` replaces the database's clock. */
 export function createTestNode(
   database: Database,
   { clock, ...options }: Partial<Omit<ReservationsOptions, 'admissions'>> & { readonly clock?: Clock } = {},
@@ -226,7 +223,7 @@ export function createTestNode(
   };
 }
 
-/** An account with a balance that came in by a top-up, as real ones do. */
+/** An account whose balance comes from a top-up, like a real one. */
 export async function openAccount(
   database: Queryable,
   id: string,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
 export type AdminClient = <Body = any>(method: string, path: string, body?: object) => Promise<Body>;
 
-/** Calls the admin API of a program, and returns the body; a response that is no success fails the test. */
+/** Calls the admin API and returns the body. Fails the test if the response is not a success. */
 export function adminClient(url: string, token: string): AdminClient {
   return async (method, path, body) => {
     const response = await fetch(`${url}/admin/v1${path}`, {

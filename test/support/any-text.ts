@@ -5,8 +5,8 @@ const SURROGATES = 0x800;
 const CODE_POINTS = 0x110000 - SURROGATES;
 
 /**
- * Any character but half of a pair, for `fc.string({ unit: anyCharacter })`. It draws and shrinks as the unit `binary` of
- * fast-check does, which makes a table of a million characters first: a second and 100 MB in each process.
+ * Any character except an unpaired surrogate, for `fc.string({ unit: anyCharacter })`. It draws and shrinks like fast-check's unit
+ * `binary`, which first builds a table of a million characters: a second and 100 MB in each process.
  */
 export const anyCharacter: fc.Arbitrary<string> = fc.nat(CODE_POINTS - 1).map(
   (index) => String.fromCodePoint(index < SURROGATES_FROM ? index : index + SURROGATES),

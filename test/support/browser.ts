@@ -9,27 +9,28 @@ import type { PersonHeaders } from './people.ts';
 import { writePlainFont } from './plain-font.ts';
 
 /**
- * The pages of the console in the system's Chromium. Tests that need it stand in `test/console/pages`, which only full runs have; they
- * take `skip: withoutBrowser` (`chromium.ts`).
+ * The pages of the console in the system's Chromium. Tests that need a browser are in `test/console/pages`, which only full runs include,
+ * and take `skip: withoutBrowser` (`chromium.ts`).
  */
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let opened: Promise<Browser> | null = null;
 
-// Only tests, which a script that makes pictures is not, run something at their end.
+// `after` works in tests only; the script that takes screenshots is not one.
 if (process.env.NODE_TEST_CONTEXT !== undefined) after(async () => (await opened)?.close());
 
 /**
- * The browser of this process, which ends with it: to start one takes more than most of the tests in it, and whoever opens the console
- * has no past in it. @throws if the console is not built as it stands.
+ * The browser of this process, closed when the process ends. Starting one takes longer than most of its tests; each test opens the
+ * console in a new context.
+ * @throws if the console was not built since its last change.
  */
 export function openBrowser(): Promise<Browser> {
   opened ??= startBrowser();
   return opened;
 }
 
-/** A browser with one font, which is the same on all machines. Whoever opens it closes it. @throws as `openBrowser` */
+/** A browser with a single font, the same on all machines. The caller closes it. @throws as `openBrowser` */
 export async function openPlainBrowser(): Promise<Browser> {
   const font = writePlainFont();
   const browser = await startBrowser({ FONTCONFIG_FILE: font.configFile });
@@ -41,16 +42,16 @@ async function startBrowser(environment: Readonly<Record<string, string>> = {}):
   requireFreshBuild();
   const executablePath = findChromium();
   assert.ok(executablePath !== null);
-  // Chromium has no sandbox as root, which containers often are; it loads pages of this machine only.
+  // Chromium's sandbox does not work as root, which containers often use. Only pages of this machine are loaded.
   const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  // Without a graphics card, pages are drawn faster without the way by one.
-  // A page of a test does nothing often enough to gain what it takes to compile it for speed.
+  // Without a graphics card, drawing without the GPU process is faster, and pages of a test run too briefly to benefit from optimised
+  // code.
   const compiledOnce = '--js-flags=--no-maglev --no-opt';
   const args = ['--disable-gpu', '--disable-gpu-rasterization', '--disable-extensions', compiledOnce, ...sandbox];
   return chromium.launch({ executablePath, args, env: { ...process.env, ...environment } });
 }
 
-/** A test of what was built before the last change would prove nothing. */
+/** A stale build would prove nothing about the current source. */
 function requireFreshBuild(): void {
   const built = 'console/dist/index.html';
   const sources = globSync('console/{index.html,vite.config.ts,public/*,src/**/*}').map((path) => statSync(path));
@@ -62,32 +63,35 @@ function requireFreshBuild(): void {
 }
 
 export interface ConsoleOptions {
-  /** Whose session the browser has; nobody's if it is absent. */
+  /** Signed in with this person's session; without it, nobody is signed in. */
   readonly person?: { readonly headers: PersonHeaders };
   /** Where to begin, such as `#/keys`. */
   readonly at?: string;
   readonly language?: 'en' | 'zh';
   readonly theme?: 'light' | 'dark';
-  /** Of the browser. */
+  /** Time zone of the browser. */
   readonly timezone?: string;
-  /** 390: a phone. */
+  /** 390 is a phone. */
   readonly widthPx?: number;
   readonly heightPx?: number;
-  /** That of this process, if none is given. */
+  /** By default the browser of this process. */
   readonly browser?: Browser;
 }
 
-/** A page of the console as somebody sees it. Disposed of, it is closed, and fails where it broke its policy or threw. */
+/**
+ * An open page of the console. Disposing of it closes the page and fails the test if the page threw or violated its content security
+ * policy.
+ */
 export interface OpenConsole extends AsyncDisposable {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Goes to another place of the console, such as `#/keys`. */
+  /** Navigates to a fragment, such as `#/keys`. */
   go(place: string): Promise<void>;
-  /** Fails where axe finds something, or the page is wider than the window. */
+  /** Fails if axe finds a violation, or the page is wider than the window. */
   assertAccessible(): Promise<void>;
 }
 
-/** Opens the console as a person, in a browser without a past. */
+/** Opens the console in a new browser context. */
 export async function openConsole(
   { url }: Pick<TestGateway, 'url'>,
   {
@@ -117,7 +121,7 @@ export async function openConsole(
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
-    // A response that is an error is written to the console of the browser, too; pages show it themselves.
+    // The browser logs every error response; pages show these themselves.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       problems.push(message.text());
   });
@@ -132,7 +136,7 @@ export async function openConsole(
     async assertAccessible() {
       await page.locator('main h1').waitFor();
       await page.evaluate(AXE);
-      // What is in order, and why, is several times as much as the page itself.
+      // Only violations: the rules that pass are several times the size of the page.
       const { violations } = await page.evaluate<AxeResult>(
         `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => ({ violations }))`,
       );
@@ -149,7 +153,8 @@ export async function openConsole(
 }
 
 /**
- * Saves a form, and waits for the end of it. The button alone would not say so: it is off from the click on, while the response is awaited.
+ * Saves a form and waits until that is complete. The button alone does not show it, because it is disabled from the click until the
+ * response.
  *
  * @throws if the gateway refuses the change.
  */

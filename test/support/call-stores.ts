@@ -9,7 +9,7 @@ import { createSettlementStore, type SettlementStore } from '../../src/accountin
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from './in-one-database.ts';
 
-/** Stores with the one half of a batch of calls that a test is about. */
+/** Stores with only the half of a batch that a test needs: admissions or ends. */
 
 export interface TestReservationStore extends ReservationStore {
   admit<Locks extends LockMode = 'all'>(
@@ -49,7 +49,7 @@ export function createTestSettlementStore(database: Database): TestSettlementSto
   };
 }
 
-/** Terms of which only the time matters, because nothing is admitted. */
+/** Terms for batches without admissions: only the time is used. */
 function endTerms({ nowMs, periodsAt }: BillingTime): AdmissionTerms {
   const plans = new Map();
   return {

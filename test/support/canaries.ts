@@ -3,26 +3,26 @@ import { inspect } from 'node:util';
 import type { Logger } from '../../src/lib/logger.ts';
 import { foundIn } from './shown-secrets.ts';
 
-/** What calls of tests say, and what providers of tests respond and are called with: none of it may be in a log. */
+/** Texts in prompts, responses and credentials of tests. None of them may appear in a log. */
 export const CANARIES: readonly string[] = ['Say hello.', 'Hello there', 'provider-secret-key'];
 
-/** What a text looks like if it was written into something: as it is, as bytes in hex, and in base64 at any place. */
+/** The forms in which a text can be written: plain, hexadecimal, and base64 at each of the three offsets. */
 export function formsOf(text: string): string[] {
   const bytes = Buffer.from(text);
   const base64 = [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    // The characters at both ends have bits of what stands beside the text.
+    // The first and last character also encode bits of the neighbouring text.
     return encoded.slice(before === 0 ? 0 : before + 1, -4);
   });
   return [text, bytes.toString('hex'), ...base64];
 }
 
-/** A logger whose lines are searched, at the end, for what may not be in them; another one gets them at once. */
+/** A logger that passes lines on and keeps them, to be searched for secrets at the end. */
 export interface SearchedLogger {
   readonly logger: Logger;
-  /** Adds one more text that may not be in a line. */
+  /** Adds another text that no line may contain. */
   add(secret: string): void;
-  /** Fails if a line had such a text in it. */
+  /** Fails if a line contains a secret. */
   assertNoneFound(): void;
 }
 
@@ -40,13 +40,13 @@ export function searchLogs(logger: Logger, secrets: readonly string[]): Searched
     add: (secret) => void forms.push(...formsOf(secret)),
     assertNoneFound() {
       const found = foundIn(lines.join('\n'), forms);
-      const told = lines.filter((line) => found.some((form) => line.includes(form)));
-      assert.deepEqual(told, [], 'a log has a secret, a prompt or a response in it');
+      const leaking = lines.filter((line) => found.some((form) => line.includes(form)));
+      assert.deepEqual(leaking, [], 'a log has a secret, a prompt or a response in it');
     },
   };
 }
 
-/** Every text inside of a value, also where a serialiser would leave it out. */
+/** Every text inside a value, including members that a serialiser would omit. */
 function textsIn(value: unknown): string[] {
   const texts: string[] = [];
   const seen = new Set<object>();
@@ -54,7 +54,7 @@ function textsIn(value: unknown): string[] {
     if (typeof part === 'string') texts.push(part);
     if (typeof part !== 'object' || part === null || seen.has(part)) return;
     seen.add(part);
-    // Bytes, maps and the like do not have what they hold as members.
+    // Bytes, maps and the like do not hold their contents as members.
     if (!isPlain(part)) texts.push(inspect(part, { depth: 20, showHidden: true, maxStringLength: null }));
     for (const key of Reflect.ownKeys(part)) {
       if (typeof key === 'string') texts.push(key);

@@ -1,7 +1,7 @@
 import { JsonCapture } from '../../src/lib/json/json-capture.ts';
 import type { ReadResponse, ResponseReading } from '../../src/protocols/metering/response.ts';
 
-/** What is kept of a whole response while it is relayed, as one chunk or cut into several. */
+/** What is captured of a non-streaming response, relayed as one chunk or as several. */
 export function captureResponse(
   { keep, keepMarked, count, holding }: ResponseReading,
   body: string | Buffer | readonly Buffer[],

@@ -1,14 +1,13 @@
 import type { Queryable } from '../../src/db/database.ts';
 import { sql } from './sql.ts';
 
-/** The partitions of months, which a gateway makes when it starts. */
+/** The monthly partitions that a gateway creates when it starts. */
 const OF_A_MONTH = `relname ~ '^calls_\\d{4}_\\d{2}'`;
 
 /**
- * Everything that steps of the schema make in a database, a line each: tables with their columns in order, types, defaults and
- * storage, partitions, indexes, constraints, triggers, functions, and whatever else may be there. Without the partitions of
- * months, the names that newer servers give to constraints that are no more than a column's "not null", and whether a constraint
- * was compared with old rows.
+ * Every object that migrations create in a database, one line each: tables with their columns in order, types, defaults and storage,
+ * partitions, indexes, constraints, triggers, functions and all others. Leaves out monthly partitions, the names that newer servers give
+ * to "not null" constraints, and whether a constraint was validated against old rows.
  */
 const SELECT_CATALOG = `
 with relations as (

@@ -1,7 +1,4 @@
-/**
- * A certificate authority of the tests' own, for 127.0.0.1 and localhost, valid until 2120. Nothing but tests trusts it,
- * so the key may be known.
- */
+/** A certificate authority for 127.0.0.1 and localhost, valid until 2120. Only tests trust it, so its key may be public. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBbjCCARWgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1mYXJlZ2F0
 ZSB0ZXN0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAYMRYwFAYD

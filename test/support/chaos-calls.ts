@@ -2,48 +2,47 @@ import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { writePrompt } from './chaos-prompt.ts';
 import { costNano, type PaidTokens } from './gateway.ts';
 
-/** The calls of a chaos run, planned before the first one is made, and what their responses say. */
+/** The calls of a chaos run, planned before the first one is sent, and how to read their responses. */
 
-/** An address with the body of a request, and how its responses are read. */
 export interface CallKind {
   readonly name: string;
   readonly path: string;
   readonly context: 'balance' | 'coding';
   readonly isStream: boolean;
-  /** How often it is called, in proportion to the others. */
+  /** Its frequency, in proportion to the others. */
   readonly weight: number;
   body(prompt: string, isUsageAsked: boolean): object;
   read(text: string): Reading;
 }
 
-/** What a client finds in a response. */
+/** What a client reads from a response. */
 export interface Reading {
   readonly text: string | null;
   readonly usage: PaidTokens | null;
   readonly hasError: boolean;
-  /** Whether the response came to the end that its protocol has. */
+  /** Whether the response is complete according to its protocol. */
   readonly isComplete: boolean;
 }
 
-/** When a client leaves: never, once its call is sent, or once the first bytes of a stream have come. */
+/** When a client disconnects: never, after it sent the call, or after the first bytes of a stream. */
 export type Leaving = 'never' | 'sent' | 'streaming';
 
 export interface PlannedCall {
   readonly number: number;
   readonly kind: CallKind;
-  /** Index of the key that makes the call, among those of its context. */
+  /** Index of the key that makes the call, among the keys of its context. */
   readonly keyIndex: number;
   readonly leaving: Leaving;
   readonly prompt: string;
   readonly body: string;
-  /** What the provider will report, and what that costs. */
+  /** The usage that the provider will report, and its charge. */
   readonly usage: { readonly input: number; readonly output: number };
   readonly costNano: bigint;
 }
 
 export const RERANK_NANO = 17_000_003n;
 
-/** `keyWeights`: for each context, how much of its calls each key makes. */
+/** `keyWeights`: for each context, the share of its calls that each key makes. */
 export function planCalls(
   count: number,
   seed: number,
@@ -88,7 +87,7 @@ function draw(randomSource: () => number, weights: readonly number[]): number {
 function costOf(kind: CallKind, usage: PaidTokens): bigint {
   if (kind.context === 'coding') return 0n;
   if (kind.name === 'rerank') return RERANK_NANO;
-  // The simulator reports no tokens for embeddings, whatever it is asked.
+  // The simulator always reports no tokens for embeddings.
   return kind.name === 'embeddings' ? 0n : costNano(usage);
 }
 
@@ -99,7 +98,7 @@ function whole(read: (response: Wire) => { text: string | null; usage: PaidToken
   return (text) => ({ ...read(JSON.parse(text)), hasError: false, isComplete: true });
 }
 
-/** Reads the data of a stream's events one after the other into what is known. */
+/** Adds the data of each event of a stream to what is known. */
 function streamed(read: (data: Wire, known: MutableReading) => void): CallKind['read'] {
   return (text) => {
     const known: MutableReading = { text: '', usage: null, hasError: false, isComplete: false };

@@ -4,20 +4,20 @@ import type { PlannedCall } from './chaos-calls.ts';
 import { isCut } from './client.ts';
 import { until } from './until.ts';
 
-/** What a client knows of its call. */
+/** The outcome of a call as its client knows it. */
 export interface Outcome {
   readonly call: PlannedCall;
   /** `null` if the client left before any response. */
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** `broken`: the connection ended before the response did, neither by the client's doing nor behind an error event. */
+  /** `broken`: the connection ended before the response, neither closed by the client nor after an error event. */
   readonly record: 'whole' | 'left' | 'broken';
 }
 
 /**
- * Whether the database took longer than an admission may wait, as on a machine that has much else to do: nothing was sent and nothing is
- * charged, the response says, and that the client may ask again.
+ * Whether the admission timed out, as it does on a busy machine: the response says that nothing was sent or charged, and that the client
+ * may retry.
  */
 export function isOfLateDatabase({ status, text }: Outcome): boolean {
   const { databaseDown } = errorCatalogue;
@@ -26,21 +26,21 @@ export function isOfLateDatabase({ status, text }: Outcome): boolean {
 
 export interface Clients {
   /**
-   * Makes the calls, so many at a time; `onEnded` runs after each of them. A call for which the database was late is made again, and has an
-   * outcome each time.
+   * Makes the calls with a fixed concurrency; `onEnded` runs after each of them. A call whose admission timed out is repeated, and has
+   * one outcome per try.
    */
   make(calls: readonly PlannedCall[], onEnded: (ended: number) => void): Promise<Outcome[]>;
   close(): void;
 }
 
-/** Clients that keep their connections, as SDKs do, on one or several nodes in turn. */
+/** Clients that keep connections open, as SDKs do, to one or several nodes in turn. */
 export function createClients(
   urls: readonly string[],
   concurrency: number,
   keyOf: (call: PlannedCall) => string,
 ): Clients {
   const agent = new Agent({ keepAlive: true });
-  /** Those that leave before any response: when another call has ended, so that theirs are under way by then. */
+  /** Clients that leave before any response. They leave when another call has ended, so that their own calls are in flight. */
   const aboutToLeave = new Set<() => void>();
 
   function make(call: PlannedCall): Promise<Outcome> {
@@ -74,7 +74,7 @@ export function createClients(
           chunks.push(chunk);
           if (call.leaving === 'streaming' && status === 200) leave();
         });
-        // What comes after a client has left is thrown away, so that the end may be seen without what was before it.
+        // Discards what arrives after the client left, but still notices the end.
         incoming.on('end', () => {
           isWhole = !hasLeft;
         });

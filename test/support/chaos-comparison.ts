@@ -9,17 +9,17 @@ import { assertSound } from './sound.ts';
 import { sql } from './sql.ts';
 
 /**
- * Compares what the clients of a chaos run know with the database. Everything that was charged is reckoned from what the
- * clients were responded to, or, if a response broke off, from the usage in the record of the call.
+ * Compares what the clients of a chaos run know with the database. Expected charges follow from the responses that clients got; for an
+ * incomplete response, from the usage in the call record.
  */
 export interface Comparison {
-  /** Calls by what became of them, for people to read. */
+  /** Counts of calls by outcome, for people to read. */
   readonly counts: Readonly<Record<string, number>>;
   readonly chargedNano: bigint;
   readonly recordCount: number;
 }
 
-/** Refused at admission: there is no call, so there is no record. */
+/** Refused at admission, so there is no call record. */
 const NOT_ADMITTED = new Set([
   'insufficient_balance',
   'balance_daily_limit_exceeded',
@@ -28,9 +28,9 @@ const NOT_ADMITTED = new Set([
   'key_daily_spend_limit_exceeded',
   'key_concurrency_limited',
 ]);
-/** What the providers' faults amount to: their own words, or the gateway's where they had none. */
+/** The errors that the providers' faults cause: the providers' own messages, or the gateway's if there was none. */
 const PROVIDER_ERRORS = new Set(['chaos_drop', 'chaos_ratelimit', 'overloaded', 'upstream_error']);
-/** No route was left, before admission or after it. */
+/** No route was left, before or after admission. */
 const NO_ROUTE = 'MODEL_ROUTING_NO_HEALTHY_ROUTE';
 
 export async function compareBooks(
@@ -77,7 +77,7 @@ export async function compareBooks(
     counts[what] = (counts[what] ?? 0) + 1;
   }
 
-  // What clients that left before any response have in the database: at most one record each.
+  // Calls whose clients left before any response have at most one record each.
   const unmatched = records.filter((record) => !matched.has(record));
   const silentOf = countBy(silent, accountOf);
   for (const [accountId, count] of Object.entries(countBy(unmatched, (record) => record.accountId))) {
@@ -105,7 +105,7 @@ function countBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Re
   return counts;
 }
 
-/** What became of a call whose client was responded to, and what it was charged; fails if the database says otherwise. */
+/** The outcome of a call whose client got a response, and its charge. Fails if the database differs. */
 function judge(outcome: Outcome, record: CallRecord | null, executions: number): { what: string; chargeNano: bigint } {
   const { call, status, headers, text, record: settled } = outcome;
   const said =
@@ -116,7 +116,7 @@ function judge(outcome: Outcome, record: CallRecord | null, executions: number):
     const code = String(headers['x-error-code']);
     const what = `${status} ${code}`;
     if (isOfLateDatabase(outcome)) {
-      // The client asked again, so the provider may have carried that out.
+      // The client repeated the call, so the provider may have run the first one.
       assert.equal(record, null, said);
       return { what, chargeNano: 0n };
     }
@@ -140,7 +140,7 @@ function judge(outcome: Outcome, record: CallRecord | null, executions: number):
   assert.equal(record.httpStatus, 200, said);
   const reading = settled === 'whole' ? call.kind.read(text) : null;
   const isComplete = reading?.isComplete === true && !reading.hasError;
-  // Of a whole response nothing leaves before it is settled, so a client that saw its status has paid for it.
+  // A non-streaming response is sent after settlement, so a client that saw its status was charged for it.
   if (isComplete || !call.kind.isStream) {
     assert.deepEqual([record.status, record.errorCode], ['succeeded', null], said);
     if (call.kind.name !== 'rerank') assert.equal(executions, 1, said);
@@ -159,7 +159,7 @@ function judge(outcome: Outcome, record: CallRecord | null, executions: number):
   return { what, chargeNano: assertChargedAsRecorded(record) };
 }
 
-/** The response is that of this call, whole, and reports what the provider used. */
+/** The response is complete, belongs to this call, and reports the provider's usage. */
 function assertResponded(call: PlannedCall, { text, usage }: Reading, said: string): void {
   if (text !== null) assert.equal(text, call.prompt, said);
   if (text !== null && usage !== null) assert.deepEqual(usage, call.usage, said);
@@ -178,7 +178,7 @@ function assertPlanned(record: CallRecord, call: PlannedCall): void {
   );
 }
 
-/** At most what the provider would have reported, or what the whole text amounts to. */
+/** At most what the provider would have reported, or the estimate for the whole text. */
 function assertEstimated(record: CallRecord, call: PlannedCall): void {
   if (record.usageSource === null) return;
   const { inputTokens, outputTokens } = record.units;
@@ -187,7 +187,7 @@ function assertEstimated(record: CallRecord, call: PlannedCall): void {
   assert.ok(outputTokens <= outputMax, `${outputTokens} > ${outputMax}: call ${call.number}`);
 }
 
-/** The charge follows from the usage in the record; what is not charged has none. */
+/** The charge follows from the usage in the record. A call that is not charged has no usage. */
 function assertChargedAsRecorded(record: CallRecord): bigint {
   const { status, usageSource, context, chargeNano } = record;
   if (status === 'failed') assert.equal(usageSource, null, record.id);
@@ -202,7 +202,7 @@ function assertChargedAsRecorded(record: CallRecord): bigint {
   return cost;
 }
 
-/** Nothing is reserved or in flight any more: of balances, of plans, of keys. */
+/** No reservation and no call in flight is left on balances, plans and keys. */
 async function assertNothingHeld(database: Database): Promise<void> {
   const [left] = await sql<Record<string, bigint>>(
     database,
@@ -218,7 +218,7 @@ async function assertNothingHeld(database: Database): Promise<void> {
   );
 }
 
-/** Every account has what was paid in less what its calls cost, and one ledger entry a charge. */
+/** Every balance is what was paid in minus what calls cost, with one ledger entry per charge. */
 async function assertBalances(database: Database, chargedNano: ReadonlyMap<string, bigint>): Promise<void> {
   const rows = await sql<{ account_id: string; balance: bigint; paid_in: bigint; charged: bigint }>(
     database,
@@ -234,9 +234,8 @@ from balances b left join ledger_entries e using (account_id) group by b.account
 }
 
 /**
- * A subscription has used a slot for each call whose success began, and the tokens of those. A success that could not be used
- * keeps its slot too; its record does not distinguish it from a connection that broke, which frees the slot, so that these may
- * have one each.
+ * A subscription used one slot per call whose success began, and the tokens of these calls. An unusable success keeps its slot, and a
+ * broken connection frees it; their records look the same, so each may have a slot.
  */
 async function assertPlans(database: Database, records: readonly CallRecord[]): Promise<void> {
   const rows = await sql<{ account_id: string; slots: bigint; week_calls: bigint; tokens: bigint }>(

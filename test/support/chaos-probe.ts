@@ -5,30 +5,29 @@ import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a gateway's process (`--import`), beside the program and unknown to it: reports what the process has in
- * use: `GET /` as it is and `GET /settled` after a collection of everything that is garbage.
+ * Loaded into a gateway's process (`--import`), without the program knowing it. Reports the resources in use: `GET /` at once, `GET
+ * /settled` after garbage collection.
  */
 export interface ProbeReading {
-  /** Bytes. */
   readonly rss: number;
-  /** The part of `rss` where V8 puts what is new. It grows to its limit and stays there, whatever is kept. */
+  /** Part of `rss`: V8's young generation. It grows to its limit and stays there, whatever is retained. */
   readonly young: number;
   readonly heapUsed: number;
-  /** Memory outside the heap that objects of the heap own, such as buffers. */
+  /** Memory outside the heap that is owned by objects on the heap, such as buffers. */
   readonly external: number;
-  /** What keeps the event loop busy, such as `TCPSocketWrap`, counted by kind. */
+  /** Resources that keep the event loop alive, such as `TCPSocketWrap`, counted by kind. */
   readonly resources: Readonly<Record<string, number>>;
 }
 
 if (isMainThread) {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  // Nothing that was compiled without it would be taken.
+  // V8 rejects compile caches of other flags, so the flag is reset.
   setFlagsFromString('--no-expose-gc');
 
   const server = createServer((request, response) => {
     if (request.url === '/settled') {
-      // What the first one finalises the second one frees.
+      // The second collection frees what the first one finalised.
       collect();
       collect();
     }

@@ -1,6 +1,6 @@
 /**
- * What a call of the chaos run says, and what its provider reads out of it: which call it is, and the tokens that its
- * response is to report. So the client knows what a call costs before it is made, and no two calls cost the same.
+ * The prompt of a call in a chaos run. It contains the number of the call and the tokens that the provider is to report, so that the
+ * client knows the charge in advance and no two calls cost the same.
  */
 export interface Prompt {
   readonly number: number;

@@ -8,13 +8,13 @@ import type { ProbeReading } from './chaos-probe.ts';
 import type { SimulatorReport } from './chaos-simulator.ts';
 import { type Finished, type RunningProgram, startProgram } from './process.ts';
 
-/** The processes of a chaos run: two providers that misbehave, and one or more gateways, each as a user starts it. */
+/** The processes of a chaos run: two faulty providers and one or more gateways, started as users start them. */
 
 const SIMULATOR = fileURLToPath(new URL('./chaos-simulator.ts', import.meta.url));
 const PROBE = new URL('./chaos-probe.ts', import.meta.url).href;
 const ADMIN_TOKEN = 'chaos-admin-token';
 
-/** A provider that can stop and come back at its address. */
+/** A provider that can stop and restart at the same address. */
 export class Simulator {
   readonly url: string;
   #child: ChildProcess;
@@ -22,7 +22,7 @@ export class Simulator {
 
   static async start(): Promise<Simulator> {
     const child = fork(SIMULATOR, ['0'], STDIO);
-    const { url } = await told<{ url: string }>(child);
+    const { url } = await nextMessage<{ url: string }>(child);
     return new Simulator(child, url);
   }
 
@@ -31,10 +31,10 @@ export class Simulator {
     this.url = url;
   }
 
-  /** Stops in the middle of whatever it is doing. */
+  /** Stops at once, whatever is in flight. */
   async leave(): Promise<void> {
     const gone = once(this.#child, 'exit');
-    const report = told<SimulatorReport>(this.#child);
+    const report = nextMessage<SimulatorReport>(this.#child);
     this.#child.send('leave');
     this.#reports.push(await report);
     await gone;
@@ -42,10 +42,10 @@ export class Simulator {
 
   async comeBack(): Promise<void> {
     this.#child = fork(SIMULATOR, [new URL(this.url).port], STDIO);
-    await told(this.#child);
+    await nextMessage(this.#child);
   }
 
-  /** What it did in all its lives; it has left. */
+  /** The sum over all its starts. The provider has stopped. */
   get report(): SimulatorReport {
     const faults: Record<string, number> = {};
     for (const report of this.#reports) {
@@ -61,25 +61,24 @@ export class Simulator {
 
 const STDIO: ForkOptions = { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] };
 
-/** The next message of a process; rejects if it ends without one. */
-function told<Message>(child: ChildProcess): Promise<Message> {
+/** The next message of a process. Rejects if the process ends without one. */
+function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as Message));
     child.once('exit', (code) => reject(new Error(`a simulated provider ended with exit code ${code}`)));
   });
 }
 
-/** A gateway in a process of its own. */
 export class GatewayProcess {
   readonly url: string;
   readonly admin: AdminClient;
-  /** Rejects if the process ends without being asked to. */
+  /** Rejects if the process ends unexpectedly. */
   readonly died: Promise<never>;
   readonly #program: RunningProgram;
   readonly #probeUrl: string;
   #isStopping = false;
 
-  /** Serves the configuration file; if the database is, the environment says. */
+  /** Serves the configuration file. The environment may point to a database. */
   static async start(configFile: string, environment: Record<string, string>): Promise<GatewayProcess> {
     const program = startProgram(['serve', '--config', configFile], {
       environment: { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, NODE_OPTIONS: `--import=${PROBE}`, ...environment },
@@ -95,7 +94,7 @@ export class GatewayProcess {
     this.#probeUrl = /^probe on (.*)$/m.exec(printed)![1]!;
     const { promise, reject } = Promise.withResolvers<never>();
     this.died = promise;
-    // No code waits for it while no calls are made.
+    // Prevents an unhandled rejection while no call is being made.
     promise.catch(() => undefined);
     void program.finished.then(({ code, stderr }) => {
       if (!this.#isStopping)
@@ -108,7 +107,7 @@ export class GatewayProcess {
     return (await response.json()) as ProbeReading;
   }
 
-  /** Stops it as an operator does, and returns what it printed in its life. */
+  /** Stops it as an operator does. Returns everything that it printed. */
   stop(signal: 'SIGINT' | 'SIGKILL' = 'SIGINT'): Promise<Finished> {
     this.#isStopping = true;
     this.#program.child.kill(signal);
@@ -116,7 +115,7 @@ export class GatewayProcess {
   }
 }
 
-/** A key that makes calls, and how many of those of its context. */
+/** A key, and its share of the calls in its context. */
 interface KeyPlan {
   readonly context: CallKind['context'];
   readonly weight: number;
@@ -138,7 +137,7 @@ const balanceKey = (weight: number, limits: KeyPlan['limits'] = {}): KeyPlan => 
 });
 const codingKey = (weight: number, limits: KeyPlan['limits'] = {}): KeyPlan => ({ context: 'coding', weight, limits });
 
-/** Most have plenty; some run out of money, of what their keys may use, or of their plan. */
+/** Most accounts have plenty of money. Some run out of balance, of a key's limit, or of their plan. */
 const ACCOUNTS: readonly AccountPlan[] = [
   { name: 'rich', balanceYuan: '1000', keys: [balanceKey(20), balanceKey(10)] },
   { name: 'also rich', balanceYuan: '1000', keys: [balanceKey(20), balanceKey(6, { concurrency: 3 })] },
@@ -156,7 +155,7 @@ export interface ChaosKey extends KeyPlan {
   readonly accountId: string;
 }
 
-/** Creates the accounts with all they have; returns their keys by context. */
+/** Creates the accounts; returns their keys by context. */
 export async function createKeys(gateway: GatewayProcess): Promise<Record<CallKind['context'], ChaosKey[]>> {
   const keys: Record<CallKind['context'], ChaosKey[]> = { balance: [], coding: [] };
   for (const { name, balanceYuan, dailySpendCapYuan, planId, keys: planned } of ACCOUNTS) {

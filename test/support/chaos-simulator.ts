@@ -2,20 +2,19 @@ import { LLMock } from '@copilotkit/aimock';
 import { readPrompt } from './chaos-prompt.ts';
 
 /**
- * A provider in a process of its own whose chaos mode is on: a third-party simulator that speaks the vendors' wire formats
- * and of a fifth of what it is asked does something else. It listens on the port that its argument names, 0 for any.
+ * A provider in its own process with chaos mode on: a third-party simulator of the vendors' wire formats that mistreats a fifth of all
+ * requests. It listens on the port in its argument, 0 for any.
  *
- * Whatever its parent sends is responded to with a `SimulatorReport`, after which the process is gone: no call in flight is
- * finished.
+ * It replies to any message from its parent with a `SimulatorReport` and exits at once, without finishing calls in flight.
  */
 export interface SimulatorReport {
-  /** Of every call that ran, whatever became of its response: the number in its prompt, once each time. */
+  /** The prompt number of each call that ran, whatever happened to its response; one entry per run. */
   readonly executed: readonly number[];
-  /** How often each kind of fault was done. */
+  /** Counts by kind of fault. */
   readonly faults: Readonly<Record<string, number>>;
 }
 
-/** Shares of the requests that meet each kind of fault: a fifth in all, for rerank calls, which are let alone, count too. */
+/** Share of requests per kind of fault: a fifth in all, counting rerank calls, which have no faults. */
 const SHARES = { drop: 0.045, malformed: 0.045, rateLimit: 0.045, disconnect: 0.045 };
 const STREAM_SHARES = { unavailable: 0.01, truncated: 0.01, cutOff: 0.01 };
 const WHOLE_SHARES = { unavailable: 0.03, truncated: 0, cutOff: 0 };
@@ -24,7 +23,7 @@ const executed: number[] = [];
 let isLeaving = false;
 const faults: Record<string, number> = { unavailable: 0, truncated: 0, cutOff: 0 };
 
-/** The simulator draws one kind after the other, so each share is one of what the kinds before it have left. */
+/** The simulator draws the kinds one after another, so each share applies to the requests that earlier kinds left. */
 function drawn(share: number, before: number): number {
   return share / (1 - before);
 }
@@ -58,9 +57,9 @@ function promptOf({ messages, embeddingInput }: SimulatedRequest): string {
   return (content as { text?: string }[]).map((part) => part.text ?? '').join('');
 }
 
-/** Repeats its prompt, and reports the tokens that the prompt states. */
+/** Repeats its prompt, and reports the tokens that the prompt asks for. */
 function response(request: SimulatedRequest) {
-  // Whatever is not in the last report must not come true any more.
+  // Nothing may happen after the last report.
   if (isLeaving) return new Promise<never>(() => undefined);
   const prompt = promptOf(request);
   const { number, inputTokens, outputTokens } = readPrompt(prompt);
@@ -103,7 +102,7 @@ simulator.onEmbedding(/[\s\S]*/, async (request) => {
   return { embedding: [0.25, -0.5, 0.75] };
 });
 
-/** The faults of the simulator's own chaos mode are in its metrics. */
+/** The simulator counts the faults of its own chaos mode in its metrics. */
 async function countFaults(): Promise<Record<string, number>> {
   const response = await fetch(`${simulator.url}/metrics`);
   const counted = (await response.text()).matchAll(/^aimock_chaos_triggered_total\{([^}]*)\} (\d+)$/gm);

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The first has the same engine without windows and their menus: a page takes half of the time and of the processor in it. */
+/** The first one has the same engine without windows: a page takes half of the time and CPU in it. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** Where the system's Chromium is: as `FAREGATE_TEST_CHROMIUM` says, or on the path; `null` if none is installed. */
+/** The path of the system's Chromium, from `FAREGATE_TEST_CHROMIUM` or `PATH`; `null` if none is installed. */
 export function findChromium(): string | null {
   const given = process.env.FAREGATE_TEST_CHROMIUM;
   if (given !== undefined && given !== '') return given;
@@ -13,6 +13,6 @@ export function findChromium(): string | null {
   return paths.find((path) => existsSync(path)) ?? null;
 }
 
-/** Why tests with a browser are left out; `false` where they run. */
+/** Why tests with a browser are skipped; `false` if they run. */
 export const withoutBrowser =
   findChromium() === null ? 'no Chromium here: install one, or name it in FAREGATE_TEST_CHROMIUM' : false;

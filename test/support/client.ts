@@ -1,37 +1,37 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 
-/** A response as it comes in, byte for byte. */
+/** A response that is still arriving, byte for byte. */
 export interface ClientResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** What has arrived so far. */
+  /** Everything received so far. */
   readonly body: Buffer;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly json: any;
   /** Resolves once the text has arrived; rejects if the response ends without it. */
   until(text: string): Promise<void>;
-  /** Resolves at the end of the response: with true if it is complete, with false if the connection broke. */
+  /** Resolves at the end of the response: true if it is complete, false if the connection broke. */
   ended(): Promise<boolean>;
-  /** Starts to read a response that was asked for with `isPaused`. */
+  /** Starts reading a response that was requested with `isPaused`. */
   resume(): void;
 }
 
-/** A call under way, on a connection of its own. */
+/** A call in flight, on its own connection. */
 export interface StartedCall {
   /** Resolves with the head of the response. */
   readonly response: Promise<ClientResponse>;
-  /** Leaves: closes the connection, whatever is still under way on it. */
+  /** Closes the connection, whatever is still in flight on it. */
   drop(): void;
 }
 
 export interface CallOptions {
-  /** Leaves the body of the response in the network until `resume`. */
+  /** Does not read the body of the response until `resume`. */
   readonly isPaused?: boolean;
   readonly headers?: Record<string, string>;
 }
 
-/** Sends a JSON body, bytes as they are or a value to be written, with a key as Bearer. */
+/** Sends a JSON body, given as bytes or as a value, with a key as Bearer. */
 export function startCall(
   url: string,
   key: string,
@@ -50,13 +50,12 @@ export function startCall(
     (incoming) => resolve(new IncomingResponse(incoming, options.isPaused === true)),
   );
   outgoing.on('error', reject);
-  // A test that drops its call does not ask for the response.
+  // Prevents an unhandled rejection in tests that abandon the call.
   promise.catch(() => undefined);
   outgoing.end(bytes);
   return { response: promise, drop: () => outgoing.destroy() };
 }
 
-/** Sends a call and reads its response to the end. */
 export async function call(
   url: string,
   key: string,
@@ -70,7 +69,7 @@ export async function call(
   return response;
 }
 
-/** Whether a response is a chat stream with an error event at its end: its connection is cut behind that event. */
+/** Whether a response is a chat stream that ends with an error event. Its connection is cut after that event. */
 export function isCut({ text }: Pick<ClientResponse, 'text'>): boolean {
   return /(?:^|\n\n)data: \{"error":[^\n]*\n\n$/.test(text);
 }
@@ -139,14 +138,13 @@ class IncomingResponse implements ClientResponse {
   }
 }
 
-/** Everything that an iteration gives. */
 export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const collected: Item[] = [];
   for await (const item of items) collected.push(item);
   return collected;
 }
 
-/** The error that a call ends with, which must be of the given class. */
+/** The error that a call rejects with. Fails unless it is of the given class. */
 export async function failureOf<Failure extends Error>(
   kind: abstract new (...given: never) => Failure,
   call: Promise<unknown>,

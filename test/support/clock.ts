@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/lib/clock.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that changes only when a test sets it. */
 export interface TestClock extends Clock {
-  /** Goes to an instant in ISO 8601, such as `2026-11-20T15:00:00Z`. */
+  /** Sets the time, in ISO 8601, such as `2026-11-20T15:00:00Z`. */
   set(instant: string): void;
   advance(ms: number): void;
 }

@@ -4,9 +4,8 @@ import { runCli } from '../../src/cli/program.ts';
 import type { Finished } from './process.ts';
 
 /**
- * Carries out a command of the command line in this process, from the current directory. It returns what the program would
- * print and its exit code; what a process has beyond that, its end included, is tested with `runProgram`, which takes a
- * second for each command.
+ * Runs a command of the command line in this process, in the current directory. Returns its output and exit code. Signals and the exit of
+ * a process are tested with `runProgram`, which takes a second per command.
  */
 export async function runCommand(
   given: readonly string[],
@@ -28,7 +27,7 @@ export async function runCommand(
     });
     return { code, ...printed };
   } finally {
-    // A command that opens a database of its own narrows it.
+    // A command that opens its own database replaces this.
     process.umask(umask);
   }
 }
@@ -36,15 +35,15 @@ export async function runCommand(
 /** A gateway that `faregate serve` runs in this process. */
 export interface ServedHere {
   readonly url: string;
-  /** What it has printed so far. */
+  /** Output so far. */
   printed(): string;
-  /** Has it finish what is under way, as a signal does; resolves with what was printed once it has stopped. */
+  /** Stops it as a signal does, after calls in flight. Resolves with its output. */
   stop(): Promise<string>;
 }
 
 /**
- * Serves in this process, as `serve` with these flags does; resolves once it has said so. Only its errors are logged. What a
- * process has beyond that is tested with `startProgram`, which takes seconds of the processor.
+ * Runs `serve` with these flags in this process; resolves once it listens. Logs errors only. Whatever needs a real process is tested with
+ * `startProgram`, which takes seconds of CPU.
  */
 export async function serveHere(flags: readonly string[], environment: Record<string, string>): Promise<ServedHere> {
   const signals = new EventEmitter();
@@ -56,7 +55,7 @@ export async function serveHere(flags: readonly string[], environment: Record<st
     signals,
     writeOut(part) {
       text += part;
-      // The banner of the demo comes last, and in one piece.
+      // The demo prints its banner last, in one write.
       if (/^listening on /m.test(text)) setImmediate(isServing.resolve);
     },
     writeError(part) {

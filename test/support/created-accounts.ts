@@ -10,7 +10,7 @@ export async function createAccountIn(database: Database, account: NewAccount): 
   return createAccountCreations({ all: handlesOf(database).partitions }, async () => 0).create(account);
 }
 
-/** What makes accounts and redeems vouchers, as the admin API and a gateway have it. */
+/** Creates accounts and redeems vouchers, wired as in a gateway. */
 export const createMakers = (
   pools: PlacedPools,
   plans: () => readonly OfferedPlan[] = () => [],

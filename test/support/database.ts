@@ -9,19 +9,19 @@ import { createKept } from './kept-databases.ts';
 import { spreadDatabase } from './spread-database.ts';
 import { requireVariable } from './variables.ts';
 
-/** A block that has it with `await using` removes it at its end. */
+/** A database of a test. `await using` removes it at the end of the block. */
 export interface TestDatabase extends AsyncDisposable {
   readonly database: Database;
   readonly url: string;
-  /** Opens another connection pool to the same database, as a second node or the next start of a gateway does. */
+  /** Opens another connection pool to the same database, as a second node or a restarted gateway does. */
   openAnother(): Database;
-  /** Closes the database, unless that was done already, and removes it. */
+  /** Closes the database if it is open, and removes it. */
   remove(): Promise<void>;
 }
 
 /**
- * An empty, migrated database of its own: a copy of the one that the test run prepared, or one that an earlier test has given back and that
- * is as that copy again.
+ * An empty, migrated database: a copy of the template that the test run prepared, or one that an earlier test returned and that was
+ * emptied.
  */
 export async function createTestDatabase(partitions: 1 | 4 = 1): Promise<TestDatabase> {
   if (partitions === 1) return createKept('of 1', () => createPostgres('faregate_template'));
@@ -30,18 +30,18 @@ export async function createTestDatabase(partitions: 1 | 4 = 1): Promise<TestDat
   return createKept('of 4', () => createPostgres('faregate_template_4', 4));
 }
 
-/** Where `npm run test:citus` has a cluster, whose workers have the partitions behind the first one; otherwise `null`. */
+/** The cluster of `npm run test:citus`, whose workers hold all partitions except the first; otherwise `null`. */
 function citusPorts(): ClusterPorts | null {
   const given = process.env.FAREGATE_TEST_CITUS_PORTS;
   return given === undefined ? null : JSON.parse(given);
 }
 
-/** A database as it is before the first start: without a table. */
+/** A database before the first start of a gateway: without tables. */
 export function createBareDatabase(): Promise<TestDatabase> {
   return createPostgres('template1');
 }
 
-/** A database with all that another one has at this moment. Connections to that one are ended. */
+/** A copy of another database. Ends all connections to the original. */
 export async function copyDatabase({ url }: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
   const name = new URL(url).pathname.slice(1);
   const server = requireVariable('FAREGATE_TEST_POSTGRES_LOCAL_URL');
@@ -52,7 +52,7 @@ export async function copyDatabase({ url }: Pick<TestDatabase, 'url'>): Promise<
 async function createPostgres(template: string, partitions = 1): Promise<TestDatabase> {
   const server = requireVariable('FAREGATE_TEST_POSTGRES_URL');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  // Copied as files: the default, by way of the log, takes the server twice as long.
+  // Copies files. The default strategy, through the write-ahead log, takes twice as long.
   const local = requireVariable('FAREGATE_TEST_POSTGRES_LOCAL_URL');
   await administer(local, `create database ${name} template ${template} strategy file_copy`);
   const remove = (): Promise<void> => administer(local, `drop database ${name} with (force)`);
@@ -106,7 +106,7 @@ function storedAt(
   };
 }
 
-/** A few connections for all databases of a process; they do not keep it alive. */
+/** A few connections for all databases of a process. They do not keep the process alive. */
 let administrators: pg.Pool | null = null;
 
 async function administer(server: string, sql: string): Promise<void> {
@@ -117,7 +117,7 @@ async function administer(server: string, sql: string): Promise<void> {
       idleTimeoutMillis: 0,
       allowExitOnIdle: true,
     });
-    // A server that stops ends these connections, which are idle then: `scripts/month.ts` stops it in this process.
+    // `scripts/month.ts` stops the server in this process, which ends these idle connections.
     administrators.on('error', () => undefined);
   }
   await administrators.query(sql);

@@ -35,7 +35,6 @@ export function dashboard(): {
   return JSON.parse(read('grafana/faregate.json'));
 }
 
-/** The metrics that an expression names. */
 export function namedMetrics(expr: string): string[] {
   return expr.match(/\b(?:faregate|process|nodejs)_[a-z0-9_]+/g) ?? [];
 }

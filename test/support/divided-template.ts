@@ -3,7 +3,7 @@ import { openDatabases } from '../../src/db/databases.ts';
 import { addPartition, migrateAll } from '../../src/db/partitions.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
-/** Makes four partitions in a database that has one, or none, with the months that a gateway prepares. */
+/** Creates four partitions, with the months that a gateway prepares, in a database with at most one. */
 export async function divide(url: string): Promise<void> {
   const databases = await openDatabases({ url, dataDir: '' }, silentLogger);
   await migrateAll(databases);

@@ -5,20 +5,19 @@ import { addPartition } from '../../src/db/partitions.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createBareDatabase } from './database.ts';
 
-/** A database of an earlier version. */
 export interface EarlierDatabase extends AsyncDisposable {
   readonly databases: Databases;
 }
 
-/** The last schema version in which what changes the directory and a partition was several transactions. */
+/** The last schema version in which changes of the directory and a partition took several transactions. */
 const LAST_IN_STEPS = 55;
 
-/** A database of two partitions, of that version. */
+/** A database of that version with two partitions. */
 export async function createEarlierDatabase(): Promise<EarlierDatabase> {
   const stored = await createBareDatabase();
   const migrations = readMigrations().filter(({ version }) => version <= LAST_IN_STEPS);
   await migrate(stored.database, { migrations });
-  // So that this version can add a partition.
+  // Allows this version to add a partition.
   await stored.database.script(`alter table partitions alter column state set default 'ready'`);
   await stored.database.close();
   const databases = await openDatabases({ url: stored.url, dataDir: '' }, silentLogger);

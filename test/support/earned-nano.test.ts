@@ -6,7 +6,7 @@ import { earnedNano } from './earned-nano.ts';
 const periods = fc.record({ priceNano: fc.bigInt(0n, 10n ** 18n), days: fc.integer({ min: 1, max: 4_000 }) });
 
 describe('the revenue of a period', () => {
-  it('is the price over all of its days, and nothing before them', () => {
+  it('is the price over all its days, and nothing before', () => {
     fc.assert(
       fc.property(periods, ({ priceNano, days }) => {
         assert.equal(earnedNano(priceNano, days, 0), 0n);
@@ -16,7 +16,7 @@ describe('the revenue of a period', () => {
     );
   });
 
-  it('is the same on each day but for a nano-yuan, and never more on a later day', () => {
+  it('differs by at most a nano-yuan between days, and never increases', () => {
     fc.assert(
       fc.property(periods, fc.nat(4_000), ({ priceNano, days }, at) => {
         const day = at % days;

@@ -1,9 +1,9 @@
 /**
- * The price of a period as revenue of its days: evenly, and exactly. Each day earns the same; what does not divide is one nano-yuan more on
- * the first days. What the SQL of sums has to say (`src/accounting/usage/plan-revenue.ts`).
+ * The price of a period, spread evenly and exactly over its days. The remainder of the division is one nano-yuan more on each of the
+ * first days. The SQL of plan revenue has to agree with it (`src/accounting/usage/plan-revenue.ts`).
  */
 
-/** What the first `earned` of the days of a period earn; the sum of all days is the price. */
+/** What the first `earned` days of a period earn. All days together earn the price. */
 export function earnedNano(priceNano: bigint, days: number, earned: number): bigint {
   const all = BigInt(days);
   const rest = priceNano % all;

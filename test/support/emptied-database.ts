@@ -1,18 +1,18 @@
 import type { Database, Parameter, Queryable, StoredRow } from '../../src/db/database.ts';
 
-/** What a new database has in it: the names of all tables, and the rows of those that are not empty, as JSON. */
+/** The contents of a new database: names of all tables, and the rows of tables that are not empty, as JSON. */
 export interface NewDatabase {
-  /** Without those of months. */
+  /** Tables except monthly ones. */
   readonly tables: readonly string[];
-  /** Tables of months. A gateway makes those of the day that its clock shows. */
+  /** Monthly tables. A gateway creates those of the current day of its clock. */
   readonly months: readonly string[];
   readonly rows: ReadonlyMap<string, string>;
 }
 
-/** Statements that delete rows leave work to the database for each of them, so a full one is not worth it. */
+/** Above this, recreating a database is cheaper, because each deleted row leaves cleanup work. */
 const ROWS_MAX = 2_000;
 
-/** Reads what a database that nobody has used yet has in it. */
+/** Reads the contents of a database that is still unused. */
 export async function readNewDatabase(database: Database): Promise<NewDatabase> {
   const found = await database.query<{ name: string }>({
     name: 'test.tables-of-new',
@@ -34,8 +34,8 @@ export async function readNewDatabase(database: Database): Promise<NewDatabase> 
 }
 
 /**
- * Makes a database as it was when it was new, in which only rows were changed and tables of months made. Returns
- * whether it is; if not, it had more rows than deleting them is worth.
+ * Restores a database to its new state, if only rows were changed and monthly tables created since. Returns false if there were too many
+ * rows to delete.
  */
 export function emptyDatabase(database: Database, { tables, months, rows }: NewDatabase): Promise<boolean> {
   return database.transaction(async (transaction) => {
@@ -47,7 +47,7 @@ export function emptyDatabase(database: Database, { tables, months, rows }: NewD
     if ([...counts.values()].reduce((sum, count) => sum + count, 0) > ROWS_MAX) return false;
     const run = (name: string, text: string, parameters: readonly Parameter[] = []): Promise<StoredRow[]> =>
       transaction.query({ name: `test.${name}`, text }, parameters);
-    // Without triggers: some tables keep their rows, and some refer to others.
+    // Without triggers, because some tables refuse deletion and some reference others.
     await run('no-triggers', 'set local session_replication_role = replica');
     for (const [table, count] of counts) {
       if (count > 0) await run(`empty-${table}`, `delete from ${table}`);

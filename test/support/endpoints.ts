@@ -1,9 +1,9 @@
 import { crc32, deflateSync } from 'node:zlib';
 import { event } from './provider.ts';
 
-/** Wire forms of the operations beside chat and messages, as their vendors give them, and forms to upload. */
+/** Wire formats of the operations other than chat and messages, as the vendors document them, and forms to upload. */
 
-/** A response of embeddings; base64 is the same floats, of four bytes each in little-endian order. */
+/** An embeddings response. Base64 holds the same floats, four bytes each, little-endian. */
 export function embeddingList(usage: object | null, vector: readonly number[] = [0.5, -0.25, 1], isBase64 = false) {
   const embedding = isBase64 ? Buffer.from(new Float32Array(vector).buffer).toString('base64') : vector;
   return {
@@ -14,18 +14,18 @@ export function embeddingList(usage: object | null, vector: readonly number[] = 
   };
 }
 
-/** A rerank response with the facts where the vendor in question puts them. */
+/** A rerank response, with the usage where the given vendor puts it. */
 export function rerankResult(facts: object) {
   return { id: 'rerank_1', model: 'reranker', results: [{ index: 1, relevance_score: 0.9 }], ...facts };
 }
 
-/** A whole response with images (contract 2.2). */
+/** A non-streaming response with images (contract 2.2). */
 export function imagesResult(count: number, more: object = {}) {
   const data = Array.from({ length: count }, () => ({ b64_json: IMAGE_TEXT, revised_prompt: null }));
   return { created: 1_790_000_000, data, ...more };
 }
 
-/** Usage of an images call; what is not text is image. */
+/** Usage of an images call. Tokens that are not text are image tokens. */
 export function imageUsage(input: { text: number; image: number }, outputTokens: number, more: object = {}) {
   return {
     input_tokens: input.text + input.image,
@@ -38,7 +38,7 @@ export function imageUsage(input: { text: number; image: number }, outputTokens:
 
 export type ImageEvents = 'image_generation' | 'image_edit';
 
-/** One event of an image stream. Fields that are set to `undefined` are left out. */
+/** One event of an image stream. Members set to `undefined` are left out. */
 export function imageEvent(kind: ImageEvents, step: 'partial_image' | 'completed', more: object): string {
   return event(`${kind}.${step}`, {
     b64_json: IMAGE_TEXT,
@@ -51,7 +51,7 @@ export function imageEvent(kind: ImageEvents, step: 'partial_image' | 'completed
   });
 }
 
-/** A PNG of one colour. */
+/** A PNG of a single colour. */
 export function png(width: number, height: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -75,13 +75,13 @@ function pngChunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, checksum]);
 }
 
-/** What the provider's images are in base64. */
+/** The base64 contents of the provider's images. */
 export const IMAGE_TEXT = png(4, 4).toString('base64');
 
-/** A part of a form: a text, or a file with its name. */
+/** A part of a form: text, or a file with its name. */
 export type FormPart = readonly [name: string, value: string | Buffer, filename?: string];
 
-/** A request body and the type that it is sent as. */
+/** A request body and its content type. */
 export interface TypedBody {
   readonly contentType: string;
   readonly body: Buffer;

@@ -1,13 +1,13 @@
 import type { Database, Parameter, Statement } from '../../src/db/database.ts';
 
 interface Explained {
-  /** The same database; each statement that is asked by `query` is explained first. */
+  /** The same database. Every statement passed to `query` is explained first. */
   readonly database: Database;
-  /** The lines of the plans since the last time, as one text. */
+  /** The lines of all plans since the last call, as one text. */
   take(): string;
 }
 
-/** Plans of what a store asks. */
+/** Records the query plans of a store's statements. */
 export function explaining(database: Database): Explained {
   let lines: string[] = [];
   return {

@@ -7,9 +7,9 @@ import { assertSpent, costNano, type TestAccount } from './gateway.ts';
 import { chatCompletion, chatStream, event, message, messagesStream } from './provider.ts';
 import { isQuickRun } from './scope.ts';
 
-/** What tests of both wire families share: their wire forms, and what an end of a call looks like in each. */
+/** Helpers for tests of both wire families: their wire formats, and how a call ends in each. */
 
-/** Both wire families, as far as failing differs between them. */
+/** The differences between both families when a call fails. */
 export interface Family {
   readonly name: 'chat' | 'messages';
   readonly path: string;
@@ -18,11 +18,11 @@ export interface Family {
   readonly terminal: string;
   readonly whole: (usage?: object | null) => object;
   readonly stream: (words: readonly string[], usage?: object) => string[];
-  /** The provider says inside a stream that it failed. */
+  /** The event by which the provider reports its failure inside a stream. */
   readonly errorEvent: string;
-  /** What a whole response and a finished stream cost. */
+  /** Charges of a non-streaming response and of a complete stream. */
   readonly cost: bigint;
-  /** What is known of the input of a stream that was broken off: an estimate, or as the provider reported it. */
+  /** Input tokens known of an incomplete stream: an estimate, or the provider's figure. */
   readonly inputTokens: (body: object) => number;
 }
 
@@ -57,7 +57,7 @@ export const begunStream = (family: Family): string[] =>
 
 const tokenizer = new Tokenizer();
 
-/** What the token estimator makes of a request to one of the test models, whose families are not known. */
+/** The token estimate of a request to a test model, whose tokenizer is unknown. */
 export function estimatedInput(kind: BodyKind, body: object): number {
   return totalTokens(countBody(kind, Buffer.from(JSON.stringify(body)), tokenizer), 1);
 }
@@ -68,14 +68,13 @@ export const modes = [
 ] as const;
 
 /**
- * In which modes a family is tested if both families behave alike in both: in a quick run whole responses of one family
+ * The modes in which a family is tested if both families behave alike in both. A quick run takes non-streaming responses of one family
  * and streams of the other.
  */
 export function modesOf(family: Family): readonly (typeof modes)[number][] {
   return isQuickRun ? modes.filter(({ isStream }) => isStream === (family.name === 'messages')) : modes;
 }
 
-/** A call of either family. */
 export function requestOf(isStream: boolean, model = 'test-both'): object {
   return { model, max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }], stream: isStream };
 }
@@ -85,12 +84,12 @@ export interface ExpectedError {
   readonly code: string;
   readonly type?: string;
   readonly message?: string;
-  /** In the chat envelope. */
+  /** Only the chat envelope has it. */
   readonly param?: string | null;
   readonly retry?: 'true' | 'false';
 }
 
-/** Asserts a response in the envelope of its family, with the headers that every error has. */
+/** Asserts an error in the envelope of its family, with the headers that every error has. */
 export function assertError(
   response: ClientResponse,
   family: Family,
@@ -116,7 +115,7 @@ export function assertError(
   assert.equal(response.headers['x-request-id'], response.headers['request-id']);
 }
 
-/** Asserts that a stream ended with the family's error event, and with nothing that would make it look complete. */
+/** Asserts that a stream ended with the family's error event, and without an event that marks completion. */
 export function assertBrokenOff(
   response: ClientResponse,
   family: Family,
@@ -132,11 +131,11 @@ export function assertBrokenOff(
   const { error } = JSON.parse(data);
   assert.equal(family.name === 'chat' ? error.code : error.details.error_code, code);
   assert.equal(error.type, type);
-  // What came is charged, unless that is just what failed.
+  // What was delivered is charged, unless delivery is what failed.
   if (code !== 'internal_error') assert.doesNotMatch(error.message, /nothing is charged/i);
 }
 
-/** Asserts that a call which came to nothing cost nothing, and is on record as that. */
+/** Asserts that a failed call cost nothing and has a record. */
 export async function assertFree(
   account: TestAccount,
   record: { status?: string; httpStatus: number | null; errorCode: string | null },
@@ -149,7 +148,7 @@ export async function assertFree(
   );
 }
 
-/** Asserts a stream's end in the database: what it cost, and that part of it had to be estimated. */
+/** Asserts the charge of a stream in the database, and that it is partly estimated. */
 export async function assertEstimated(
   account: TestAccount,
   tokens: { input: number; output: number },

@@ -3,7 +3,7 @@ import { chownSync, existsSync, rmSync, utimesSync } from 'node:fs';
 import { test } from 'node:test';
 import { makeFastDirectory, sweepFastDirectories } from './fast-directory.ts';
 
-test('what killed runs left an hour ago is removed, and nothing of running ones or of other users', {
+test('removes directories of killed runs after an hour, and none of running ones or of other users', {
   skip: skip(),
 }, () => {
   const prefix = `faregate-sweep-${process.pid}-`;

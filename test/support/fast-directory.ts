@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Where the databases of tests are: in memory where the system offers it. A run makes some hundred copies of a database of
- * a thousand files, which takes a disk ten times as long.
+ * Where the databases of tests are stored: in memory if the system offers it. A run makes some hundred copies of a database of a thousand
+ * files, which takes ten times as long on a disk.
  */
 const MEMORY = '/dev/shm';
 const FREE_BYTES_MIN = 4 * 2 ** 30;
@@ -23,13 +23,13 @@ function hasMemory(): boolean {
   }
 }
 
-/** Removes what killed runs of this user have left in memory. */
+/** Removes what killed runs of this user left in memory. */
 export function sweepFastDirectories(prefix: string): void {
   if (!hasMemory()) return;
   for (const name of readdirSync(MEMORY)) {
     const path = join(MEMORY, name);
     if (!name.startsWith(prefix)) continue;
-    // Another run may remove its own at this moment.
+    // Another run may be removing its own files at the same time.
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined || stat.uid !== process.getuid?.() || Date.now() - stat.mtimeMs <= FORGOTTEN_MS) continue;
     rmSync(path, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { listenOnLoopback } from './loopback.ts';
 
-/** A port of loopback on which nobody listened a moment ago. */
+/** A loopback port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const { port, close } = await listenOnLoopback(createServer());
   await close();

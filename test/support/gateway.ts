@@ -32,22 +32,21 @@ import { handlesOf, servedOf, spreadDatabase } from './spread-database.ts';
 import { sql } from './sql.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
-/** The token of the command line on the machine of a test gateway. */
+/** The admin token that commands on the gateway's machine use. */
 export const LOCAL_TOKEN = 'test-local-token-1';
 
-/** A real gateway on loopback, with a scripted provider behind it. A block that has it with `await using` stops it at its end. */
+/** A real gateway on loopback with a scripted provider. `await using` stops it at the end of the block. */
 export interface TestGateway extends AsyncDisposable {
   readonly url: string;
-  /** The credential of the command line of the gateway's machine. */
   readonly localToken: string;
   readonly provider: ScriptedProvider;
   readonly database: Database;
-  /** The same database as the gateway sees it: its statements can be watched, held back and failed. */
+  /** The database as the gateway sees it. Its statements can be observed, delayed and failed. */
   readonly observed: ObservedDatabase;
-  /** All partitions by number. The first one is `observed`, which has the statements of all; those of a further one are known by themselves, too. */
+  /** All partitions by number. The first one is `observed`, which also observes the statements of all others. */
   readonly partitions: readonly ObservedPartition[];
   readonly gateway: Gateway;
-  /** Where the gateway's data are; `openAnother` is what a second node would open. */
+  /** The data of the gateway; `openAnother` opens connections of a second node. */
   readonly stored: TestDatabase;
   /** Creates a verified account with a key and, by default, ¥100. */
   createAccount(options?: {
@@ -58,8 +57,8 @@ export interface TestGateway extends AsyncDisposable {
   /** Sends a request to the admin API; returns status and body. */
   admin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<AdminResponse>;
   /**
-   * Stops everything and fails if a statement was given to the database of the other home, a reservation was left behind, an invariant of the ledger is broken, the change log has a secret, or a log had a key, a
-   * credential, a prompt or a response in it.
+   * Stops everything. Fails if a statement named tables of the other home, a reservation is left, an invariant of the ledger is violated,
+   * the audit log contains a secret, or a log contains a key, a credential, a prompt or a response.
    */
   stop(): Promise<void>;
 }
@@ -74,82 +73,82 @@ export interface TestAccount {
   readonly id: string;
   readonly key: string;
   readonly keyId: string;
-  /** The money of the account, in nano-yuan. */
+  /** In nano-yuan. */
   money(): Promise<{ balanceNano: bigint; heldNano: bigint }>;
-  /** The newest call record, as the admin API shows it. */
+  /** The newest call record, as the admin API returns it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   lastCall(): Promise<any>;
-  /** Waits until that many calls of the account have been ended in the database, and returns the newest. */
+  /** Waits until the database has that many completed calls of the account; returns the newest. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   endedCall(count?: number): Promise<any>;
 }
 
 export interface TestGatewayOptions {
-  /** Serves from this database, as one more node or as the next start of the same one; it outlives the gateway. */
+  /** Serves from this database, as another node or after a restart. The gateway does not remove it. */
   readonly stored?: TestDatabase;
-  /** With `stored`: this node's own connections to it. */
+  /** With `stored`: the connections of this node. */
   readonly database?: Database;
-  /** How many partitions a database of its own has; by default one, or as many as the run says. */
+  /** Number of partitions of the gateway's own database; by default one, or what the test run sets. */
   readonly partitions?: number;
-  /** Also in place of the database's clock, unless that is the real one. */
+  /** Also replaces the database's clock, unless that is the real one. */
   readonly clock?: Clock;
   readonly isDatabaseClockReal?: boolean;
-  /** What the rate of refusals is measured by. */
+  /** Clock for the rate of refusals. */
   readonly monotonicMs?: () => number;
-  /** The random source that decides between routes of one weight and priority. */
+  /** Random source for the choice between routes of equal priority. */
   readonly randomSource?: RandomSource;
-  /** YAML that is added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
+  /** YAML added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
   readonly server?: string;
   readonly billing?: string;
-  /** YAML of the whole `routing` section. Without it no breaker ever opens, so that tests may fail as often as they like. */
+  /** YAML of the `routing` section. By default no breaker ever opens, so that tests may fail any number of calls. */
   readonly routing?: string;
-  /** Where uploads and the journal are; the database of a test is elsewhere. By default a directory of this gateway's own. */
+  /** Directory of uploads and the journal. By default a temporary one. */
   readonly dataDir?: string;
-  /** By default a database may take as long as it likes for the end of a call, so that slow machines change nothing. */
+  /** By default there is no time limit for settlement, so that slow machines change nothing. */
   readonly timing?: SettlementTiming & QuestionTiming;
   readonly abortLimits?: Partial<AbortLimits>;
-  /** Whether all calls in flight of the database are those of dead nodes. */
+  /** Whether all calls in flight in the database belong to dead nodes. */
   readonly isOnlyNode?: boolean;
-  /** What the journal writes to. */
+  /** Where the journal writes. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
-  /** The admin token of the command line; by default it has none. */
+  /** By default `LOCAL_TOKEN`. */
   readonly localToken?: string;
   /** By default nothing is logged. */
   readonly logger?: Logger;
-  /** Get the report of every request. */
+  /** Receive the report of every request. */
   readonly observers?: readonly RequestObserver[];
   readonly models?: string;
-  /** YAML of the whole `plans` section. */
+  /** YAML of the `plans` section. */
   readonly plans?: string;
   /** YAML of provider fields, such as `timeouts: { firstByte: 50ms }`. */
   readonly providerFields?: string;
-  /** YAML of more providers. */
+  /** YAML of additional providers. */
   readonly providers?: string;
-  /** YAML of the whole `notices` and `mail` sections. */
+  /** YAML of the `notices` and `mail` sections. */
   readonly noticeSettings?: string;
-  /** By default nothing is looked for, and only what a request queues is sent. */
+  /** By default no scan runs, and only notices that a request queues are sent. */
   readonly notices?: NoticeOptions;
-  /** How often usage is summed; by default never while a test runs. */
+  /** How often usage is summed; by default never during a test. */
   readonly usageIntervalMs?: number;
-  /** YAML of the whole `tracing` section; spans are sent without waiting for others. */
+  /** YAML of the `tracing` section. Spans are exported without waiting for a batch. */
   readonly tracing?: string;
-  /** YAML of the whole `oidc` section. */
+  /** YAML of the `oidc` section. */
   readonly oidc?: string;
   readonly isStrict?: boolean;
 }
 
 /**
- * Models of the test configuration. Prices are primes in nano-yuan per token, so that a wrong count cannot come to the
- * right sum: input 3000, cached 700, write 5000, one-hour write 11000, output 13000; tokens of
- * images 17000 in and 19000 out; a rerank call 17000, a search unit 19000, an image 23000 to 37000.
+ * Models of the test configuration. Prices are primes in nano-yuan per token, so that wrong counts cannot produce the right sum: input
+ * 3000, cached 700, write 5000, one-hour write 11000, output 13000; tokens of images 17000 in and 19000 out; a rerank call 17000, a
+ * search unit 19000, an image 23000 to 37000.
  */
 export const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", cacheWrite1h: "11", output: "13" }';
 
-/** As `PRICE`, with a factor for every tier that compaction takes, and for one that it does not. */
+/** As `PRICE`, with a factor for each tier that compaction accepts, and for one that it does not. */
 const TIERED_PRICE = `${PRICE.slice(0, -1)}, serviceTiers: { fast: "2", flex: "0.5", priority: "2", scale: "1" } }`;
 
-/** Counts of tokens that are paid for, each kind by its own price. */
+/** Token counts by price. */
 export interface PaidTokens {
   readonly input?: number;
   readonly cached?: number;
@@ -158,12 +157,12 @@ export interface PaidTokens {
   readonly output?: number;
 }
 
-/** What tokens cost at the prices above, in nano-yuan. Reckoned here a second time, so that tests do not ask the gateway. */
+/** The charge at the prices above, in nano-yuan. Calculated independently of the gateway. */
 export function costNano({ input = 0, cached = 0, written = 0, written1h = 0, output = 0 }: PaidTokens): bigint {
   return BigInt(3000 * input + 700 * cached + 5000 * written + 11_000 * written1h + 13_000 * output);
 }
 
-/** The observed usage in a call record, as the admin API shows it; what is not given is 0. */
+/** The observed usage in a call record, as the admin API returns it. Counts that are not given are 0. */
 export function recordedUsage(counts: Partial<UnitCounts>): object {
   return { source: 'observed', ...Object.fromEntries([...shownUnits, 'images'].map((unit) => [unit, 0])), ...counts };
 }
@@ -242,17 +241,16 @@ ${options.oidc === undefined ? '' : `oidc: ${options.oidc}`}
 `;
 }
 
-/** Passwords of tests are no secrets; what a real one costs is in `src/people/passwords.test.ts`. */
+/** Passwords of tests are no secrets. `src/people/passwords.test.ts` tests the real cost. */
 const CHEAP_HASHES = { memoryKib: 8, passes: 1 };
 
-/** Longer than any test. */
 const PATIENT_MS = 3_600_000;
 
-/** What a test does with the management APIs takes a connection less, and not the half of a millisecond that `fetch` takes more. */
+/** Reuses connections. `fetch` would take half a millisecond more per request. */
 const connections = new Agent({ keepAlive: true });
 
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  // Where one part fails, those before it are closed, or they would keep the process of the test alive.
+  // If one dependency fails, those created before it are closed; otherwise they keep the test process alive.
   await using parts = new AsyncDisposableStack();
   const provider = await startProvider();
   parts.defer(() => provider.close());
@@ -305,7 +303,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   parts.defer(() => gateway.close());
   const url = await gateway.listen();
   const opened = parts.move();
-  /** What responds of the admin API have shown, and the change log must not have. */
+  /** Secrets in responses of the admin API. The audit log must not contain them. */
   const shownSecrets: string[] = [];
 
   async function admin(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -360,7 +358,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
           const [left] = await sql<{ n: bigint }>(each, 'select count(*) as n from reservations');
           assert.equal(left?.n, 0n, 'reservations were left behind');
         }
-        assert.deepEqual(await foundInChanges(database, shownSecrets), [], 'the change log has secrets');
+        assert.deepEqual(await foundInChanges(database, shownSecrets), [], 'the audit log has secrets');
       } finally {
         await opened.disposeAsync();
       }
@@ -373,7 +371,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   };
 }
 
-/** Sends a request with a JSON body, if any, and reads the whole response. With `agent: false` on a connection of its own. */
+/** Sends a request with a JSON body, if any, and reads the whole response. `agent: false` opens a new connection. */
 export async function send(
   url: string,
   method: string,
@@ -392,12 +390,12 @@ export async function send(
   return { status: received.statusCode!, text: await textOf(received) };
 }
 
-/** Asserts what an account that began with ¥100 has paid in all, and that nothing of it is reserved any more. */
+/** Asserts the total charges of an account that began with ¥100, and that nothing is reserved. */
 export async function assertSpent(account: TestAccount, spentNano: bigint): Promise<void> {
   assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - spentNano, heldNano: 0n });
 }
 
-/** Resolves when the gateway has noticed that the client of the next call is gone. */
+/** Resolves when the gateway notices that the client of its next request disconnected. */
 export function clientLeaves({ gateway }: TestGateway): Promise<void> {
   return new Promise((resolve) => {
     gateway.app.server.once('request', (_request: IncomingMessage, response: ServerResponse) => {
@@ -406,7 +404,7 @@ export function clientLeaves({ gateway }: TestGateway): Promise<void> {
   });
 }
 
-/** The calls that reach the gateway from now on; what a client replays is there again. */
+/** Collects the calls that reach the gateway from now on, including those that a client replays. */
 export function watchCalls({ gateway }: TestGateway): IncomingMessage[] {
   const calls: IncomingMessage[] = [];
   gateway.app.server.on('request', (request: IncomingMessage) => {

@@ -11,17 +11,15 @@ import { makeLocalTemplate } from './local-database.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { isQuickRun } from './scope.ts';
 
-/**
- * Runs once before all tests: starts a real PostgreSQL and prepares an empty migrated database that each test file copies.
- */
+/** Runs once before all tests: starts PostgreSQL and prepares an empty migrated database, which each test file copies. */
 let server: PostgresServer | null = null;
 let directory = '';
 
-/** The files do not outlive the run, whatever befalls the machine, and no test waits for a vacuum that it has not asked for. */
+/** Durability is off, because the files are removed after the run. Autovacuum is off, so that no test waits for it. */
 const NOT_KEPT = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' };
 
 export async function globalSetup(): Promise<void> {
-  // A run inside of a run has the databases of the outer one.
+  // A nested test run uses the databases of the outer one.
   if (process.env.FAREGATE_TEST_POSTGRES_URL !== undefined) return;
   sweepFastDirectories('faregate-');
   directory = makeFastDirectory('faregate-test-');
@@ -42,7 +40,7 @@ export async function globalTeardown(): Promise<void> {
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** As a gateway does it when it starts, so that it finds nothing to do. */
+/** As a starting gateway does, so that it finds nothing to create. */
 async function prepare(database: Database): Promise<void> {
   await migrate(database);
   await createCallsStore(database).prepareMonths(new Date());

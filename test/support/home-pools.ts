@@ -1,9 +1,8 @@
 import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { Database, DatabasePool, Query, Statement, TableReader } from '../../src/db/database.ts';
 import { HOMES, type Home, type Table } from '../../src/db/homes.ts';
-import type { HomePools } from './in-one-database.ts';
 
-/** Each schema has its own record of steps. */
+/** Each schema has its own table of applied migrations. */
 const IN_BOTH: Table = 'schema_migrations';
 
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(HOMES).filter((table) => table !== IN_BOTH));
@@ -14,7 +13,7 @@ function requireHome(home: Home, { name, text }: Statement): void {
     if (HOMES[table] !== home) throw new Error(`${name} names ${table} in the ${home}`);
 }
 
-/** Known by their texts, of which a gateway has some hundred. */
+/** Cached by text, because a gateway has only some hundred statements. */
 const tablesByText = new Map<string, readonly Table[]>();
 
 function tablesOf(text: string): readonly Table[] {
@@ -27,9 +26,10 @@ function tablesOf(text: string): readonly Table[] {
 }
 
 /**
- * A database as the handle of one home: a statement that names a table of the other one fails. Scripts, which change the schema, do not.
+ * A database as the handle of one home: statements that name a table of the other home fail. Scripts, which change the schema, are not
+ * checked.
  *
- * @param onStranger hears of it too, because whoever runs such a statement may go on without it
+ * @param onStranger also notified, because a caller may ignore the failure
  */
 export function handleOf(home: Home, real: Database, onStranger: (error: unknown) => void): Database {
   function require(statement: Statement): void {
@@ -119,61 +119,4 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
         signal,
       ),
   };
-}
-
-/** The process has ended between two transactions. */
-export class ProcessEndedError extends Error {}
-
-/** The homes of a database as a process sees them that may end between two of its transactions. */
-export interface MortalHomes extends HomePools {
-  /** What was asked for so far: a transaction, or a statement without one, is one step. */
-  readonly steps: number;
-  /** Runs before a step, which waits for it. */
-  beforeStep: (step: number, home: Home) => Promise<void>;
-}
-
-/**
- * The homes of a database. A statement that names tables of the other home fails, so each transaction is of one. After so many steps the
- * process has ended: it can do nothing any more, whatever it tries.
- */
-export function mortalHomes(pool: DatabasePool, stepsMax = Number.POSITIVE_INFINITY): MortalHomes {
-  let steps = 0;
-  const of = (home: Home): DatabasePool => {
-    const step = async (): Promise<void> => {
-      if (steps >= stepsMax) throw new ProcessEndedError(`the process has ended after step ${steps}`);
-      steps++;
-      await homes.beforeStep(steps, home);
-    };
-    return {
-      async query(statement, parameters, signal) {
-        requireHome(home, statement);
-        await step();
-        return pool.query(statement, parameters, signal);
-      },
-      async transactionWithDirectory(work) {
-        await step();
-        return pool.transactionWithDirectory(work);
-      },
-      async transaction(work) {
-        await step();
-        return pool.transaction((transaction) =>
-          work({
-            query: (statement, parameters) => {
-              requireHome(home, statement);
-              return transaction.query(statement, parameters);
-            },
-          }),
-        );
-      },
-    };
-  };
-  const homes: MortalHomes = {
-    directory: of('directory'),
-    partition: of('partition'),
-    get steps() {
-      return steps;
-    },
-    beforeStep: async () => undefined,
-  };
-  return homes;
 }

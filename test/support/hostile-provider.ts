@@ -2,17 +2,17 @@ import { createServer, type Socket } from 'node:net';
 import { listenOnLoopback } from './loopback.ts';
 
 /**
- * A provider made of bytes: what it reads, what it sends and how it ends a connection is up to a test, HTTP or not. For
- * what a well-behaved server cannot be made to do; `provider.ts` is for the rest.
+ * A provider whose every byte is controlled by a test: what it reads, what it sends, and how it closes a connection, HTTP or not. It does
+ * what a well-behaved server cannot; for all other cases there is `provider.ts`.
  */
 export interface HostileProvider {
   /** Without a path: chat providers get `/v1` appended, messages providers do not. */
   readonly url: string;
-  /** What happens on a new connection, and from the first byte of each later request on it. */
+  /** Called for each new connection, and at the first byte of each later request on it. */
   behave: Behaviour;
-  /** Connections that the gateway has opened so far. */
+  /** Number of connections that the gateway has opened. */
   readonly connections: number;
-  /** Requests that have been read whole so far. */
+  /** Number of requests read completely. */
   readonly requests: readonly HostileRequest[];
   close(): Promise<void>;
 }
@@ -24,19 +24,18 @@ export interface HostileRequest {
   readonly body: Buffer;
 }
 
-/** A connection of the gateway. Nothing is read from it unless the behaviour asks for it. */
+/** A connection from the gateway. Nothing is read unless the behaviour reads it. */
 export interface HostileConnection {
-  /** Reads the head of the request and leaves the body in the network. */
+  /** Reads the head of the request and leaves the body unread. */
   head(): Promise<string>;
-  /** Reads the whole request. */
   request(): Promise<HostileRequest>;
-  /** Sends bytes; resolves when the network has taken them, or the connection is gone. */
+  /** Sends bytes. Resolves when the operating system has accepted them, or the connection is closed. */
   send(bytes: Buffer | string): Promise<void>;
-  /** Says that nothing more will be sent. */
+  /** Sends FIN. */
   fin(): void;
-  /** Breaks the connection off. */
+  /** Resets the connection. */
   reset(): void;
-  /** Resolves when the connection is gone, whichever side ended it. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<void>;
   readonly isClosed: boolean;
 }
@@ -56,7 +55,7 @@ export async function startHostileProvider(): Promise<HostileProvider> {
         await provider.behave(connection);
       } while (await connection.isAskedAgain());
     } catch (error) {
-      // A gateway that hangs up is what most tests here are about; anything else is a mistake in a test.
+      // Most of these tests are about gateways that hang up. Any other error is a bug in a test.
       if (!(error instanceof HungUpError)) throw error;
     }
   }
@@ -75,7 +74,7 @@ export async function startHostileProvider(): Promise<HostileProvider> {
 
 const HEAD_END = '\r\n\r\n';
 
-/** The gateway closed its side while a behaviour was still reading. */
+/** The gateway closed its side while a behaviour was reading. */
 class HungUpError extends Error {}
 
 class Connection implements HostileConnection {
@@ -107,7 +106,7 @@ class Connection implements HostileConnection {
   }
 
   async head(): Promise<string> {
-    // The head is small: what comes with it is looked through again with each packet.
+    // The head is small, so it may be searched again with each packet.
     while (!this.#peek().includes(HEAD_END)) await this.#more();
     const head = this.#take(this.#peek().indexOf(HEAD_END) + HEAD_END.length).toString('latin1');
     this.#wasRead = true;
@@ -121,7 +120,7 @@ class Connection implements HostileConnection {
     while (this.#receivedBytes < length) await this.#more();
     const request = { head, body: this.#take(length) };
     this.#requests.push(request);
-    // From here on the connection is watched: a gateway that hangs up is noticed.
+    // From here on, notices if the gateway hangs up.
     this.#read();
     return request;
   }
@@ -142,7 +141,7 @@ class Connection implements HostileConnection {
     this.#socket.resetAndDestroy();
   }
 
-  /** Whether another request begins on this connection; false once it is gone. */
+  /** Whether another request begins on this connection; false if it is closed. */
   async isAskedAgain(): Promise<boolean> {
     if (this.#socket.destroyed || this.#socket.writableEnded) return false;
     if (!this.#wasRead) throw new Error('a behaviour has to read the request, end the connection or wait for its end');
@@ -162,7 +161,6 @@ class Connection implements HostileConnection {
         this.#receivedBytes += bytes.length;
         this.#wake();
       });
-      // No peer is left to respond to.
       this.#socket.on('end', () => this.#socket.destroy());
     }
     this.#socket.resume();
@@ -178,7 +176,7 @@ class Connection implements HostileConnection {
     await this.#change();
   }
 
-  /** Resolves when something has arrived, or nothing will any more. */
+  /** Resolves when more data has arrived, or no more will. */
   #change(): Promise<void> {
     return new Promise((resolve) => (this.#wake = resolve));
   }
@@ -196,14 +194,14 @@ class Connection implements HostileConnection {
   }
 }
 
-/** What a response is made of. Headers are sent as they stand, in this order. */
+/** The parts of a response. Headers are sent verbatim, in this order. */
 export interface RawResponseParts {
   readonly status?: number | string;
   readonly headers?: readonly string[];
   readonly body?: Buffer | string;
 }
 
-/** The bytes of a response that says of its own accord nothing about its length. */
+/** The bytes of a response without headers about its length. */
 export function responseBytes({ status = '200 OK', headers = [], body = '' }: RawResponseParts): Buffer {
   const line = typeof status === 'number' ? `${status} Status` : status;
   return Buffer.concat([
@@ -212,7 +210,7 @@ export function responseBytes({ status = '200 OK', headers = [], body = '' }: Ra
   ]);
 }
 
-/** The pieces as chunks of a chunked body; the last, empty one only where asked for. */
+/** The chunks in chunked encoding. The empty last chunk is included only on request. */
 export function chunks(pieces: readonly (Buffer | string)[], { isEnded = true } = {}): Buffer {
   const framed = pieces.flatMap((piece) => [
     Buffer.from(`${Buffer.byteLength(piece).toString(16)}\r\n`),
@@ -222,7 +220,7 @@ export function chunks(pieces: readonly (Buffer | string)[], { isEnded = true } 
   return Buffer.concat([...framed, Buffer.from(isEnded ? '0\r\n\r\n' : '')]);
 }
 
-/** Reads the request, sends these bytes, and leaves the connection open for the next one. */
+/** Reads the request, sends these bytes, and keeps the connection open for the next one. */
 export function responses(bytes: Buffer | string): Behaviour {
   return async (connection) => {
     await connection.request();
@@ -230,7 +228,7 @@ export function responses(bytes: Buffer | string): Behaviour {
   };
 }
 
-/** Reads the request, sends these bytes, and says that nothing more will come. */
+/** Reads the request, sends these bytes, and sends FIN. */
 export function responsesAndCloses(bytes: Buffer | string): Behaviour {
   return async (connection) => {
     await connection.request();
@@ -239,7 +237,7 @@ export function responsesAndCloses(bytes: Buffer | string): Behaviour {
   };
 }
 
-/** How a connection can come to nothing. */
+/** The ways in which a connection can fail. */
 export const ENDS = {
   reset: (connection: HostileConnection): void => connection.reset(),
   fin: (connection: HostileConnection): void => connection.fin(),
@@ -249,14 +247,14 @@ export const ENDS = {
 export type End = keyof typeof ENDS;
 
 /**
- * The stages of an exchange at which a provider can fail, with what it has sent by then. `contentType` is what its response
- * says that it is, `part` the first part of its body.
+ * The stages of an exchange at which a provider can fail, with the bytes it has sent by then. `contentType` is the content type of its
+ * response, `part` the first part of its body.
  */
 export interface Stage {
   readonly name: string;
-  /** Whether the head of a success has arrived. */
+  /** Whether the head of a success was sent. */
   readonly hasHead: boolean;
-  /** Whether a part of its body has. */
+  /** Whether a part of its body was sent. */
   readonly hasBody: boolean;
   behaviour(end: End, contentType: string, part: string): Behaviour;
 }

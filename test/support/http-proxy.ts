@@ -3,15 +3,15 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { listenOnLoopback } from './loopback.ts';
 
-/** A proxy that opens tunnels, or does what a test has it do instead. */
+/** A proxy that opens tunnels, or behaves as a test decides. */
 export interface HttpProxy {
   /** Without credentials: `127.0.0.1:<port>`. */
   readonly host: string;
-  /** Everything that it was asked: `CONNECT 127.0.0.1:443`. */
+  /** All requests, such as `CONNECT 127.0.0.1:443`. */
   readonly asked: string[];
-  /** What came as `proxy-authorization`, by request. */
+  /** The values of `proxy-authorization`, by request. */
   readonly authorizations: (string | undefined)[];
-  /** Instead of a tunnel. */
+  /** Replaces the tunnel. */
   response: ((client: Duplex) => void) | null;
   close(): Promise<void>;
 }

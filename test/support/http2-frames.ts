@@ -3,7 +3,7 @@ import { createServer, type TLSSocket } from 'node:tls';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 import { listenOnLoopback } from './loopback.ts';
 
-/** HTTP/2 as frames on a connection (RFC 9113), for what no server library would send. */
+/** HTTP/2 frames written by hand (RFC 9113), for what no server library sends. */
 
 const DATA = 0;
 const HEADERS = 1;
@@ -19,25 +19,24 @@ const END_HEADERS = 4;
 const PREFACE_BYTES = 24;
 const FRAME_HEAD_BYTES = 9;
 
-/** A connection, from the server's side. */
 export interface FrameConnection {
-  /** The head of a response with status 200; with the code of a stream, it is for that stream. */
+  /** Sends the head of a response with status 200, on the given stream. */
   head(stream: number): void;
   data(stream: number, text: string, isLast?: boolean): void;
   reset(stream: number, code: number): void;
-  /** Streams above `last` were not processed, and no others will be. */
+  /** GOAWAY: streams above `last` were not processed, and no new ones are accepted. */
   goAway(last: number, code?: number): void;
-  /** Breaks the connection off. */
+  /** Resets the connection. */
   destroy(): void;
 }
 
 export interface FrameServer {
   readonly url: string;
-  /** YAML of the provider fields that make a connection to it work. */
+  /** YAML of the provider fields that connect to this server. */
   readonly fields: string;
-  /** Requests that have begun to arrive, over all connections. */
+  /** Number of requests that have begun to arrive, over all connections. */
   readonly requests: number;
-  /** What happens with the next requests; the index counts all of them. */
+  /** Handles the next requests. The index counts all of them. */
   serve: (connection: FrameConnection, stream: number, index: number) => void;
   close(): Promise<void>;
 }
@@ -84,7 +83,6 @@ export async function startFrameServer(): Promise<FrameServer> {
   return self;
 }
 
-/** Responses `ok`. */
 export function response(connection: FrameConnection, stream: number): void {
   connection.head(stream);
   connection.data(stream, 'ok', true);
@@ -92,7 +90,7 @@ export function response(connection: FrameConnection, stream: number): void {
 
 function frameConnection(socket: Socket): FrameConnection {
   return {
-    // The first entry of the static table that says `:status: 200` is the eighth.
+    // Index 8 of the HPACK static table is `:status: 200`.
     head: (stream) => void socket.write(frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88]))),
     data: (stream, text, isLast = false) =>
       void socket.write(frame(DATA, isLast ? END_STREAM : 0, stream, Buffer.from(text))),

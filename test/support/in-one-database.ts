@@ -17,7 +17,7 @@ export const inOneDatabase = <Both extends DatabasePool | Pick<Database, 'openTa
   partitions: [both],
 });
 
-/** What there is if all accounts are in one partition. */
+/** Accounts that are all in a single partition. */
 export const placedInOne = ({ directory, partition }: HomePools): PlacedPools => ({
   directory,
   partitions: createRoutes([partition], { find: () => 0 }),

@@ -1,6 +1,6 @@
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-/** What tests of connections and locks ask a database, which has a table `items` with one row. */
+/** Statements for tests of connections and locks, on a table `items` with one row. */
 
 export const one = { name: 'test.one', text: 'select 1 as one' };
 export const readItems = { name: 'test.read-items', text: 'select id from items' };

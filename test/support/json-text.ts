@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { JsonKind } from '../../src/lib/json/json-scan.ts';
 
-/** Arbitrary JSON texts, spelt as freely as RFC 8259 allows: odd spacing, escapes, duplicate keys, any size of number. */
+/** Arbitrary JSON texts with all the freedom of RFC 8259: odd spacing, escapes, duplicate keys, numbers of any size. */
 
-/** A piece of text and the value that it must be read as. */
+/** A piece of JSON and its value. */
 export interface SpeltString {
   readonly text: string;
   readonly value: string;
@@ -43,8 +43,8 @@ export const stringText: fc.Arbitrary<SpeltString> = fc.array(piece, { maxLength
 }));
 
 /**
- * Names of members, where `JSON.parse` is the reference. None holds a backslash: once V8 13.6 has read an object with such a name, it takes
- * other names that are spelt with escapes for it.
+ * Names of members, for tests against `JSON.parse`. None contains a backslash: once V8 13.6 has read an object with such a name, it
+ * confuses other names that are spelt with escapes with it.
  */
 export const nameText: fc.Arbitrary<SpeltString> = stringText.filter(({ value }) => !value.includes('\\'));
 
@@ -80,7 +80,7 @@ function container(open: string, item: fc.Arbitrary<string>, close: string): fc.
     .map(([texts, inside]) => open + (texts.length === 0 ? inside : texts.join(',')) + close);
 }
 
-/** One member of an object, in the pieces that it is spelt with. */
+/** One member of an object, as the texts that it consists of. */
 export interface SpeltMember {
   readonly beforeKey: string;
   readonly key: SpeltString;
@@ -110,7 +110,7 @@ export function objectText(members: readonly SpeltMember[]): string {
   return `{${members.map(memberText).join(',')}}`;
 }
 
-/** A key spelt plainly or with one of its letters escaped. */
+/** A key, spelt plainly or with one of its letters escaped. */
 export function keySpelling(name: string): fc.Arbitrary<SpeltString> {
   const spellings = [...name].map((letter, at) => {
     const escaped = `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -8,11 +8,11 @@ import { type Loan, lend, type PreparedTexts } from './lent-database.ts';
 import { handlesOf, spreadDatabase } from './spread-database.ts';
 
 /**
- * Databases that tests of this process have given back. To make one and to open its connections takes PostgreSQL as long as
- * to start and stop a gateway on it takes the test; to empty one takes a few milliseconds.
+ * Databases that tests of this process have returned. Creating one and opening its connections takes as long as starting and stopping a
+ * gateway; emptying one takes a few milliseconds.
  */
 
-/** What outlives the loans of a partition. */
+/** State that outlives the loans of a partition. */
 interface Memory {
   readonly texts: PreparedTexts;
   readonly readers: KeptReaders;
@@ -21,23 +21,23 @@ interface Memory {
 interface Kept {
   readonly made: TestDatabase;
   readonly memories: readonly Memory[];
-  /** Of each partition. */
+  /** One per partition. */
   readonly asNew: readonly NewDatabase[];
-  /** How many tests have had it. */
+  /** Number of tests that used it. */
   lent: number;
 }
 
 const kept = new Map<string, Kept[]>();
 const newDatabases = new Map<string, readonly NewDatabase[]>();
 
-/** Deleted rows stay in their tables and indexes for a while. */
+/** Limited, because deleted rows stay in tables and indexes for a while. */
 const LOANS_MAX = 40;
 
-/** Programs that tests start run nothing at their end. */
+/** Programs that tests start have no hooks at their end. */
 const isOfTests =
   process.env.NODE_TEST_CONTEXT !== undefined && /\.test\.m?[jt]s$/.test(process.argv[1] ?? '') && isMainThread;
 
-/** Tests of a file that closes its gateway in a hook at the end give databases back later than that. */
+/** Files that close their gateway in a hook return databases after their last test. */
 let isAtEnd = false;
 
 if (isOfTests) {
@@ -48,9 +48,9 @@ if (isOfTests) {
 }
 
 /**
- * A database of a kind that was given back, emptied, or else one that `make` makes.
+ * A returned database of a kind, emptied, or else a new one from `make`.
  *
- * @param areCopies whether all of the kind have the same in them when they are new, because each is a copy of one
+ * @param areCopies whether all of the kind have the same contents when new, because each is a copy of one template
  */
 export async function createKept(
   kind: string,
@@ -76,7 +76,7 @@ const memoriesOf = (database: Database): Memory[] =>
 
 interface LentDatabase {
   readonly database: Database;
-  /** Of each partition. */
+  /** One per partition. */
   readonly loans: readonly Loan[];
 }
 
@@ -91,7 +91,7 @@ function lendAll(real: Database, memories: readonly Memory[], staysOpen: () => b
   return { database, loans };
 }
 
-/** One whose connections a test has cut cannot be emptied. */
+/** A database whose connections a test has broken cannot be emptied. */
 async function isEmptied(database: Database, asNew: readonly NewDatabase[]): Promise<boolean> {
   const emptied = handlesOf(database).partitions.map((each, i) => emptyDatabase(each, asNew[i]!).catch(() => false));
   return (await Promise.all(emptied)).every((isEmpty) => isEmpty);
@@ -103,10 +103,10 @@ function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
   let isShared = false;
   let isRemoved = false;
   const { database, loans } = lendAll(made.database, one.memories, () => !isShared);
-  /** Of other nodes of the test. */
+  /** Connections of other nodes of the test. */
   const others: Loan[] = [];
 
-  /** Others can open it, so it is closed when the test closes it, and not kept. */
+  /** Others may have opened it, so it is closed with the test and not kept. */
   function share(): void {
     isShared = true;
   }

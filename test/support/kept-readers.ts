@@ -2,9 +2,8 @@ import type { Database, Statement, TableReader } from '../../src/db/database.ts'
 import { AUDITS_WAITING_MAX, Turns } from '../../src/db/pools.ts';
 
 /**
- * Connections on which audits of a lent database read, and which stay open for the next audit, also for that of the next
- * test. Every gateway of a test is audited at its end, and a server plans the thirty statements of an audit anew on each
- * connection: that takes it longer than to serve most tests.
+ * Connections for audits of a lent database, kept open for later audits, also those of other tests. Every gateway of a test is audited at
+ * its end, and PostgreSQL plans the thirty statements of an audit once per connection, which takes longer than most tests.
  */
 export class KeptReaders {
   readonly #real: Database;
@@ -14,7 +13,7 @@ export class KeptReaders {
     this.#real = real;
   }
 
-  /** As `openTables` of the database. A reader of which a statement failed is closed for good. */
+  /** Like `openTables` of the database. A reader is closed after a failed statement. */
   async open(): Promise<TableReader> {
     const reader = (await this.#idleOne()) ?? (await this.#real.openTables());
     let isSound = true;
@@ -36,7 +35,7 @@ export class KeptReaders {
     };
   }
 
-  /** Tests end connections of others, and this may have been one. */
+  /** A test may have ended this connection. */
   async #idleOne(): Promise<TableReader | null> {
     for (let reader = this.#idle.pop(); reader !== undefined; reader = this.#idle.pop()) {
       const isThere = await reader.query(READER_IS_THERE).then(
@@ -52,7 +51,7 @@ export class KeptReaders {
 
 const READER_IS_THERE: Statement = { name: 'test.reader-is-there', text: 'select' };
 
-/** How a loan reads tables. */
+/** The readers of one loan. */
 export function tablesOf(real: Database, readers: KeptReaders): Pick<Database, 'openTables' | 'audit' | 'figures'> {
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
   return {

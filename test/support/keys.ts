@@ -10,7 +10,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { type HomePools, inOneDatabase, placedInOne } from './in-one-database.ts';
 
-/** The keys of a process: nothing of what it does is cached by it. */
+/** Key functions without any cache. */
 export function keysOn(homes: HomePools, clock: Clock): Keys {
   const pools = placedInOne(homes);
   return createKeys({
@@ -24,7 +24,7 @@ export function keysOn(homes: HomePools, clock: Clock): Keys {
   });
 }
 
-/** Makes a key with limits, of an id that the test knows. */
+/** Creates a key with limits and a given id. */
 export async function insertLimitedKey(
   pool: DatabasePool,
   { accountId, id, at }: { readonly accountId: string; readonly id: string; readonly at: Date },

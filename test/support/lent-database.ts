@@ -14,41 +14,41 @@ import { HOMES, type Table } from '../../src/db/homes.ts';
 import { type KeptReaders, tablesOf } from './kept-readers.ts';
 
 /**
- * An open database that one test has after the other. Each sees a database of its own: what it closes fails from then on, and
- * counts of connections begin at nothing.
+ * An open database that tests use one after another. To each it looks like its own: after it closes the database, its statements fail,
+ * and connection counts start at zero.
  */
 export interface Loan {
   readonly database: Database;
   /** Whether the test has closed it. */
   readonly isClosed: boolean;
   /**
-   * Nothing of it works from now on. Returns whether all that was done to it are changes of rows, each of them complete, so
-   * that it is as new once its tables are empty.
+   * Ends the loan: nothing works from now on. Returns whether all changes were complete changes of rows, so that the database is as new
+   * once its tables are empty.
    */
   end(): boolean;
 }
 
-/** Anything else may change tables or the session, and so outlive the rows. */
+/** Other statements may change tables or the session, and outlive the rows. */
 const CHANGES_ROWS_ONLY = /^[\s(]*(?:select|insert|update|delete|merge|values|with|lock|begin|commit|rollback)\b/i;
-/** What is made so is taken away again with the rows. */
+/** Removed together with the rows. */
 const MAKES_A_MONTH = /^\s*create table if not exists calls_\d{4}_\d{2} partition of calls\s/i;
-/** Of what begins that way. */
+/** Also begins that way, but changes more than rows. */
 const REACHES_FURTHER =
   /\b(?:pg_(?:try_)?advisory_(?:lock|unlock)|pg_terminate|pg_cancel|set_config|setval|nextval|into\s+temp)/i;
 
-/** What was prepared on the connections of a database, by name: more than one text where tests use a name for different ones. */
+/** Prepared statements on the connections of a database, by name; several texts if tests use a name for different ones. */
 export type PreparedTexts = Map<string, string[]>;
 
 /**
- * @param texts what was prepared so far; it outlives this loan, and so do `readers`.
- * @param staysOpen asked when the test closes the database: whether somebody else is to have it as it is.
+ * @param texts what has been prepared so far; it outlives this loan, and so do `readers`
+ * @param staysOpen asked when the test closes the database: whether it remains open, unchanged, for another user
  */
 export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders, staysOpen: () => boolean): Loan {
   const tables = tablesOf(real, readers);
   const before = new Map(tables.figures().map((figures) => [figures.name, figures]));
   let isClosed = false;
   let isAltered = false;
-  /** Errors that came out of what tests do in transactions. */
+  /** Errors thrown by a test's code in transactions. */
   const thrown = new Set<unknown>();
   let running = 0;
   let subscriptions = 0;
@@ -69,7 +69,7 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     }
   }
 
-  /** A server may still be at work on what failed here without having heard of it. */
+  /** The server may not have noticed the failure, and still be running the statement. */
   function noteFailure(error: unknown): void {
     if (sqlState(error) === undefined && !thrown.has(error)) isAltered = true;
   }
@@ -85,7 +85,7 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     },
   });
 
-  /** What a test does in a transaction. Where it throws, the transaction is rolled back and the error comes out of it. */
+  /** A test's code in a transaction. If it throws, the transaction is rolled back and rejects with the error. */
   const inside =
     <Result>(work: (transaction: Queryable) => Promise<Result>) =>
     async (transaction: Queryable): Promise<Result> => {
@@ -102,7 +102,7 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
     if (!isOfRows && !MAKES_A_MONTH.test(sql)) isAltered = true;
   }
 
-  /** The same statement, under another name if another test has prepared another text under this one. */
+  /** The same statement, renamed if another test has prepared another text under this name. */
   function known(statement: Statement): Statement {
     const { name, text } = statement;
     note(text);
@@ -214,7 +214,7 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
 
 const TABLES: ReadonlySet<string> = new Set(Object.keys(HOMES));
 
-/** As `scripts/check-homes.ts`, of what is put together when it runs. Statements of tests may read what they like. */
+/** Like `scripts/check-homes.ts`, for statements that are composed at run time. Statements of tests may use any table. */
 function requireOneHome({ name, text }: Statement): void {
   if (name.startsWith('test.')) return;
   const tables = [...tablesIn(text, TABLES)] as Table[];

@@ -3,24 +3,24 @@ import type { Admission, ReservationRequest } from '../../src/accounting/reserva
 import type { MemoryAccount } from './account-in-memory.ts';
 
 /**
- * Runs a transcript: a table of instants, calls and verdicts, one line an operation. Instants are counted from a beginning
- * (`1d05:00:00.001`), and may go back, as they do where the clock of another node is behind.
+ * Runs a transcript: a table of instants, calls and verdicts, one operation per line. Instants count from the start (`1d05:00:00.001`).
+ * They may decrease, as if the clock of another node is behind.
  *
  *   time  operation  call  with  result  state
  *
- * - `asks`: a call, or several in one batch (`a,b`), asks to be admitted. The result is `admitted:` and what is left, or
- *   the refusal and the instant from which it would be let through.
+ * - `asks`: a call, or several in one batch (`a,b`), requests admission. The result is `admitted:` and what is left, or
+ *   the refusal and the time at which a retry succeeds.
  * - `counts`, `fails`: a call ends and counts, or does not.
- * - Any other operation is the scene's own.
+ * - Any other operation is defined by the scene.
  */
 export interface TranscriptScene {
   readonly account: MemoryAccount;
   readonly startMs: number;
-  /** Makes the call of a line. */
+  /** Creates the call of a line. */
   call(callId: string, parts: ReadonlyMap<string, string>): ReservationRequest;
-  /** What the last column says. */
+  /** The contents of the last column. */
   state(account: MemoryAccount): string;
-  /** Operations of this scene, by their names. */
+  /** Operations of this scene, by name. */
   readonly operations?: Readonly<Record<string, (parts: ReadonlyMap<string, string>, nowMs: number) => void>>;
 }
 

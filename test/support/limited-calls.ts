@@ -3,26 +3,24 @@ import { type ClientResponse, call } from './client.ts';
 import type { TestGateway } from './gateway.ts';
 import { chatResponse, messagesResponse, type Respond } from './provider.ts';
 
-/** What tests of the limits of accounts and keys share: a plan beside the balance, and calls of two protocols on both. */
+/** Helpers for tests of limits of accounts and keys: a plan in addition to the balance, and calls of two protocols on both. */
 
 export const CHAT = '/v1/chat/completions';
 export const MESSAGES = '/v1/messages';
 
-/** The plan `coder`, which limits nothing that these tests would notice, and others beside it. */
+/** The plan `coder`, whose limits these tests never reach, and others. */
 export function coderAnd(others: Readonly<Record<string, Partial<Terms>>> = {}): string {
   return plansText({ coder: { models: ['test-chat', 'test-messages'] }, ...others });
 }
 
 const messages = [{ role: 'user', content: 'Hello' }];
 
-/** A request in the protocol of the path. */
 export function bodyAt(path: string): object {
   return path.endsWith('messages')
     ? { model: 'test-messages', max_tokens: 10, messages }
     : { model: 'test-chat', messages };
 }
 
-/** Responses in the protocol of the path. */
 export const responseAnything: Respond = (request, response) =>
   (request.path.endsWith('messages') ? messagesResponse() : chatResponse())(request, response);
 

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { type Channel, type Handlers, ProcessLink } from '../../src/lib/process-link.ts';
 
-/** One end of a channel that passes messages on as copies, as processes do. */
+/** One end of a channel that copies messages, as channels between processes do. */
 export class End extends EventEmitter implements Channel {
-  /** `null`: the other process is gone. */
+  /** `null`: the other process has exited. */
   other: End | null = null;
 
   send(message: object, done: (error: Error | null) => void): void {
@@ -16,7 +16,7 @@ export class End extends EventEmitter implements Channel {
   }
 }
 
-/** A link to another side that replies by these handlers, and the ends of its channel. */
+/** A link to a peer with these handlers, and both ends of its channel. */
 export function linkTo(handlers: Handlers): { readonly asker: ProcessLink; readonly ends: readonly [End, End] } {
   const [one, other] = [new End(), new End()];
   one.other = other;

@@ -9,7 +9,10 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { requireVariable } from './variables.ts';
 
-/** Makes the local database that `placeLocal` copies. Root's clusters are in `directory`, so that they go with it. */
+/**
+ * Creates the local database that `placeLocal` copies. Clusters created as root are placed in `directory`, so that they are removed with
+ * it.
+ */
 export async function makeLocalTemplate(
   directory: string,
   prepare: (database: Databases['directory']) => Promise<void>,
@@ -24,7 +27,7 @@ export async function makeLocalTemplate(
   process.env.FAREGATE_TEST_LOCAL_TEMPLATE = directory;
 }
 
-/** Puts an empty, migrated local database into a data directory that has none, so that a program that starts there need not make one. */
+/** Puts an empty, migrated local database into a new data directory, which saves a starting program from creating one. */
 export function placeLocal(dataDir: string): void {
   if (existsSync(recordFile(dataDir))) return;
   const directory = requireVariable('FAREGATE_TEST_LOCAL_TEMPLATE');
@@ -32,17 +35,17 @@ export function placeLocal(dataDir: string): void {
   const record = readRecord(template)!;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const home = record.home === null ? null : join(directory, 'clusters', randomBytes(6).toString('hex'));
-  // With the owners that root has given its files.
+  // Keeps the owners of the files that root created.
   execFileSync('cp', ['-a', record.home ?? join(template, 'postgres'), home ?? join(dataDir, 'postgres')]);
   writeFileSync(recordFile(dataDir), JSON.stringify({ ...record, home }), { mode: 0o600 });
 }
 
-/** Removes a directory with the data directories in it, and what root has of their local servers outside of it. */
+/** Removes a directory with the data directories in it, and files of their local servers elsewhere that root created. */
 export function removeDirectory(path: string): void {
   for (const file of globSync('{,*/,*/*/}postgres.json', { cwd: path, exclude: ['**/node_modules'] })) {
     const { home } = readRecord(dirname(join(path, file)))!;
     if (home !== null) rmSync(home, { recursive: true, force: true });
   }
-  // A program that was killed may end behind it.
+  // A killed program may exit later than this.
   rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -9,20 +9,20 @@ import { type LocalConnection, type LocalServer, startLocalServer } from '../../
 import { silentLogger } from '../../src/lib/logger.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 
-/** Local servers of tests, in a directory of their own. */
+/** Local servers of tests, in their own directory. */
 export interface ServerDirectory {
   readonly path: string;
   readonly dataDir: string;
-  /** What root has in place of `/var/lib/faregate`. */
+  /** Replaces `/var/lib/faregate` for root. */
   readonly clustersDir: string;
   start(more?: Partial<Parameters<typeof startLocalServer>[0]>): Promise<LocalServer>;
-  /** Stops what a test that failed has left running. */
+  /** Stops servers that a failed test left running. */
   remove(): Promise<void>;
 }
 
 export function makeServerDirectory(): ServerDirectory {
   const path = makeFastDirectory('faregate-local-');
-  // The user of a server that root starts has to pass through.
+  // The user of a server that root starts needs to traverse the directory.
   chmodSync(path, 0o711);
   const started: LocalServer[] = [];
   const dataDir = join(path, 'data');
@@ -43,26 +43,26 @@ export function makeServerDirectory(): ServerDirectory {
   };
 }
 
-/** Where the cluster is; as the short link leads to it if its name is long. */
+/** The directory of the cluster, by its short link if its name is long. */
 export const clusterOf = (server: { readonly connection: LocalConnection }): string => server.connection.host;
 
-/** The number of the server's process. */
+/** Process id of the server. */
 export const serverPid = (cluster: string): number =>
   Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
 
 export function isRunning(pid: number): boolean {
   try {
-    // One that has ended and that nobody has collected yet runs no more.
+    // A zombie counts as stopped.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }
 }
 
-/** Runs statements one after the other over one connection; the rows of the last one. */
+/** Runs statements in order on one connection; returns the rows of the last one. */
 export async function query(connection: LocalConnection, ...texts: string[]): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ ...connection });
-  // A server that is killed cuts it; the statement fails with the same.
+  // A killed server cuts the connection; the statement then fails for the same reason.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -78,7 +78,7 @@ export const asSuperuser = (connection: LocalConnection): LocalConnection => ({ 
 
 const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
 
-/** The program of `startOwner`: it says when the server runs, then what is committed, and ends when its input does. */
+/** The program of `startOwner`. Prints when the server runs and what is committed; exits when its input ends. */
 const OWNER = `
 import pg from 'pg';
 import { startLocalServer } from ${source('db/local/local-server.ts')};
@@ -99,21 +99,21 @@ try {
   console.log(error.name + ': ' + error.message);
 }`;
 
-/** A process that owns a server and commits rows, one after the other, until it is killed. */
+/** A process that owns a server and commits rows one by one until it is killed. */
 export interface Owner {
   readonly child: ChildProcess;
   /** The first line: `running` and the cluster, or the error. */
   readonly said: string;
   /** The last number that it knows to be committed. */
   readonly committed: () => number;
-  /** Resolves when so many have been committed since the start. */
+  /** Resolves when this many rows have been committed since the start. */
   reached(count: number): Promise<void>;
   kill(): Promise<void>;
 }
 
 /**
  * @param within a command that runs it, such as `unshare`
- * @param way how it ends, without stopping its server, when its input ends
+ * @param way how it exits, without stopping its server, when its input ends
  */
 export async function startOwner(
   { dataDir, clustersDir }: ServerDirectory,

@@ -3,7 +3,7 @@ import { behind } from './spread-database.ts';
 import { sql } from './sql.ts';
 import { until } from './until.ts';
 
-/** Resolves when that many statements in this database, or more, wait for a lock. */
+/** Resolves when at least that many statements in this database wait for a lock. */
 export async function locksAwaited(database: Queryable, count: number): Promise<void> {
   const waiting = `select from pg_stat_activity
 where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`;
@@ -11,8 +11,8 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
 }
 
 /**
- * The same database, whose transactions wait for locks as those of one account do: for tests of what they do once they have
- * them, and not of how they go past locked accounts.
+ * The same database, but its transactions wait for locks instead of skipping locked accounts: for tests of what transactions do once they
+ * have the locks.
  */
 export function waitingForLocks(database: Database): Database {
   return behind(database, (handle) => ({

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** A server that a test has begun. */
+/** A running server of a test. */
 export interface OnLoopback {
   readonly port: number;
-  /** Ends the server with all its connections. */
+  /** Closes the server and all its connections. */
   close(): Promise<void>;
 }
 
-/** Has a server listen on a free port of loopback. */
+/** Listens on a free loopback port. */
 export async function listenOnLoopback(server: Server): Promise<OnLoopback> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {

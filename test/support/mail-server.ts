@@ -6,7 +6,7 @@ import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Headers and body, as they came. */
+  /** Headers and body, verbatim. */
   readonly text: string;
   readonly isSecure: boolean;
   readonly user: string | null;
@@ -16,7 +16,7 @@ export interface ReceivedMail {
 export interface MailServer {
   readonly port: number;
   readonly received: ReceivedMail[];
-  /** The code with which it refuses this address; absent: it takes mail for it. */
+  /** The code with which it refuses this address; without it, it accepts mail for the address. */
   readonly refused: Map<string, number>;
   close(): Promise<void>;
 }

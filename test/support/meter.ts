@@ -11,13 +11,13 @@ import type { Model } from '../../src/providers/catalog/catalog.ts';
 import { captureResponse } from './captured.ts';
 import { readInput } from './request-input.ts';
 
-/** What a response costs, and what the record of its call marks as used without a price. */
+/** The charge of a response, and the usage that its record marks as unpriced. */
 export interface Metered {
   readonly chargeNano: bigint;
   readonly unpriced: readonly string[];
 }
 
-/** Meters the response of a call as the relays do it, without a gateway. */
+/** Meters the response of a call as the relays do, without a gateway. */
 export class Meter {
   readonly #input: CallInput;
   readonly #priceFactorBasisPoints: number;
@@ -43,7 +43,7 @@ export class Meter {
     return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 });
   }
 
-  /** A whole response that comes in chunks; `null` if it has no usage that can be true. */
+  /** A non-streaming response in chunks; `null` if its usage is missing or implausible. */
   whole(chunks: readonly Buffer[]): Metered | null {
     const { response } = this.#input;
     const captured = captureResponse(response, chunks);
@@ -59,7 +59,7 @@ export class Meter {
     return isTrue ? this.#metered({ ...usage, source: 'observed' }) : null;
   }
 
-  /** A stream that comes in chunks and then breaks off or ends; `null` if nothing of a response came. */
+  /** A stream in chunks that then breaks off or ends; `null` if nothing arrived. */
   stream(chunks: readonly Buffer[]): Metered | null {
     const tap = this.#tap(chunks);
     const usage = tap.usage.facts(this.#input.inputTokensEstimate);
@@ -67,7 +67,7 @@ export class Meter {
     return this.#metered(usage.source === 'estimated' ? this.#bound(usage, tap.usage.reported) : usage);
   }
 
-  /** What the text that has come costs by its size, as output. */
+  /** The charge of the text so far, estimated as output. */
   deliveredNano(chunks: readonly Buffer[]): bigint {
     const { visibleTextBytes } = this.#tap(chunks).usage;
     return (BigInt(Math.floor(visibleTextBytes / 4)) * this.#terms.prices.outputNanoPerMillion) / 1_000_000n;

@@ -1,36 +1,36 @@
 import type { Database, DatabasePool, LongTransaction, Queryable } from '../../src/db/database.ts';
 import { sql } from './sql.ts';
 
-/** The connection of a transaction, as its server knows it. */
+/** The connection of a transaction, as the server identifies it. */
 export interface Backend {
   readonly pid: number;
-  /** That the connection comes from. */
+  /** Local port of the connection. */
   readonly port: number;
 }
 
-/** Ends something that the transaction needs. `transaction`: it goes on behind that, unless it is committed. */
+/** Kills something that the transaction needs. `transaction` completes after that, unless it is committed. */
 export type Kill = (backend: Backend, transaction: Queryable) => Promise<void>;
 
 export const BEFORE_COMMIT = 'before the commit';
 
-/** What comes after a commit that nobody has heard of. */
+/** The moment after a commit whose confirmation was lost. */
 export const COMMITTED = 'after the commit';
 
 const FIND_BACKEND = 'select pg_backend_pid() as pid, inet_client_port() as port';
 
 /**
  * The moments of transactions over the directory and partitions: before each statement, before the commit, and after it. A test kills
- * something at one of them. Other transactions go on as they are.
+ * something at one of them. Other transactions are unaffected.
  */
 export class Moments {
-  /** By their names, since the last `begin`. */
+  /** By name, since the last `begin`. */
   passed: string[] = [];
   #killAt = -1;
   #kill: Kill | null = null;
-  /** Whether the moment came, and nothing failed at it but what was killed. */
+  /** Whether the moment came, and only what was killed failed. */
   isReached = false;
 
-  /** Begins anew: kills at the moment of this number, or at none. */
+  /** Starts over: kills at the moment with this number, or at none. */
   begin(killAt = -1, kill: Kill | null = null): void {
     this.passed = [];
     this.isReached = false;
@@ -38,7 +38,7 @@ export class Moments {
     this.#kill = kill;
   }
 
-  /** The same database, whose transactions over both homes are watched. */
+  /** The same database, whose transactions over both homes are observed. */
   watch(database: Database): Database {
     const watchPool = (pool: DatabasePool): DatabasePool => ({
       query: (...given) => pool.query(...given),
@@ -53,7 +53,7 @@ export class Moments {
     return { ...database, ...watchPool(database), pool: (name) => watchPool(database.pool(name)) };
   }
 
-  /** The same for the transaction of an import, which is one of the directory and all partitions. */
+  /** The same for an import, which is one transaction over the directory and all partitions. */
   watchImports(directory: Database): Database {
     return {
       ...directory,
@@ -94,7 +94,7 @@ export class Moments {
       await pass(BEFORE_COMMIT);
       return done;
     });
-    // It is committed, and whoever waits for that has not heard it.
+    // Committed, but the caller does not learn it.
     if (await pass(COMMITTED)) throw new Error('the connection was lost');
     return result;
   }

@@ -6,14 +6,14 @@ import { CHAT } from './limited-calls.ts';
 import type { Finished } from './process.ts';
 import { sql } from './sql.ts';
 
-/** What tests of `faregate import` do with one program's database and one gateway. */
+/** Helpers for tests of `faregate import`: the database of another program, and a gateway. */
 export interface MovingIn {
   run(...flags: readonly string[]): Promise<Finished>;
-  /** As `run`, which has to succeed; returns what is printed. */
+  /** Like `run`, but fails the test on an error; returns the output. */
   move(...flags: readonly string[]): Promise<string>;
-  /** How many rows there are of all that an import writes. */
+  /** Number of rows in all tables that an import writes. */
   counts(): Promise<Readonly<Record<string, bigint>>>;
-  /** The status of a call with a key, and why it is none of success: the first sentence of a 401, else the code. */
+  /** The status of a call with a key, and the reason if it is refused: the first sentence of a 401, else the code. */
   responseTo(key: string, model: string): Promise<string>;
 }
 

@@ -10,38 +10,38 @@ import type {
 } from '../../src/db/database.ts';
 
 /**
- * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of
- * another transaction fail and wait with the whole of it.
+ * Controls the statements of one name, or transactions of two messages, while they run. Statements inside other transactions fail and
+ * wait with the whole transaction.
  */
 export interface StatementControl {
-  /** How many have been asked for so far. */
+  /** Number of submitted statements. */
   readonly asked: number;
-  /** How many the database has carried out. */
+  /** Number of statements that the database has executed. */
   readonly done: number;
-  /** Resolves when that many have been asked for in all. */
+  /** Resolves when that many have been submitted in all. */
   reached(count: number): Promise<void>;
-  /** Resolves when that many have been carried out in all. */
+  /** Resolves when that many have been executed in all. */
   completed(count: number): Promise<void>;
   /**
-   * From now on they wait until `release`: before the database sees them, or after it has carried them out. What is aborted
-   * meanwhile fails.
+   * From now on they wait until `release`: before the database receives them, or after it has executed them. Statements that are aborted
+   * during the wait fail.
    */
   hold(when?: 'before' | 'after'): void;
   release(): void;
   /**
-   * From now on they fail as a lost connection does, until `recover`: before the database has seen them, or after it has
-   * carried them out and only the reply was lost.
+   * From now on they fail like a lost connection, until `recover`: before the database receives them, or after it has executed them and
+   * only the reply was lost.
    */
   fail(when: 'before' | 'after'): void;
   recover(): void;
 }
 
 export interface ObservedDatabase {
-  /** The same database; every statement of the gateway goes through here. */
+  /** The same database. Every statement of the gateway passes through it. */
   readonly database: Database;
-  /** All that is asked of it, whatever its name. */
+  /** Controls all statements, whatever their name. */
   readonly every: StatementControl;
-  /** That of another partition, whose statements are observed with those of this one, and by themselves. */
+  /** Observes another partition, whose statements are observed together with those of this one, and separately. */
   also(real: Database): ObservedPartition;
   statement(name: string): StatementControl;
   /** Resolves when that many different calls of an account have been ended in the database. */
@@ -52,7 +52,7 @@ export type ObservedPartition = Pick<ObservedDatabase, 'database' | 'statement' 
 
 const READ_ENDS = 'settlement.read-ending-calls';
 
-/** Stands between a gateway and its real database: tests watch statements, delay them and cut connections. */
+/** Between a gateway and its real database, so that tests can observe statements, delay them and break connections. */
 export function observeDatabase(real: Database): ObservedDatabase {
   const statements = new Map<string, ObservedStatement>();
   const endedCalls = new Map<string, Set<string>>();
@@ -61,7 +61,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
   const statement = namedIn(statements);
   const every = new ObservedStatement();
 
-  /** A read of these transactions names their calls: the accounts in an array, and the calls in another one. */
+  /** A read of these transactions contains their calls: an array of accounts, and an array of calls. */
   function noteEnded(reads: readonly Query[]): void {
     const read = reads.find(({ statement }) => statement.name === READ_ENDS);
     if (read === undefined) return;
@@ -74,7 +74,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
     waiting.check();
   }
 
-  /** `run`: whatever a statement of that name is asked for. */
+  /** `run` executes a statement of that name. */
   const observed = (real: Database, run: RunNamed): Database => {
     /** Statements of all pools are known by their names alone. */
     const observeQueries = (transaction: Queryable): Queryable => ({
@@ -97,7 +97,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
       ...observe(real),
       pool: (name) => observe(real.pool(name)),
       async readThenWrite(transaction, signal) {
-        // A batch of calls that ends some and admits others is both.
+        // A batch that ends some calls and admits others counts as both.
         const runAll = transaction.name.split('+').reduce(
           (work, name) => () => run(name, work, signal),
           () => real.readThenWrite(transaction, signal),
@@ -143,7 +143,6 @@ export function observeDatabase(real: Database): ObservedDatabase {
 
 type RunNamed = <Result>(name: string, work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>;
 
-/** The statements of a map by their names. */
 const namedIn =
   (statements: Map<string, ObservedStatement>) =>
   (name: string): ObservedStatement => {
@@ -210,7 +209,7 @@ class ObservedStatement implements StatementControl {
   }
 }
 
-/** Promises of conditions, looked at whenever something has happened. */
+/** Promises of conditions, checked after every event. */
 class Waiting {
   #conditions: { isMet: () => boolean; resolve: () => void }[] = [];
 
@@ -234,7 +233,7 @@ function arrayItems(parameter: Parameter | undefined): string[] {
   return String(parameter).match(/[^{},"]+/g) ?? [];
 }
 
-/** What a driver reports when its connection breaks: an error without SQLSTATE. */
+/** The driver's error for a broken connection, without SQLSTATE. */
 function connectionLost(): Error {
   return Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' });
 }

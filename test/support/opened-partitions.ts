@@ -2,16 +2,16 @@ import { type DatabaseLocation, type Databases, openDatabases } from '../../src/
 import { addPartition, migrateAll } from '../../src/db/partitions.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
-/** A migrated database of several partitions, with everything that is in one. */
+/** A migrated database of several partitions, with its handles. */
 export interface PartitionedDatabase extends AsyncDisposable {
   readonly databases: Databases;
   readonly location: DatabaseLocation;
-  /** Closes and opens it, as the next start of a gateway does. */
+  /** Closes and reopens it, as a restart of the gateway does. */
   reopen(): Promise<Databases>;
   remove(): Promise<void>;
 }
 
-/** Brings a database up to date, and makes what it lacks of so many partitions. */
+/** Applies all migrations, and creates partitions up to the given number. */
 export async function openPartitioned(
   location: DatabaseLocation,
   partitions: number,

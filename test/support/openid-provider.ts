@@ -2,22 +2,22 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Events, type MutableToken, OAuth2Issuer, OAuth2Service } from 'oauth2-mock-server';
 import { listenOnLoopback } from './loopback.ts';
 
-/** What an ID token says of somebody. */
+/** The claims of an ID token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A request that the provider treats badly, in place of responding it. */
+/** Handles a request wrongly, in place of the provider. */
 export type Mischief = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A real OpenID provider on loopback, which checks PKCE and signs tokens, and can be told to do wrong. */
+/** A real OpenID provider on loopback that checks PKCE and signs tokens. Tests can make it misbehave. */
 export interface OpenIdProvider {
   readonly issuer: string;
-  /** Who signs in next, and what else is in the token; it takes the place of what the token would say. */
+  /** The user who signs in next. These claims override those that the token would have. */
   claims: Claims;
   /** By path, such as `/token`. */
   readonly mischief: Map<string, Mischief>;
-  /** Whether the signatures of its tokens are wrong. */
+  /** Whether it signs tokens wrongly. */
   signsWrong: boolean;
-  /** How many requests there were to each path. */
+  /** Number of requests by path. */
   readonly requests: Map<string, number>;
   stop(): Promise<void>;
 }

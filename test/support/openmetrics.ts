@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 
-/** A line of a text of OpenMetrics. */
+/** A sample: one line of OpenMetrics text. */
 export interface MetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** As it stands there. */
+  /** Verbatim. */
   readonly value: string;
 }
 
 export interface MetricsText {
   readonly samples: readonly MetricSample[];
-  /** The types of the metrics by their names, counters without `_total`. */
+  /** Types by name of the metric; names of counters without `_total`. */
   readonly types: ReadonlyMap<string, string>;
-  /** The sum of the samples that have these labels, and any others. */
+  /** The sum of the samples that have at least these labels. */
   sum(name: string, labels?: Readonly<Record<string, string>>): number;
-  /** The sums by one label, without those that are zero. */
+  /** The sums by one label, without zeros. */
   by(name: string, label: string): Record<string, number>;
 }
 
 const SAMPLE = /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-z_][a-z0-9_]*)="((?:[^"\\]|\\.)*)"(?:,|$)/g;
 
-/** Reads a text of OpenMetrics, and fails if a line is none. */
+/** Parses OpenMetrics text. Fails on an invalid line. */
 export function readMetrics(text: string): MetricsText {
   assert.ok(text.endsWith('\n# EOF\n'), 'a text of OpenMetrics says where it ends');
   const types = new Map<string, string>();

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listenOnLoopback } from './loopback.ts';
 
-/** A span as it arrived, its attributes as a plain object. */
+/** An exported span, with its attributes as an object. */
 export interface ReceivedSpan {
   readonly name: string;
   readonly kind: number;
@@ -16,16 +16,16 @@ export interface ReceivedSpan {
   readonly events: readonly { readonly name: string; readonly atNano: bigint }[];
 }
 
-/** A collector on loopback that takes OTLP over HTTP in JSON. */
+/** A collector on loopback for OTLP over HTTP in JSON. */
 export interface OtlpReceiver {
   readonly url: string;
   readonly spans: ReceivedSpan[];
-  /** Everything that came, to be searched. */
+  /** The text of all requests, to be searched. */
   bytes(): Buffer;
   readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
-  /** Attributes of the resource of the last export. */
+  /** Resource attributes of the last export. */
   resource: Readonly<Record<string, unknown>>;
-  /** The status of responses from now on. */
+  /** Status of the responses from now on. */
   status: number;
   close(): Promise<void>;
 }

@@ -7,20 +7,20 @@ import { beside, cut, differingPixels, type Picture, readPng, writePng } from '.
 import { pauseBetweenLooks } from './until.ts';
 
 /**
- * Pictures of pages that are compared with those in `test/console/pages/pictures`, a tenth as wide and as high: where things stand, how
- * large they are and in which colours, not what is written. The browser has one font (`plain-font.ts`) and a clock that stands still.
+ * Pictures of pages, compared with those in `test/console/pages/pictures`, at a tenth of the width and height: they show positions, sizes
+ * and colours, but no text. The browser has one font (`plain-font.ts`) and a stopped clock.
  */
 
 const DIRECTORY = 'test/console/pages/pictures';
 const SCALE = 0.1;
-/** Of 255, in one colour: edges are mixed with their ground. */
+/** Per colour channel, out of 255: edges blend with the background. */
 const COLOR_MAX = 40;
-/** Of the pixels of one picture: lengths of durations and of paths differ. */
+/** Share of a picture's pixels: durations and paths differ in length. */
 const DIFFERING_MAX = 0.004;
-/** How often a page may go on changing before it is taken as it is. */
+/** Maximum number of pictures of a page that keeps changing. */
 const TRIES_MAX = 60;
 
-/** `npm run console:pictures` writes what is there, and compares nothing. */
+/** `npm run console:pictures` writes the pictures instead of comparing them. */
 export const isWriting = process.env.FAREGATE_WRITE_PICTURES === '1';
 
 export interface Look {
@@ -62,7 +62,7 @@ export class PagePictures {
     return new PagePictures(page, await page.context().newCDPSession(page), looks);
   }
 
-  /** Has the next page begin in the first look. */
+  /** Shows the next page in the first look. */
   async begin(): Promise<void> {
     await this.#show(this.#looks[0]!);
   }
@@ -72,7 +72,7 @@ export class PagePictures {
     await this.#page.setViewportSize({ width: widthPx, height: heightPx });
   }
 
-  /** Takes what the page shows in all looks, and notes where it is not as the picture of that name. */
+  /** Takes the page in all looks, and records differences from the picture of that name. */
   async compare(name: string): Promise<void> {
     const file = join(DIRECTORY, `${name}.png`);
     const wanted = isWriting || !existsSync(file) ? null : this.#parts(readPng(readFileSync(file)));
@@ -95,7 +95,7 @@ export class PagePictures {
     }
   }
 
-  /** Fails if a page was not as its picture, and says where to look. */
+  /** Fails if a page differed from its picture, and names the files to compare. */
   end(): void {
     assert.deepEqual(
       this.#wrong,
@@ -104,7 +104,7 @@ export class PagePictures {
     );
   }
 
-  /** A page draws in several steps: it is as wanted when it has come to that, and otherwise as it is when it changes no more. */
+  /** A page renders in several steps. Returns once it matches; otherwise once it stops changing. */
   async #settled(look: Look, wanted: Picture | undefined): Promise<{ picture: Picture; isRight: boolean }> {
     let last: Picture | null = null;
     let alike = 0;
@@ -120,7 +120,7 @@ export class PagePictures {
     }
   }
 
-  /** The pictures of all looks, of the file that has them beside each other. */
+  /** The pictures of all looks, from a file that has them next to each other. */
   #parts(whole: Picture): Picture[] {
     let left = 0;
     return this.#looks.map(({ widthPx, heightPx }) => {

@@ -5,7 +5,7 @@ export async function createPartitioned(partitions: number): Promise<Partitioned
   return partition(await createTestDatabase(), partitions);
 }
 
-/** Makes partitions in an open database, which it closes. */
+/** Creates partitions in an open database and closes it. */
 export async function partition(stored: TestDatabase, partitions: number): Promise<PartitionedDatabase> {
   const location = { url: stored.url, dataDir: '' };
   await stored.database.close();

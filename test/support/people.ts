@@ -3,17 +3,16 @@ import { randomBytes } from 'node:crypto';
 import type { AccountRole, OperatorRole } from '../../src/people/actor.ts';
 import type { TestGateway } from './gateway.ts';
 
-/** A person of a test, who has signed in. */
+/** A person who is signed in. */
 export interface TestPerson {
   readonly id: string;
-  /** What the person signs in with. */
   readonly email: string;
   readonly password: string;
-  /** Of the session that began with the person's link. */
+  /** Headers of the session that began with the person's link. */
   readonly headers: PersonHeaders;
 }
 
-/** What a request of a session has: its cookie, and what a browser says of a request of the own page. */
+/** Headers of a request in a session: the cookie, and what browsers send from a page of the same origin. */
 export type PersonHeaders = Record<'cookie' | 'sec-fetch-site', string>;
 
 export interface PersonResponse {
@@ -23,7 +22,7 @@ export interface PersonResponse {
   readonly body: any;
 }
 
-/** Sends a request to the account API, or to the admin API if the path says so. */
+/** Sends a request to the account API, or to the admin API if the path is one of its. */
 export async function ask(
   g: Pick<TestGateway, 'url'>,
   method: string,
@@ -40,7 +39,10 @@ export async function ask(
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
 }
 
-/** Creates a person by the command line of the machine, which alone makes the first operator. The person has used the link and so is signed in. */
+/**
+ * Creates a person through the local admin token, which alone can create the first operator. The person has used the link and is signed
+ * in.
+ */
 export async function createPerson(
   g: Pick<TestGateway, 'url' | 'admin' | 'localToken'>,
   {
@@ -63,7 +65,7 @@ export async function createPerson(
   return { id: made.body.id, email, password, headers: sessionOf(used) };
 }
 
-/** Signs a person in once more. */
+/** Signs a person in again. */
 export async function signIn(
   g: Pick<TestGateway, 'url'>,
   { email, password }: Pick<TestPerson, 'email' | 'password'>,
@@ -73,7 +75,7 @@ export async function signIn(
   return sessionOf(response);
 }
 
-/** The headers of requests of the session that a response has begun. */
+/** Request headers of the session that a response started. */
 export function sessionOf({ headers }: Pick<PersonResponse, 'headers'>): PersonHeaders {
   const cookie = headers.getSetCookie()[0]?.split(';')[0];
   assert.ok(cookie, 'the response sets no cookie');

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A font whose letters are all one box, and whose Chinese characters are all another. A browser that has no other font lays out a page
- * alike on all machines, so that pictures of it can be compared.
+ * A font with one box for all letters and another for all Chinese characters. A browser without any other font lays out a page
+ * identically on all machines, so that its pictures can be compared.
  */
 
 const EM = 1000;
@@ -13,11 +13,11 @@ const DESCENT = -250;
 
 interface Glyph {
   readonly advance: number;
-  /** From the base line up; 0: nothing is drawn. */
+  /** Height above the baseline; 0: nothing is drawn. */
   readonly height: number;
 }
 
-/** By their number in the font: what it does not have, a blank, a letter, a Chinese character. */
+/** By glyph number: missing, blank, letter, Chinese character. */
 const GLYPHS: readonly Glyph[] = [
   { advance: 560, height: 560 },
   { advance: 300, height: 0 },
@@ -36,7 +36,7 @@ const CHARACTERS: readonly (readonly [first: number, last: number, glyph: number
   [0x2e80, 0xffef, 3],
 ];
 
-/** Writes the font, and a configuration of fontconfig that has no other. `remove` takes both away again. */
+/** Writes the font, and a fontconfig file that contains no other. `remove` deletes both. */
 export function writePlainFont(): { readonly configFile: string; remove(): void } {
   const directory = mkdtempSync(join(tmpdir(), 'faregate-font-'));
   const configFile = join(directory, 'fonts.conf');
@@ -48,7 +48,7 @@ export function writePlainFont(): { readonly configFile: string; remove(): void 
   return { configFile, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-/** The bytes of the font, in the format of TrueType. Whoever reads fonts of the system looks at no checksum, so these are 0. */
+/** The bytes of the font, in TrueType format. System font readers ignore checksums, so these are 0. */
 function plainFont(): Buffer {
   const outlines = GLYPHS.map(outlineOf);
   const ends = outlines.map((_, at) => Buffer.concat(outlines.slice(0, at + 1)).length);
@@ -85,20 +85,20 @@ function plainFont(): Buffer {
   ]);
 }
 
-/** Fields that say nothing here. */
+/** Fields without meaning here. */
 const NONE = [0, 0, 0, 0, 0, 0, 0];
 
-/** A rectangle on the base line. */
+/** A rectangle on the baseline. */
 function outlineOf({ advance, height }: Glyph): Buffer {
   if (height === 0) return Buffer.alloc(0);
   const [left, right] = [40, advance - 40];
   const width = right - left;
-  // One contour of four points on it, and how far each is from the one before.
+  // One contour of four points on the curve, each relative to the one before.
   const points = [shorts(left, width, 0, -width), shorts(0, 0, height, 0)];
   return padded(Buffer.concat([shorts(1, left, 0, right, height, 3, 0), Buffer.from([1, 1, 1, 1]), ...points]));
 }
 
-/** In the format that has one glyph for many characters. */
+/** `cmap` in format 13, which maps ranges of characters to one glyph. */
 function characterMap(): Buffer {
   const groups = longs(...CHARACTERS.flat());
   return Buffer.concat([

@@ -5,29 +5,29 @@ import { startLocalServer } from '../../src/db/local/local-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { freePort } from './free-port.ts';
 
-/** A PostgreSQL of tests, on a free port of loopback. */
+/** A PostgreSQL server for tests, on a free loopback port. */
 export interface PostgresServer {
-  /** Without a database's name at its end. */
+  /** Without the name of a database. */
   readonly url: string;
-  /** The same through a socket of the file system, over which a message costs both sides half as much. */
+  /** The same through a Unix socket, where a message costs both sides half as much. */
   readonly localUrl: string;
   readonly dataDir: string;
   stop(): Promise<void>;
 }
 
 /**
- * Where a test lets the network swallow what a new connection says, its backend waits for the password, and meanwhile no
- * database of the server can be dropped: PostgreSQL waits for all backends then, by default for a minute. Shorter than the limits of
- * tests, and longer than a client that computes takes to say it.
+ * `authentication_timeout`. If a test swallows the packets of a new connection, its backend waits for the password. Until then PostgreSQL
+ * drops no database, because it waits for all backends: by default for a minute. This is shorter than the limits of tests, and longer
+ * than a busy client takes to send the password.
  */
 const SIGN_IN_S = 15;
 
-/** Starts a server whose files are in `directory`. `settings` are of PostgreSQL. */
+/** Starts a server whose files are in `directory`, with these PostgreSQL settings. */
 export async function startPostgresServer(
   directory: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
-  // Of root, the server's user must be able to pass through.
+  // As root, another user runs the server and needs to traverse the directory.
   chmodSync(directory, 0o755);
   const dataDir = join(directory, 'server');
   mkdirSync(dataDir, { mode: 0o700 });

@@ -3,12 +3,12 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 
 /**
- * A disk whose power can be cut at any moment that has passed. It does not stand between a program and its files: it is told
- * of every change and every sync, in order, and makes from that what a cut would have left.
+ * A disk whose power can be cut at any past moment. Programs use the real file system; the disk is notified of every change and sync, in
+ * order, and reconstructs what a cut would leave.
  *
- * What a cut leaves: of a file, what was written and cut off before its last sync, and any part of what came after, in
- * sectors of 512 bytes; of a directory, the names that were made, renamed and removed before its last sync, and any of the
- * later ones. A sync of a file does not keep its name. This is the least that POSIX promises; real file systems keep more.
+ * After a cut, a file has all writes and truncations before its last sync, and any part of the later ones, in sectors of 512 bytes. A
+ * directory has all names that were created, renamed and removed before its last sync, and any of the later changes. A sync of a file
+ * does not persist its name. POSIX promises no more than this; real file systems keep more.
  */
 
 type NodeId = number;
@@ -16,9 +16,9 @@ type NodeId = number;
 type Change =
   | { readonly kind: 'write'; readonly node: NodeId; readonly offset: number; readonly bytes: Uint8Array }
   | { readonly kind: 'truncate'; readonly node: NodeId; readonly bytes: number }
-  /** Each name stands for a node from now on, or for none; all of it or nothing. */
+  /** Each name refers to a node from now on, or to none. The changes are atomic. */
   | { readonly kind: 'names'; readonly entries: readonly NameChange[] }
-  /** Changes before `upTo` are on the disk. */
+  /** Changes before `upTo` are durable. */
   | { readonly kind: 'sync'; readonly node: NodeId; readonly upTo: number };
 
 interface NameChange {
@@ -33,36 +33,36 @@ const SECTOR_BYTES = 512;
 const ROOT: NodeId = 0;
 
 export interface CutOptions {
-  /** How many of the changes happened before the cut; all by default. */
+  /** Number of changes before the cut; all by default. */
   readonly changes?: number;
   readonly randomSource: () => number;
-  /** The probability with which a change survives that was not synced. */
+  /** Probability that a change without a sync survives. */
   readonly kept: number;
-  /** As if no sync had ever reached the disk. */
+  /** Pretends that no sync reached the disk. */
   readonly ignoresSyncs?: boolean;
 }
 
 export class PowerCutDisk {
   readonly #root: string;
-  /** Of each node whether it is a directory. */
+  /** For each node, whether it is a directory. */
   readonly #nodes: boolean[] = [];
   readonly #changes: Change[] = [];
-  /** As the programs see it now. */
+  /** As programs see it now. */
   readonly #now: Names = new Map();
   readonly #byInode = new Map<number, NodeId>();
 
-  /** The directory is on the disk, and empty. */
+  /** The directory is durable and empty. */
   constructor(root: string) {
     this.#root = root;
     this.#add(true, statSync(root).ino);
   }
 
-  /** How many changes there were until now. */
+  /** Number of changes so far. */
   get changes(): number {
     return this.#changes.length;
   }
 
-  /** Counts a moment at which the disk does not change. */
+  /** Adds a moment at which the disk does not change. */
   tick(): void {
     this.#rename([]);
   }
@@ -100,12 +100,12 @@ export class PowerCutDisk {
     this.#changes.push({ kind: 'sync', node: this.#find(path), upTo: this.changes });
   }
 
-  /** Whether the path is below the root, and so on this disk. */
+  /** Whether the path is on this disk, below the root. */
   has(path: string): boolean {
     return !relative(this.#root, path).startsWith('..');
   }
 
-  /** Writes what a cut would have left into a directory that is made for it. */
+  /** Writes what a cut would leave into a new directory. */
   cut(target: string, options: CutOptions): void {
     const { randomSource, kept, changes = this.changes, ignoresSyncs = false } = options;
     const happened = this.#changes.slice(0, changes);
@@ -148,7 +148,7 @@ export class PowerCutDisk {
 
   #add(isDirectory: boolean, inode: number): NodeId {
     const id = this.#nodes.push(isDirectory) - 1;
-    // A number is given again when its file is gone.
+    // An inode number is reused once its file is gone.
     this.#byInode.set(inode, id);
     return id;
   }
@@ -203,7 +203,7 @@ function* sectors({
   }
 }
 
-/** The bytes of a file. Those that were never written are zero. */
+/** The bytes of a file. Bytes that were never written are zero. */
 class Content {
   #bytes = Buffer.alloc(0);
   #length = 0;

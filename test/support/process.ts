@@ -6,15 +6,14 @@ import { CANARIES } from './canaries.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 import { removeDirectory } from './local-database.ts';
 
-/** The real program in a process of its own, as a user runs it. */
+/** The real program in its own process, as a user runs it. */
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
 
 /**
- * Modules that were compiled once. The program sets flags of the engine when it starts, and the engine takes nothing that was
- * compiled with other ones: in one directory with the tests, which set none, each would compile and write anew what the other has
- * written.
+ * Compile cache of the program. It has its own directory, because V8 rejects code compiled under other flags: sharing one with the tests,
+ * which set no flags, each would overwrite the other's entries.
  */
 export const PROGRAM_CACHE: Readonly<Record<string, string>> =
   NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE: `${NODE_COMPILE_CACHE}-of-programs` };
@@ -27,7 +26,7 @@ export interface Finished {
 
 export interface RunningProgram {
   readonly child: ChildProcess;
-  /** Resolves with what was printed so far, once the pattern occurs in it; rejects if the program ends before. */
+  /** Resolves with the output so far once it matches the pattern; rejects if the program exits first. */
   printed(pattern: RegExp): Promise<string>;
   readonly finished: Promise<Finished>;
 }
@@ -35,11 +34,10 @@ export interface RunningProgram {
 export interface ProgramOptions {
   readonly environment?: Record<string, string>;
   readonly directory?: string;
-  /** The file that is run; the source if it is absent. */
+  /** The file to run; by default the source. */
   readonly main?: string;
 }
 
-/** An empty directory that is removed by `remove`. */
 export function temporaryDirectory(): { path: string; remove(): void } {
   const path = makeFastDirectory('faregate-cli-');
   return { path, remove: () => removeDirectory(path) };
@@ -47,12 +45,12 @@ export function temporaryDirectory(): { path: string; remove(): void } {
 
 const running = new Set<ChildProcess>();
 
-// A test that failed may have left its program running; it must not keep the run alive.
+// A failed test may leave its program running, which must not keep the run alive.
 after(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts the program. Of the environment it gets only what is given, what the system needs, and modules compiled earlier. */
+/** Starts the program. Its environment is the given one, what the system needs, and the compile cache. */
 export function startProgram(given: readonly string[], options: ProgramOptions = {}): RunningProgram {
   const child = spawn(process.execPath, [options.main ?? MAIN, ...given], {
     cwd: options.directory ?? tmpdir(),
@@ -102,7 +100,7 @@ export function startProgram(given: readonly string[], options: ProgramOptions =
   };
 }
 
-/** Runs the program to its end. */
+/** Runs the program until it exits. */
 export function runProgram(given: readonly string[], options: ProgramOptions = {}): Promise<Finished> {
   return startProgram(given, options).finished;
 }

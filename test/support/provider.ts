@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenOnLoopback } from './loopback.ts';
 
-/** A request as it reached the provider, byte for byte. */
+/** A request as the provider received it, byte for byte. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
@@ -11,12 +11,12 @@ export interface ReceivedRequest {
 
 export type Respond = (request: ReceivedRequest, response: ServerResponse) => void | Promise<void>;
 
-/** A provider on loopback that does exactly what a test says, and remembers what it was sent. */
+/** A provider on loopback that responds as a test decides, and records its requests. */
 export interface ScriptedProvider {
   /** Without a path: chat providers get `/v1` appended, messages providers do not. */
   readonly url: string;
   readonly requests: ReceivedRequest[];
-  /** What happens from the next request on. */
+  /** Sets how requests are handled from now on. */
   respond: Respond;
   /** Resolves when the given number of requests has arrived in all. */
   received(count: number): Promise<void>;
@@ -77,7 +77,6 @@ export interface MessagesUsage {
 
 export const messagesUsage: MessagesUsage = { input_tokens: 12, output_tokens: 8 };
 
-/** Sends a JSON body with a status. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Respond {
   return (_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -85,7 +84,7 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   };
 }
 
-/** Sends an event stream, each text as one write. */
+/** Sends an event stream, one write per text. */
 export function sse(events: readonly string[], headers: Record<string, string> = {}): Respond {
   return (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
@@ -94,17 +93,17 @@ export function sse(events: readonly string[], headers: Record<string, string> =
   };
 }
 
-/** A response that a test gives piece by piece. */
+/** A response that a test writes in chunks. */
 export interface LiveResponse {
   readonly respond: Respond;
-  /** Resolves when the call has come and the head of its response is sent. */
+  /** Resolves when the call has arrived and the head of the response is sent. */
   readonly opened: Promise<void>;
   /** Resolves when the gateway has closed the connection. */
   readonly closed: Promise<void>;
-  /** Sends a piece; resolves when the network has taken it, which it does not while the gateway does not read. */
+  /** Sends a chunk. Resolves when the operating system has accepted it, which it does not while the gateway is not reading. */
   write(piece: string | Buffer): Promise<void>;
   end(): void;
-  /** Breaks the connection off. */
+  /** Resets the connection. */
   reset(): void;
 }
 
@@ -129,7 +128,7 @@ export function liveResponse(headers: Record<string, string> = { 'content-type':
   };
 }
 
-/** A whole chat response in the vendor's shape. */
+/** A non-streaming chat response in the vendor's format. */
 export function chatCompletion(usage: object | null = chatUsage, content = 'Hello there') {
   return {
     id: 'chatcmpl-1',
@@ -141,7 +140,7 @@ export function chatCompletion(usage: object | null = chatUsage, content = 'Hell
   };
 }
 
-/** The events of a chat stream; the usage chunk only if a usage is given. */
+/** The events of a chat stream; with a usage chunk if a usage is given. */
 export function chatStream(words: readonly string[], usage: object | null = chatUsage): string[] {
   const chunk = (rest: object): string =>
     `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'upstream-chat', ...rest })}\n\n`;
@@ -154,7 +153,7 @@ export function chatStream(words: readonly string[], usage: object | null = chat
   ];
 }
 
-/** Responses a chat call as a real provider would: streaming where asked, usage in the stream where asked. */
+/** Responds to a chat call as a real provider does, with a stream and usage in the stream if requested. */
 export function chatResponse(usage: object = chatUsage): Respond {
   return (request, response) => {
     const body = JSON.parse(request.body.toString()) as {
@@ -168,7 +167,7 @@ export function chatResponse(usage: object = chatUsage): Respond {
   };
 }
 
-/** A whole messages response in the vendor's shape. */
+/** A non-streaming messages response in the vendor's format. */
 export function message(usage: object | null = messagesUsage, text = 'Hello there') {
   return {
     id: 'msg_1',
@@ -182,7 +181,6 @@ export function message(usage: object | null = messagesUsage, text = 'Hello ther
   };
 }
 
-/** One named event. */
 export function event(type: string, rest: object = {}): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
 }
@@ -210,7 +208,7 @@ export function messagesStream(words: readonly string[], usage: MessagesUsage = 
   ];
 }
 
-/** Responses a messages call as a real provider would. */
+/** Responds to a messages call as a real provider does. */
 export function messagesResponse(usage: MessagesUsage = messagesUsage): Respond {
   return (request, response) => {
     const body = JSON.parse(request.body.toString()) as { stream?: boolean };

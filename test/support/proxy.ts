@@ -1,31 +1,27 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A piece of network between the gateway and its database that a test can break. */
+/** A network between the gateway and its database that a test can break. */
 export interface TestProxy {
-  /** The address given, through the proxy. */
+  /** The given address, through the proxy. */
   readonly url: string;
-  /** Connections that are open at the moment. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** Resolves at the next attempt to connect while it is refused. */
+  /** Resolves at the next connection attempt that is refused. */
   refused(): Promise<void>;
   /**
-   * Breaks every connection off on the near side. The server gets no end of the connection: it goes on with its work, as
-   * after a cable was pulled.
+   * Resets every connection on the gateway's side only. The server is not notified and continues its work, as after a cable was pulled.
    */
   cut(): void;
-  /** Ends the connection that comes from this port of the proxy to the server, on both sides, as where the process of the client has ended. */
+  /** Closes the connection with this local port on both sides, as if the client process had exited. */
   end(port: number): void;
-  /**
-   * Swallows whatever the connections that are open now send in either direction, as a network that fails without a word;
-   * those that are opened later work.
-   */
+  /** Drops everything that open connections send in either direction, without closing them. New connections work. */
   swallow(): void;
-  /** As `swallow`, also for connections that are opened until `allow`; they are taken, and nothing comes. */
+  /** Like `swallow`, and also accepts new connections without passing anything on, until `allow`. */
   swallowAll(): void;
-  /** As `swallow`, for the next connection that is opened. */
+  /** Like `swallow`, for the next new connection only. */
   swallowNext(): void;
-  /** From now on new connections are broken off at once, until `allow`. */
+  /** Resets new connections at once, until `allow`. */
   refuse(): void;
   allow(): void;
   close(): Promise<void>;
@@ -41,7 +37,7 @@ export async function startProxy(target: string): Promise<TestProxy> {
   let isSwallowing = false;
   let refusal = Promise.withResolvers<void>();
 
-  // Nothing of it keeps the process alive: a hook that fails before `close` shall fail, and not hang.
+  // Does not keep the process alive, so that a hook that fails before `close` fails instead of hanging.
   const server: Server = createServer((client) => {
     client.unref();
     client.on('error', () => undefined);

@@ -3,17 +3,17 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDirectory } from './cache-directory.ts';
 
-/** Python with packages of its own. */
+/** Python with its own packages. */
 export interface PythonEnvironment {
-  /** The path of a program in it: `python`, or one that its packages bring. */
+  /** The path of a program in it: `python`, or one that a package installs. */
   program(name: string): string;
-  /** Why it cannot be used here; `null` if it is there. */
+  /** Why it cannot be used; `null` if it can. */
   readonly missing: string | null;
 }
 
 /**
- * A virtual environment with these packages, each with its version, such as `openai==3.2.1`. It is kept for later runs; the first
- * one needs a package registry.
+ * A virtual environment with these packages and versions, such as `openai==3.2.1`. It is kept for later runs; the first one needs a
+ * package registry.
  */
 export function pythonEnvironment(name: string, packages: readonly string[]): PythonEnvironment {
   const home = cacheDirectory(name);
@@ -21,7 +21,7 @@ export function pythonEnvironment(name: string, packages: readonly string[]): Py
 }
 
 function install(home: string, packages: readonly string[]): string | null {
-  // Written at the end: a run that was interrupted leaves no half of it behind, and other packages are installed anew.
+  // Written last, so that an interrupted run leaves no valid environment. Other packages are installed anew.
   const isInstalled = join(home, 'installed');
   const wanted = packages.join('\n');
   if (existsSync(isInstalled) && readFileSync(isInstalled, 'utf8') === wanted) return null;

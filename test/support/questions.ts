@@ -1,7 +1,7 @@
 import { createQuestions, type Questions } from '../../src/db/questions/database-questions.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
-/** Questions that may take as long as they like, so that slow machines change nothing. */
+/** Without time limits, so that slow machines change nothing. */
 export function patientQuestions(): Questions {
   return createQuestions({
     probe: () => Promise.reject(new Error('no probe is expected')),

@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** HTTP as bytes on a socket, for what no client library would send. */
+/** HTTP as bytes on a socket, for what no client library sends. */
 
 export interface RawRequest {
   readonly method?: string;
   readonly path: string;
-  /** Sent as they stand, in this order, after `Host`. */
+  /** Sent verbatim, in this order, after `Host`. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: Buffer | string;
-  /** Sends the body in chunks of this size and without Content-Length. */
+  /** Sends the body in chunks of this size, without Content-Length. */
   readonly chunkBytes?: number;
 }
 
-/** The bytes of a request. With a body it states a Content-Length, unless it is chunked or a header says otherwise. */
+/** The bytes of a request. A body gets a Content-Length, unless it is chunked or a header replaces it. */
 export function requestBytes({ method = 'POST', path, headers = [], body, chunkBytes }: RawRequest): Buffer {
   const content = body === undefined ? null : Buffer.from(body);
   const lines = [
@@ -40,7 +40,7 @@ function chunked(content: Buffer, chunkBytes: number): Buffer {
 
 export interface RawResponse {
   readonly status: number;
-  /** By lower-case name; a name that came twice has its values joined with `, `. */
+  /** By lower-case name. Repeated headers are joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
@@ -48,24 +48,24 @@ export interface RawResponse {
 /** One connection, written and read by hand. */
 export interface RawConnection {
   write(bytes: Buffer | string): void;
-  /** Says that nothing more will be written, and goes on reading. */
+  /** Sends FIN, and keeps reading. */
   halfClose(): void;
-  /** Breaks the connection off. */
+  /** Resets the connection. */
   destroy(): void;
   /**
-   * The next response, interim ones such as `100 Continue` included. `method` is that of its request: the response to HEAD
-   * has no body whatever its headers say.
+   * The next response, including interim ones such as `100 Continue`. `method` is the method of its request: a response to HEAD has no
+   * body, whatever its headers are.
    *
-   * @throws if the connection ends before the response is complete.
+   * @throws if the connection ends before the response is complete
    */
   response(method?: string): Promise<RawResponse>;
-  /** Resolves when what has not been read yet contains the text; rejects if the connection ends without it. */
+  /** Resolves when unread data contains the text; rejects if the connection ends without it. */
   received(text: string): Promise<void>;
-  /** Resolves with what was left unread when the gateway has closed the connection. */
+  /** Resolves with the unread data once the gateway has closed the connection. */
   closed(): Promise<Buffer>;
 }
 
-/** `localAddress`: from which address of this machine, such as `127.0.0.2`. */
+/** `localAddress`: source address on this machine, such as `127.0.0.2`. */
 export async function openConnection(
   url: string,
   { localAddress }: { readonly localAddress?: string } = {},
@@ -95,7 +95,7 @@ export async function openConnection(
   socket.on('error', onEnd);
   await once(socket, 'connect');
 
-  /** Resolves when something has arrived, or nothing will any more. */
+  /** Resolves when more data has arrived, or no more will. */
   const change = (): Promise<void> => new Promise((resolve) => (wake = resolve));
 
   return {
@@ -131,7 +131,7 @@ export async function openConnection(
   };
 }
 
-/** The response at the start of the bytes and its length, or `null` if it is not complete. */
+/** The response at the start of the bytes and its length, or `null` if it is incomplete. */
 function parseResponse(
   bytes: Buffer,
   method: string,
@@ -173,7 +173,7 @@ function parseResponse(
   return bytes.length < end ? null : complete(bytes.subarray(bodyStart, end), end);
 }
 
-/** Sends one request on a connection of its own and returns the response. */
+/** Sends one request on a new connection; returns the response. */
 export async function sendRaw(url: string, request: RawRequest): Promise<RawResponse> {
   const connection = await openConnection(url);
   try {

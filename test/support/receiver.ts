@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 import { listenOnLoopback } from './loopback.ts';
 
-/** What a receiver of webhooks got. */
+/** A notice that a webhook received. */
 export interface ReceivedNotice {
   readonly id: string;
   readonly path: string;
@@ -17,7 +17,7 @@ export interface ReceivedNotice {
 
 type Reply = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** A receiver of webhooks on loopback, whose responses a test decides. */
+/** A webhook receiver on loopback. Tests decide its responses. */
 export interface Receiver {
   readonly url: string;
   readonly port: number;
@@ -26,7 +26,6 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** Responds with a status, and nothing else. */
 export function status(code: number, headers: Record<string, string> = {}): Reply {
   return (response) => void response.writeHead(code, headers).end();
 }
@@ -59,7 +58,7 @@ export async function startReceiver({ isTls = false } = {}): Promise<Receiver> {
   return receiver;
 }
 
-/** What the notice says, if its signature is right. @throws if it is not. */
+/** The contents of the notice. @throws if its signature is invalid */
 export function verify(secret: string, { text, headers }: ReceivedNotice): unknown {
   return new Webhook(secret).verify(text, headers as Record<string, string>);
 }

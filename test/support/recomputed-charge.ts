@@ -1,12 +1,9 @@
-/**
- * The charge of a call, made again of nothing but its record as the admin API shows it, and without any code of the gateway:
- * what a holder's auditor would do.
- */
+/** Recomputes the charge of a call from its record in the admin API alone, without code of the gateway, as a tenant's auditor would. */
 
 type Counts = Readonly<Record<string, number>>;
 type Prices = { readonly [name: string]: string | Prices };
 
-/** Which list of prices the tokens of a run have. */
+/** The price list that applies to the tokens of a run. */
 interface Step {
   readonly above?: string;
   readonly thinking?: true;
@@ -44,7 +41,7 @@ export function recomputedCharge({ operation, usage, innerModels, ...own }: Char
   return charges.reduce((sum, exact) => sum + rounded(exact, factor), 0n);
 }
 
-/** A charge at the list price before it is rounded, as a fraction. */
+/** A charge at list price before rounding, as a fraction. */
 interface Exact {
   readonly amount: bigint;
   readonly scale: bigint;
@@ -52,7 +49,7 @@ interface Exact {
 
 const BASIS_POINTS = 10_000n;
 
-/** Of each model once, half up, when the price factor of the account has been applied. */
+/** Rounded once for each model, half up, after the account's price factor. */
 function rounded({ amount, scale }: Exact, factor: bigint): bigint {
   const divisor = scale * BASIS_POINTS;
   return (2n * amount * factor + divisor) / (2n * divisor);
@@ -100,7 +97,7 @@ const USES: readonly (readonly [unit: string, price: string])[] = [
 const MILLION = 1_000_000n;
 const BILLION = 1_000_000_000n;
 
-/** In millionths of a nano-yuan, times a billion for each factor, until the one rounding at the end. */
+/** In millionths of a nano-yuan, times a billion for each factor, until rounding. */
 function byTokens({ usage, pricedBy, price }: Charged): Exact {
   const { above, thinking, outputAbove, steps, serviceTier, speed, inferenceGeo } = pricedBy ?? {};
   const groups = (steps as readonly Counts[] | undefined) ?? [

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { type Disk, type DiskFile, nodeDisk } from '../../src/journal/disk.ts';
 import type { PowerCutDisk } from './power-cut-disk.ts';
 
-/** The disk of this machine as the journal sees it. Its syncs reach only the `PowerCutDisk`. */
+/** The disk of this machine for the journal. Syncs go to the `PowerCutDisk` only. */
 export function recordedDisk(disk: PowerCutDisk): Disk {
   const record = (path: string, file: DiskFile): DiskFile => {
     const inode = statSync(path).ino;

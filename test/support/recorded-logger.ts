@@ -7,11 +7,11 @@ export interface LoggedLine {
   readonly message: string;
 }
 
-/** A logger that keeps what it is given. */
+/** A logger that keeps its lines. */
 export interface RecordedLogger {
   readonly logger: Logger;
   readonly lines: LoggedLine[];
-  /** Everything that was logged, with every value inside it, also those that a serialiser would leave out. */
+  /** All lines with every value inside them, including those that a serialiser would omit. */
   text(): string;
 }
 

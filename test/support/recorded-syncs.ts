@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 export const withoutRecordedSyncs: string | false =
   process.platform === 'linux' ? false : 'only Linux names open files';
 
-/** The paths of the files and directories that are synced through `node:fs/promises` while the work runs, in order. */
+/** Paths of the files and directories synced through `node:fs/promises` during the work, in order. */
 export async function recordSyncs(work: () => Promise<void>, onSync: (path: string) => void): Promise<void> {
   const handle = await open(tmpdir());
   const prototype = Object.getPrototypeOf(handle) as FileHandle;

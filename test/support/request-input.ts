@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallInput, JsonOperation } from '../../src/protocols/operations/operation.ts';
 
-/** The input of a call with this body. The facts are cloned, as they are where another thread reads the body. */
+/** The input of a call with this body. Its facts are cloned, as if another thread had read the body. */
 export function readInput(operation: JsonOperation, body: string | Buffer): CallInput {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
   return operation.toInput(structuredClone(operation.read(bytes)), bytes);
 }
 
-/** Asserts that what reads a request refuses it with 400, and blames a field; `null`: none. */
+/** Asserts a refusal with 400 that names this parameter; `null`: none. */
 export function assertRefused(read: () => unknown, param: string | null, request = 'it'): void {
   assert.throws(
     read,
@@ -17,7 +17,7 @@ export function assertRefused(read: () => unknown, param: string | null, request
   );
 }
 
-/** As `assertRefused`, of the bodies of an operation. */
+/** Like `assertRefused`, for bodies of an operation. */
 export function refusalsOf(operation: JsonOperation): (body: string, param: string | null) => void {
   return (body, param) => assertRefused(() => readInput(operation, body), param, body);
 }

@@ -5,7 +5,7 @@ import { PLAIN_TABLE } from '../../src/protocols/plain-references.ts';
 import type { RequestTable } from '../../src/protocols/request-reader.ts';
 import { RESPONSES_TABLE } from '../../src/protocols/responses/state-references.ts';
 
-/** The table by which the request of an operation is read. */
+/** The table that describes requests of an operation. */
 export const REQUEST_TABLES: Readonly<Record<JsonOperationName, RequestTable>> = {
   chat: CHAT_TABLE,
   messages: MESSAGES_TABLE,

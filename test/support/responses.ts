@@ -3,7 +3,7 @@ import { type ClientResponse, call } from './client.ts';
 import { assertSpent, costNano, type TestAccount, type TestGateway } from './gateway.ts';
 import { event, json, type Respond, sse } from './provider.ts';
 
-/** The wire forms of the responses family: responses, their streams, compactions and estimates. */
+/** Wire formats of the responses family: responses, streams, compactions and estimates. */
 
 export const responsesUsage = {
   input_tokens: 11,
@@ -12,7 +12,7 @@ export const responsesUsage = {
   output_tokens_details: { reasoning_tokens: 3 },
   total_tokens: 18,
 };
-/** What a response with the usage above costs at the prices of the test models. */
+/** The charge of a response with the usage above, at the prices of the test models. */
 export const RESPONSES_COST = costNano({ input: 11, output: 7 });
 
 export const userMessage = {
@@ -24,7 +24,7 @@ export const userMessage = {
 };
 export const compactionItem = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAAAopaque+/==' };
 
-/** Usage of responses and compactions, every detail included. */
+/** Usage of responses and compactions, with all details. */
 export function usageOf(inputTokens: number, outputTokens: number, details: object = {}) {
   return {
     input_tokens: inputTokens,
@@ -47,7 +47,7 @@ const messageOf = (text: string) => ({
   content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
 });
 
-/** A whole response of `POST /v1/responses`, with every member that the vendor declares. */
+/** A non-streaming response of `POST /v1/responses`, with every member that the vendor documents. */
 export function responseObject(overrides: Overrides = {}) {
   return {
     id: 'resp_1',
@@ -73,7 +73,7 @@ export function responseObject(overrides: Overrides = {}) {
   };
 }
 
-/** A whole response of `POST /v1/responses/compact`: the compaction result of contract 2.1. */
+/** A non-streaming response of `POST /v1/responses/compact`: the compaction result of contract 2.1. */
 export function compactionResult(overrides: Overrides = {}) {
   return {
     id: 'resp_cmp_1',
@@ -87,13 +87,13 @@ export function compactionResult(overrides: Overrides = {}) {
 
 export interface ResponsesStreamDependencies {
   readonly words?: readonly string[];
-  /** Items that are done before the message. */
+  /** Items before the message. */
   readonly items?: readonly object[];
   readonly response?: Overrides;
   readonly terminal?: 'response.completed' | 'response.incomplete' | 'response.failed';
 }
 
-/** The events of a stream of `POST /v1/responses`, the terminal one last. */
+/** The events of a stream of `POST /v1/responses`. The terminal one is last. */
 export function responsesStream({
   words = ['Hello', ' there'],
   items = [],
@@ -122,7 +122,7 @@ export function responsesStream({
   return events.map(([type, data], sequence_number) => event(type, { sequence_number, ...data }));
 }
 
-/** Responses responses, streams where asked, and compactions, as a real provider would. */
+/** Responds to responses calls, streams and compactions as a real provider does. */
 export function responsesResponse(response: Overrides = {}, compaction: Overrides = {}): Respond {
   return (request, outgoing) => {
     const isStream = (JSON.parse(request.body.toString()) as { stream?: boolean }).stream === true;
@@ -139,7 +139,7 @@ export interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly param?: string | null;
-  /** By status, unless given. */
+  /** By default follows from the status. */
   readonly type?: string;
 }
 
@@ -150,7 +150,7 @@ export const invalid = (param: string | null = null): Refusal => ({
 });
 export const badKey: Refusal = { status: 401, code: 'invalid_api_key', type: 'authentication_error' };
 
-/** Asserts the chat-style envelope and the headers that every error of the gateway has. */
+/** Asserts an error in the chat envelope, with the headers that every error has. */
 export function assertRefused(
   received: ClientResponse,
   { status, code, param, type = 'invalid_request_error' }: Refusal,
@@ -169,7 +169,7 @@ export function assertRefused(
   assert.ok(received.headers['x-request-id']);
 }
 
-/** One address of a gateway, with assertions that it refuses or takes bodies. */
+/** An address of a gateway, with assertions about bodies that it refuses or accepts. */
 export class Address {
   readonly #gateway: TestGateway;
   readonly #path: string;
@@ -187,7 +187,7 @@ export class Address {
     return call(this.#gateway.url + this.#path, account.key, body, { headers });
   }
 
-  /** Asserts that a body is refused, free of charge, and that it never reaches the provider. */
+  /** Asserts that a body is refused without charge and does not reach the provider. */
   async refuses(account: TestAccount, body: object | Buffer | string, refusal: Refusal): Promise<ClientResponse> {
     const calls = this.#gateway.provider.requests.length;
     const { balanceNano } = await account.money();
@@ -198,7 +198,7 @@ export class Address {
     return received;
   }
 
-  /** Asserts that bodies reach the provider and come back as 200. */
+  /** Asserts that bodies reach the provider and get 200. */
   async takes(account: TestAccount, ...bodies: readonly (object | Buffer | string)[]): Promise<void> {
     for (const body of bodies) {
       const calls = this.#gateway.provider.requests.length;
@@ -209,7 +209,7 @@ export class Address {
   }
 }
 
-/** Asserts that a whole response that cannot be billed is withheld: 502, not to be sent again, and nothing is charged. */
+/** Asserts that a non-streaming response without valid usage is withheld: 502, no retry, no charge. */
 export async function assertWithheld(account: TestAccount, received: ClientResponse): Promise<void> {
   assertRefused(received, { status: 502, code: 'upstream_error', param: null, type: 'api_error' });
   assert.equal(received.headers['x-should-retry'], 'false');

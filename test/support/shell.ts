@@ -10,27 +10,27 @@ import { fileURLToPath } from 'node:url';
 import { runCommand } from './command.ts';
 import { PROGRAM_CACHE } from './process.ts';
 
-/** A shell in which pages of the documentation are followed. */
+/** A shell that runs the commands of documentation pages. */
 export interface Shell {
   /**
-   * Runs a script as it stands on a page. Its commands of the command line (`npx faregate …`) run in this process, each with the
-   * arguments, environment, input and directory that the script gives it; one that passes a file through a pipe (`-`) is a process.
+   * Runs a script of a page verbatim. Its commands `npx faregate …` run in this process, each with the arguments, environment, input and
+   * directory of the script. A command that reads a file from a pipe (`-`) runs as a process.
    *
-   * One at a time.
+   * Scripts run one at a time.
    *
-   * @throws if one of its commands fails.
+   * @throws if one of its commands fails
    */
   run(script: string, variables?: Readonly<Record<string, string>>): Promise<{ stdout: string; stderr: string }>;
   close(): Promise<void>;
 }
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Without the coverage that a run of the tests gathers: what is started here is not what is covered. */
+/** Without the coverage directory of the test run: child processes are not measured. */
 const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
 
 /**
- * What the shell calls `npx`. It leaves what was given in a directory of its own, and asks for the command by the address of this process; it reads
- * its input only if the script has given it another one than its own, which has no end.
+ * The `npx` of the shell. It stores its arguments in a directory and requests the command from this process. It reads its input only if
+ * the script redirects it, because the shell's own input never ends.
  */
 const PRELUDE = `exec 9<&0
 npx() {
@@ -52,8 +52,8 @@ npx() {
 `;
 
 /**
- * Runs one script after the other, each in a shell of its own whose input has no end. A process as large as that of a test takes
- * tens of milliseconds to start another one, and this one does not.
+ * Runs scripts one by one, each in its own shell whose input never ends. Forking from this small process is fast; from a process as large
+ * as a test it takes tens of milliseconds.
  */
 const SCRIPTS = `while IFS= read -r -d '' -u 3 at; do
   code=0
@@ -64,9 +64,10 @@ done`;
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * Opens a shell in a directory, which is also that of this process until it is closed: commands begin where the process is.
+ * Opens a shell in a directory, which becomes the working directory of this process until it is closed, because commands run in this
+ * process.
  *
- * @param environment what is set besides the environment of the tests.
+ * @param environment variables in addition to the environment of the tests
  */
 export async function openShell(directory: string, environment: Readonly<Record<string, string>>): Promise<Shell> {
   const commands = mkdtempSync(join(tmpdir(), 'faregate-shell-'));

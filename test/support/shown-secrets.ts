@@ -1,12 +1,12 @@
 import type { Database } from '../../src/db/database.ts';
 import { sql } from './sql.ts';
 
-/** Members in which responds of the admin API and the account API show a secret. */
+/** Members of responses in the admin API and the account API that contain a secret. */
 const NAMES: ReadonlySet<string> = new Set(['key', 'token', 'secret', 'link', 'code', 'codes', 'password']);
-/** A shorter text is none. */
+/** Shorter texts are not secrets. */
 const LENGTH_MIN = 12;
 
-/** The secrets that a response shows. */
+/** The secrets in a response. */
 export function secretsIn(value: unknown, isSecret = false): string[] {
   if (typeof value === 'string') return isSecret && value.length >= LENGTH_MIN ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];
@@ -14,7 +14,7 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   return Object.entries(value).flatMap(([name, member]) => secretsIn(member, NAMES.has(name)));
 }
 
-/** Those of the texts that stand anywhere in the change log, which is read once. */
+/** The secrets that the audit log contains. Reads it once. */
 export async function foundInChanges(database: Database, secrets: readonly string[]): Promise<string[]> {
   if (secrets.length === 0) return [];
   const changes = await sql<{ row: string; after: string }>(
@@ -27,8 +27,8 @@ export async function foundInChanges(database: Database, secrets: readonly strin
 const START_LENGTH = 6;
 
 /**
- * Those of the secrets that stand in a text. A test with hundreds of accounts has as many, and searching the text for each of them
- * took seconds: those that begin alike, as keys do, are searched for together.
+ * The secrets that a text contains. A test with hundreds of accounts has as many secrets, and searching the text for each took seconds,
+ * so secrets with a common prefix, such as keys, are searched together.
  */
 export function foundIn(text: string, secrets: readonly string[]): string[] {
   const found = new Set<string>();

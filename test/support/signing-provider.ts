@@ -11,18 +11,18 @@ import {
 } from './provider.ts';
 import { responseObject, responsesStream } from './responses.ts';
 
-/** A vendor that signs its thinking, and refuses thinking that it has not signed in the words of the vendors. */
+/** A vendor that signs its thinking, and refuses other thinking with the vendors' own error messages. */
 export interface Signer {
   readonly respond: Respond;
-  /** The signatures of each call that was accepted. */
+  /** The signatures of each accepted call. */
   readonly accepted: (readonly string[])[];
-  /** How many calls were refused for a signature. */
+  /** Number of calls refused because of a signature. */
   refusals: number;
-  /** In place of a response; `null`: it responds. */
+  /** Replaces the response, unless `null`. */
   fault: Respond | null;
-  /** Whether it takes thinking that another one has signed. */
+  /** Whether it accepts thinking that another provider signed. */
   isLenient: boolean;
-  /** Whether it refuses signatures of responses in the first event of a stream. */
+  /** Whether it refuses signatures in the first event of a stream. */
   refusesInStream: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface SignedRequest {
   readonly input?: any;
 }
 
-/** `nameOf`: whose account a request is sent with, by which it signs. */
+/** `nameOf`: the provider account of a request, which determines its signatures. */
 export function createSigner(nameOf: (request: ReceivedRequest) => string): Signer {
   let made = 0;
   const signer: Signer = {
@@ -81,7 +81,7 @@ const blocksOf = ({ content, reasoning_details: details }: any): any[] => [
   ...(Array.isArray(details) ? details : []),
 ];
 
-/** How Anthropic and OpenAI word it, and OpenRouter, which wraps the words of a vendor. */
+/** The messages of Anthropic, OpenAI, and OpenRouter, which wraps a vendor's message. */
 export const FOREIGN = {
   messages: {
     type: 'error',
@@ -115,7 +115,7 @@ const REFUSED_STREAM = [responsesStream()[0]!, event('error', { ...refusal, sequ
 
 const RESPONSES: Readonly<Record<SignedKind, (signature: string, isStream: boolean) => Respond>> = {
   messages(signature, isStream) {
-    // One block of each kind: the thinking may be shown, or not.
+    // One block of each kind: visible and redacted thinking.
     const content = [
       { type: 'thinking', thinking: 'Hm.', signature },
       { type: 'redacted_thinking', data: `${signature}-redacted` },

@@ -1,6 +1,6 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
-/** A picture of red, green and blue, a byte each, line by line. */
+/** An RGB picture, one byte per channel, row by row. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
@@ -11,7 +11,7 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const CHANNELS = 3;
 const COLOR_TYPES: Readonly<Record<number, number>> = { 2: 3, 6: 4 };
 
-/** Reads a PNG of 8 bits a channel, with or without transparency, which is left out. @throws if it is of another kind. */
+/** Decodes a PNG of 8 bits per channel. Drops transparency. @throws if it has another format */
 export function readPng(bytes: Buffer): Picture {
   const data: Buffer[] = [];
   let [width, height, from] = [0, 0, 0];
@@ -28,7 +28,7 @@ export function readPng(bytes: Buffer): Picture {
   return { width, height, pixels: unfiltered(inflateSync(Buffer.concat(data)), width, height, from) };
 }
 
-/** Takes back what each line was filtered by (section 9 of the PNG specification), and keeps three channels. */
+/** Reverses the row filters (section 9 of the PNG specification), and keeps three channels. */
 function unfiltered(lines: Buffer, width: number, height: number, from: number): Buffer {
   const stride = width * from;
   const raw = Buffer.alloc(stride * height);
@@ -56,7 +56,7 @@ function nearest(left: number, up: number, corner: number): number {
 
 export function writePng({ width, height, pixels }: Picture): Buffer {
   const stride = width * CHANNELS;
-  // Each line as its difference from the one above, which for pages is mostly none.
+  // Each row as its difference from the one above, which is mostly zero for pages.
   const lines = Buffer.alloc((stride + 1) * height, 2);
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < stride; x++) {
@@ -84,7 +84,7 @@ function chunk(type: string, body: Buffer): Buffer {
   return Buffer.concat([ends.subarray(0, 4), named, ends.subarray(4)]);
 }
 
-/** Pictures beside each other, from left to right. */
+/** Pictures next to each other, from left to right. */
 export function beside(pictures: readonly Picture[]): Picture {
   const width = pictures.reduce((sum, each) => sum + each.width, 0);
   const height = Math.max(...pictures.map((each) => each.height));
@@ -100,7 +100,7 @@ export function beside(pictures: readonly Picture[]): Picture {
   return { width, height, pixels };
 }
 
-/** The part of a picture that begins at its top, so far from the left. */
+/** The part of a picture that begins at the top, at the given column. */
 export function cut({ width: all, pixels }: Picture, left: number, width: number, height: number): Picture {
   const lines = Array.from({ length: height }, (_, y) => {
     const from = (y * all + left) * CHANNELS;
@@ -109,7 +109,10 @@ export function cut({ width: all, pixels }: Picture, left: number, width: number
   return { width, height, pixels: Buffer.concat(lines) };
 }
 
-/** How many pixels of either picture have no like one in the other, there or beside there. All, if they differ in size. */
+/**
+ * Number of pixels in either picture that have no similar pixel in the other, at the same or a neighbouring position. All pixels, if the
+ * sizes differ.
+ */
 export function differingPixels(one: Picture, other: Picture, colorMax: number): number {
   if (one.width !== other.width || one.height !== other.height) return one.width * one.height;
   let count = 0;
@@ -121,7 +124,7 @@ export function differingPixels(one: Picture, other: Picture, colorMax: number):
   return count;
 }
 
-/** Whether a pixel has a like one in the other picture, first where it is itself: mostly it is that. */
+/** Whether the other picture has a similar pixel. Tries the same position first, which mostly matches. */
 function isFoundNear(picture: Picture, other: Picture, x: number, y: number, colorMax: number): boolean {
   const { width, height } = other;
   const at = (y * width + x) * CHANNELS;

@@ -4,20 +4,20 @@ import type { GatewayOptions } from '../../src/app/gateway-options.ts';
 import type { Database, DatabasePool, Parameter, Queryable, Statement, StoredRow } from '../../src/db/database.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
 
-/** The handles of a database of several partitions. */
+/** The handles of a database with several partitions. */
 export interface SpreadHandles {
   readonly directory: Database;
-  /** By number; the first one is the directory. */
+  /** By number. The first one is the directory. */
   readonly partitions: readonly Database[];
 }
 
 const handles = new WeakMap<Database, SpreadHandles>();
 
-/** The handles behind `spreadDatabase`; for any other database, it is directory and only partition. */
+/** The handles of a `spreadDatabase`. Any other database is both the directory and the only partition. */
 export const handlesOf = (database: Database): SpreadHandles =>
   handles.get(database) ?? { directory: database, partitions: [database] };
 
-/** What a gateway is given of a database that has as many partitions as it wants. */
+/** The databases of a gateway whose number of partitions is final. */
 export function servedOf(database: Database): GatewayOptions['databases'] {
   const { directory, partitions } = handlesOf(database);
   return {
@@ -28,7 +28,7 @@ export function servedOf(database: Database): GatewayOptions['databases'] {
   };
 }
 
-/** The same database, behind something that stands before each of its handles. */
+/** The same database, with each of its handles wrapped. */
 export function behind(database: Database, wrap: (handle: Database) => Database): Database {
   const [directory, ...further] = handlesOf(database).partitions.map(wrap) as [Database, ...Database[]];
   return further.length === 0 ? directory : spreadDatabase({ directory, partitions: [directory, ...further] });
@@ -41,12 +41,12 @@ const isOfPartitions = ({ text }: Statement): boolean =>
 const ACCOUNT_ID = /\bacct_\w+/g;
 
 /**
- * A database of several partitions as tests see it that were written for one: a statement about an account goes to its partition, one about
- * all of them to each, and rows come together; single rows of counts and sums are added up. The gateway does not get this.
+ * Several partitions as one database, for tests written for one. A statement about an account goes to its partition; one about all
+ * accounts goes to every partition, and the rows are concatenated; single rows of counts and sums are added. Gateways do not use this.
  */
 export function spreadDatabase(all: SpreadHandles): Database {
   const { directory, partitions } = all;
-  /** Accounts are never moved. */
+  /** Accounts never change their partition. */
   const placeOf = new Map<string, number>();
 
   async function places(names: readonly string[]): Promise<ReadonlySet<number>> {
@@ -127,7 +127,7 @@ function together<Row>(rows: readonly Row[][]): Row[] {
   return [Object.fromEntries(sums) as Row];
 }
 
-/** As `sum` of SQL: a partition without a row has `null`, which adds nothing. */
+/** Like SQL's `sum`: partitions without rows return `null`, which is ignored. */
 function sumOf(values: readonly (bigint | null)[]): bigint | null {
   const counts = values.filter((value) => value !== null);
   return counts.length === 0 ? null : counts.reduce((sum, value) => sum + value);

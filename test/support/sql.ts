@@ -1,9 +1,9 @@
 import type { Parameter, Queryable, StoredRow } from '../../src/db/database.ts';
 
-/** By their texts: a name stands for one statement, which the driver prepares once. */
+/** By text: a name identifies one statement, which the driver prepares once. */
 const names = new Map<string, string>();
 
-/** The rows of a statement that only a test has. */
+/** The rows of a test's own statement. */
 export function sql<Row = StoredRow>(
   database: Queryable,
   text: string,

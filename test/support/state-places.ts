@@ -6,13 +6,13 @@ import { RESPONSES_TABLE } from '../../src/protocols/responses/state-references.
 import type { StateKind } from '../../src/protocols/state-references.ts';
 import { TOOLS } from '../../src/protocols/tools.ts';
 
-/** Every place at which the tables of a protocol let a request name state of a provider. */
+/** Every place in the tables of a protocol where a request can refer to state at a provider. */
 
 export interface StatePlace {
   readonly kind: StateKind;
-  /** As the gateway calls it: `tools[0].environment.container_id`. */
+  /** As error messages name it: `tools[0].environment.container_id`. */
   readonly param: string;
-  /** The members of a request that names `id` there. */
+  /** The members of a request that refers to `id` there. */
   readonly body: (id: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -20,7 +20,7 @@ const TABLES = { chat: CHAT_TABLE, messages: MESSAGES_TABLE, responses: RESPONSE
 export type TableName = keyof typeof TABLES;
 export const tableNames = Object.keys(TABLES) as TableName[];
 
-/** @param nesting How often tools in tools, blocks in blocks, and requests in `extra_body` are followed. */
+/** @param nesting how deep tools in tools, blocks in blocks, and requests in `extra_body` are followed */
 export function statePlaces(name: TableName, nesting: number): StatePlace[] {
   const table = TABLES[name];
   return inMembers(table.top, table, { nesting, what: [] }).map(({ kind, param, value }) => ({
@@ -32,7 +32,6 @@ export function statePlaces(name: TableName, nesting: number): StatePlace[] {
 
 interface Within {
   readonly nesting: number;
-  /** What is followed. */
   readonly what: readonly string[];
 }
 
@@ -70,7 +69,7 @@ function inRule(rule: Rule, table: RequestTable, within: Within): Place[] {
   return found;
 }
 
-/** Of the client's tools, which only have tools in them, two stand for all. */
+/** Two of the client's tools stand for all, because tools can only contain tools. */
 const CLIENT_TOOLS = ['custom', 'namespace'];
 
 function inTools(table: RequestTable, within: Within): Place[] {

@@ -8,8 +8,8 @@ interface ScriptCoverage {
 const SOURCE = new URL('../../src/', import.meta.url).href;
 
 /**
- * Counts the steps of code, which unlike its time are the same each time: how often each block of `src` is entered, and the bytes that it
- * gives to functions of the engine that go over them. V8 counts the former for coverage, so that code needs no counters of its own.
+ * Counts the steps of code, which are reproducible, unlike its time: how often each block of `src` is entered, and the bytes given to
+ * scanning functions of the engine. V8 counts blocks for coverage, so that the code needs no counters.
  */
 export class StepCounter {
   readonly #session = new Session();
@@ -21,7 +21,7 @@ export class StepCounter {
     this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /** The steps that `run` takes, whether it throws or not. */
+  /** The steps of `run`, whether it throws or not. */
   count(run: () => unknown): number {
     this.#post('Profiler.takePreciseCoverage');
     this.#nativeBytes = 0;
@@ -29,7 +29,7 @@ export class StepCounter {
     try {
       run();
     } catch {
-      // What a body is refused for is the business of other tests.
+      // Other tests check why a body is refused.
     } finally {
       restore();
     }
@@ -41,7 +41,7 @@ export class StepCounter {
     this.#session.disconnect();
   }
 
-  /** Counts what strings are made of, and searched in. */
+  /** Counts bytes of strings that are created or searched. */
   #watchNative(): () => void {
     const undo: (() => void)[] = [];
     const watch = <Name extends string>(

@@ -1,33 +1,33 @@
 import type { RecordedStream } from './streams.ts';
 
-/** Other ways to write the same stream: what WHATWG, "Parsing an event stream", and JSON leave to the sender. */
+/** Equivalent spellings of a stream: the choices that WHATWG, "Parsing an event stream", and JSON leave to the sender. */
 export interface StreamStyle {
   readonly name: string;
-  /** How lines end, taken in turn. */
+  /** Line ends, used in rotation. */
   readonly lineEnds: readonly string[];
   readonly hasByteOrderMark?: boolean;
-  /** Comments between events, and inside of them. */
+  /** Comments between and inside events. */
   readonly hasComments?: boolean;
   /** `id`, `retry` and unknown fields. */
   readonly hasOtherFields?: boolean;
-  /** No space behind the colon of a field. */
+  /** No space after the colon of a field. */
   readonly isTight?: boolean;
-  /** At every how many places that JSON allows the data go on in another line. */
+  /** Continues data in another line at every nth place that JSON allows. */
   readonly splitsEvery?: number;
-  /** The line ends that the last event of the stream lacks: its empty line, or that of its last line too. */
+  /** Line ends missing at the end of the stream: the empty line, or the end of its last line too. */
   readonly lacks?: 'emptyLine' | 'lineEnd';
 }
 
-/** A stream in a style, apart by what becomes of it. */
+/** A stream in a style, split by what happens to its bytes. */
 export interface RenderedStream {
   readonly whole: Buffer;
   readonly forwarded: Buffer;
   readonly finished: Buffer;
-  /** The event in which the provider fails, without the line end of its empty line. */
+  /** The event that reports a failure, without the line end of its empty line. */
   readonly failing: string;
 }
 
-/** Speaks of all that a tap looks for, and is none of it. */
+/** Mentions everything that a tap looks for, without being any of it. */
 const COMMENT =
   ': data: [DONE] "usage":{"prompt_tokens":7} event: error "error":{} "type":"response.completed" .completed';
 const OTHER_FIELDS = ['id: 7', 'retry: 3000', 'x-unheard-of: "usage":{"input_tokens":1}', 'dataset'];
@@ -39,7 +39,7 @@ export function renderStream(stream: RecordedStream, style: StreamStyle): Render
   for (const [i, event] of events.entries()) {
     const isLast = i === events.length - 1;
     const start = i === 0 && style.hasByteOrderMark ? '\ufeff' : '';
-    // Before the event, so that the stream ends with an event, and not before the last, so that nothing is in its way.
+    // Before the event, so that the stream ends with an event; none before the last event, so that no comment precedes it.
     const before = start + (style.hasComments && !isLast ? lines.write([COMMENT, '']) : '');
     let text = lines.write([...eventLines(event, style), '']);
     if (isLast && style.lacks !== undefined) text = text.replace(lackedEnd(style.lacks), '');
@@ -65,7 +65,7 @@ function lackedEnd(lacks: 'emptyLine' | 'lineEnd'): RegExp {
   return lacks === 'emptyLine' ? /(?:\r\n|\r|\n)$/ : /(?:\r\n|\r|\n){2}$/;
 }
 
-/** Puts line ends in turn behind lines. */
+/** Adds line ends to lines, in rotation. */
 class LineWriter {
   readonly #ends: readonly string[];
   #turn = 0;
@@ -81,7 +81,7 @@ class LineWriter {
 
   #endOf(line: string): string {
     let end = this.#ends[this.#turn++ % this.#ends.length]!;
-    // An empty line that ends with LF behind a CR would be the second half of a CRLF.
+    // LF on an empty line after a CR would become the second half of CRLF.
     if (line === '' && this.#previous === '\r' && end === '\n') end = '\r';
     this.#previous = end;
     return end;
@@ -95,14 +95,14 @@ function eventLines(event: string, style: StreamStyle): string[] {
     if (data === undefined) lines.push(line);
     else lines.push(...splitData(data, style.splitsEvery ?? Infinity).map((part) => `data: ${part}`));
   }
-  // Around the data, not within: between a key and its value a search of bytes would stumble over it.
+  // Around the data, not inside: a byte search would fail between a key and its value.
   if (style.hasComments) lines.splice(lines[0]!.startsWith('event') ? 1 : 0, 0, COMMENT);
   if (style.hasComments) lines.push(COMMENT);
   if (style.hasOtherFields) lines.push(...OTHER_FIELDS);
   return style.isTight ? lines.map((line) => line.replace(/^(\w+): /, '$1:')) : lines;
 }
 
-/** Cuts data between the tokens of their JSON, if a line end means nothing. */
+/** Splits data between JSON tokens, where line ends have no meaning. */
 function splitData(data: string, every: number): string[] {
   if (!data.startsWith('{')) return [data];
   const tokens = data.match(/"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^"{}[\]:,]+/g)!;

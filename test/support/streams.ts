@@ -14,27 +14,27 @@ import { stateKey } from '../../src/protocols/state-references.ts';
 
 const itemKeys = (...ids: readonly string[]): string[] => ids.map((id) => stateKey({ kind: 'item', id }));
 
-/** Recorded streams (`test/fixtures/streams`), what is known of them, and the tap that they are fed to. */
+/** Recorded streams (`test/fixtures/streams`), their known contents, and the tap that reads them. */
 
 export type Protocol = 'chat' | 'messages' | 'responses' | 'images';
 
-/** What a tap knows of a stream once that is over. */
+/** The findings of a tap at the end of a stream. */
 export interface Outcome {
   readonly usage: UsageFacts | null;
-  /** What the estimate would make of the relayed text. */
+  /** The estimate for the relayed text. */
   readonly textTokens: number;
   readonly continuationKeys: readonly string[];
   readonly hasError: boolean;
-  /** Whether the stream is complete if its connection broke, and where it ended by itself. */
+  /** Whether the stream is complete if its connection broke, and if it ended by itself. */
   readonly isComplete: readonly [broken: boolean, ended: boolean];
 }
 
 export interface RecordedStream {
   readonly name: string;
   readonly protocol: Protocol;
-  /** Whole events as they were recorded, lines that end with LF, empty lines included. */
+  /** Verbatim events with LF line ends, including empty lines. */
   readonly events: readonly string[];
-  /** The event that is taken out, the one in which the provider fails, and the one that ends the stream. */
+  /** Indexes of the events that the tap removes, in which the provider fails, and that ends the stream. */
   readonly dropped: number | null;
   readonly failing: number | null;
   readonly record: number | null;
@@ -42,21 +42,21 @@ export interface RecordedStream {
   reading(): StreamReading;
 }
 
-/** The size of the request that estimates are made of. */
+/** Size of the request, for estimates. */
 export const INPUT_TOKENS_ESTIMATE = 999;
 
 interface Known {
   readonly name: string;
-  /** What the provider reported; absent where it reported nothing. */
+  /** The usage that the provider reported, if any. */
   readonly observed?: Partial<Usage>;
-  /** Of a stream without final figures: what is known of its input all the same. */
+  /** For a stream without final usage: the known part of its input. */
   readonly partial?: Partial<Usage>;
-  /** Places of events, counted from the end: 1 is the last. */
+  /** Positions of events, counted from the end: 1 is the last. */
   readonly dropped?: number;
   readonly failing?: number;
   readonly record?: number;
   readonly continuationKeys?: readonly string[];
-  /** Of a stream without an end: whether it may end there by itself. */
+  /** For a stream without a final event: whether it may end by itself. */
   readonly mayEnd?: boolean;
   readonly reading?: () => StreamReading;
 }
@@ -67,7 +67,7 @@ const landscape = { quality: 'medium', size: '1536x1024', count: 1 };
 const asked = { quality: 'auto', size: null };
 const generation = () => readImagesStream({ ...asked, count: 1 }, 'tokens');
 
-/** The figures are those in the files, added up by hand. */
+/** Figures were added up by hand from the files. */
 const known: readonly Known[] = [
   { name: 'chat-simulator-text', observed: simulated, ...chatEnd },
   { name: 'chat-simulator-tools', observed: simulated, ...chatEnd },
@@ -250,7 +250,7 @@ function usageOf({ observed, partial, failing }: Known, protocol: Protocol, text
   return { ...noUsage, ...input, outputTokens, source: 'estimated' };
 }
 
-/** The texts of an event, by what they are; `thought` and what of it is encrypted are the same reasoning. */
+/** The texts of an event by kind. `thought` and its encrypted form are the same reasoning. */
 interface EventTexts {
   readonly text?: readonly unknown[];
   readonly thought?: unknown;
@@ -261,7 +261,7 @@ type Body = Readonly<Record<string, unknown>>;
 const bodyOf = (value: unknown): Body => (isRecord(value) ? value : {});
 const bodiesOf = (value: unknown): Body[] => (Array.isArray(value) ? value.map(bodyOf) : []);
 
-/** What the model writes in an event, as its protocol says. */
+/** The model's output in an event, according to its protocol. */
 const textsOf: Readonly<Record<Protocol, (body: Body) => readonly EventTexts[]>> = {
   chat: ({ choices }) =>
     bodiesOf(choices).map(({ delta: piece }) => {
@@ -295,7 +295,7 @@ const textsOf: Readonly<Record<Protocol, (body: Body) => readonly EventTexts[]>>
 
 export const recordedStreams: readonly RecordedStream[] = known.map(recordedStream);
 
-/** The size of the text in whole events, by parsing them: another way than the tap's, which goes through bytes. */
+/** The size of the text in complete events. Parses JSON, unlike the tap, which scans bytes. */
 function streamedBytes(events: readonly string[], protocol: Protocol): number {
   const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
   const sum = { text: 0, thought: 0, encrypted: 0 };
@@ -312,17 +312,17 @@ function streamedBytes(events: readonly string[], protocol: Protocol): number {
   return sum.text + Math.max(sum.thought, Math.floor((sum.encrypted * 3) / 4));
 }
 
-/** What went out before the end of a stream and with it, the bytes that are said to be an error, and what was learnt. */
+/** Bytes forwarded before and at the end of a stream, the bytes identified as an error, and the findings. */
 export interface Relayed {
   readonly forwarded: Buffer;
   readonly finished: Buffer;
   readonly errors: Buffer;
-  /** How much of the stream had gone out, or been taken out of it, after each chunk. */
+  /** After each chunk: how much of the stream was forwarded or removed. */
   readonly relayedBytes: readonly number[];
   readonly outcome: Outcome;
 }
 
-/** Feeds a stream to a tap, and asserts that nothing is forwarded once the end has come, and no piece is empty. */
+/** Feeds a stream to a tap. Asserts that nothing is forwarded after the end, and that no chunk is empty. */
 export function relay(reading: StreamReading, chunks: Iterable<Buffer>): Relayed {
   const forwarded: Buffer[] = [];
   const finished: Buffer[] = [];
@@ -373,9 +373,8 @@ export function relay(reading: StreamReading, chunks: Iterable<Buffer>): Relayed
 }
 
 /**
- * Where the half event begins with which a stream breaks off: lines without an empty line behind them that name an event
- * or have data, which are neither JSON nor `[DONE]`. The length of the bytes if there is none. Read as text, line by
- * line: another way than the tap's.
+ * Where the incomplete event begins with which a stream breaks off: lines without a closing empty line that name an event, or have data
+ * that is neither JSON nor `[DONE]`. The length of the bytes if there is none. Reads text line by line, unlike the tap.
  */
 export function halfEventStart(bytes: Buffer): number {
   const lines = bytes.toString('latin1').split(/(?<=\r\n|\r(?!\n)|\n)/);
@@ -399,8 +398,8 @@ function isJson(lines: readonly string[]): boolean {
 }
 
 /**
- * What a stream that breaks off is to make of it: what comes of the events before a half one, and the same facts as without that,
- * but not complete if it has not ended before.
+ * The expected result of a stream that breaks off: the bytes before an incomplete event, and the same findings as without it, but
+ * incomplete unless the stream had ended before.
  */
 export function relayBrokenOff(
   read: () => StreamReading,
@@ -413,12 +412,12 @@ export function relayBrokenOff(
   return { relayed: whole, outcome: { ...whole.outcome, isComplete } };
 }
 
-/** All that went out of a stream, in the order in which it did. */
+/** Everything forwarded from a stream, in order. */
 export function outOf({ forwarded, finished }: Relayed): Buffer {
   return Buffer.concat([forwarded, finished]);
 }
 
-/** The chunks that cuts at these offsets make, in any order and as often as they come. */
+/** The chunks between these offsets, given in any order and with repetitions. */
 export function cutAt(bytes: Buffer, offsets: readonly number[]): Buffer[] {
   const cuts = [0, ...offsets.toSorted((left, right) => left - right), bytes.length];
   return cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end));

@@ -1,4 +1,4 @@
-/** Prose in several languages, as plain as what people send to models. */
+/** Everyday prose in several languages. */
 const paragraphs: Readonly<Record<string, string>> = {
   English:
     'The ferry left the harbour at half past six, when the fog was still lying on the water. Margaret had bought two tickets, one for herself and one for the letter that she meant to deliver by hand. Nobody on board spoke; the engine was loud enough for everybody. By noon the islands came in sight, grey at first and then, as the sun broke through, a green so bright that it looked painted.',
@@ -24,7 +24,7 @@ const paragraphs: Readonly<Record<string, string>> = {
 
 const PARAGRAPHS = 40;
 
-/** A long text in each language; numbered, so that no paragraph is quite like the one before. */
+/** A long text in each language. Paragraphs are numbered, so that no two are equal. */
 export const languages: readonly { readonly language: string; readonly text: string }[] = Object.entries(
   paragraphs,
 ).map(([language, paragraph]) => ({

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Timers } from '../../src/lib/timers.ts';
 
-/** Timers that run only when a test lets the time pass. */
+/** Timers that run only when a test advances the time. */
 export interface TestTimers extends Timers {
-  /** Lets the time pass, and runs what is due, in the order of the instants. */
+  /** Advances the time and runs timers in the order in which they are due. */
   advance(ms: number): void;
-  /** How many wait. */
+  /** Number of pending timers. */
   readonly size: number;
 }
 
@@ -15,7 +15,7 @@ export function createTestTimers(): TestTimers {
   return {
     nowMs: () => nowMs,
     after(ms, run) {
-      // Node writes a warning to standard error.
+      // Node reports a warning on standard error.
       assert.ok(ms >= 0, `a timer of ${ms} ms`);
       const timer = { atMs: nowMs + ms, run };
       waiting.add(timer);

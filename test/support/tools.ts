@@ -3,21 +3,21 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** Where programs of the system are that a usual user's PATH leaves out, such as nginx. */
+/** Directories of system programs, such as nginx, that a user's PATH may not include. */
 const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
 
-/** The path of a program of this machine; `null` if it has none. */
+/** The path of a program on this machine; `null` if it is not installed. */
 export function findTool(name: string): string | null {
   return FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
 }
 
-/** Skips the test because of what is missing; where CI=true nothing may be missing, and the test fails. */
+/** Skips the test because of a missing program. With CI=true the test fails instead. */
 export function skipOrFail(t: TestContext, missing: string): void {
   if (process.env.CI === 'true') throw new Error(`CI has to have it: ${missing}`);
   t.skip(missing);
 }
 
-/** Runs a program of this machine. Without it the test is skipped, or fails in CI, and the result is `null`. */
+/** Runs a program of this machine. If it is missing, the test is skipped, or fails in CI, and the result is `null`. */
 export function runTool(t: TestContext, name: string, args: readonly string[]): SpawnSyncReturns<string> | null {
   const path = findTool(name);
   if (path === null) {

@@ -11,20 +11,20 @@ import type { TestGateway } from './gateway.ts';
 import type { Respond } from './provider.ts';
 import { type RawRequest, requestBytes } from './raw.ts';
 
-/** What tests of the transport share: responses without a bottom, and a server without a gateway. */
+/** Helpers for tests of the transport: endless responses, and a server without a gateway. */
 
-/** A response that a provider gives as fast as the network takes it. */
+/** A response that the provider sends as fast as it is read. */
 export interface Flood {
   readonly respond: Respond;
-  /** What the provider's system has accepted or queued so far. */
+  /** Bytes that the provider's operating system has accepted or queued. */
   readonly writtenBytes: number;
-  /** Resolves when the provider is held up and stays so: many exchanges with the same gateway go by meanwhile. */
+  /** Resolves when the provider stays blocked during many exchanges with the same gateway. */
   heldUp(gateway: TestGateway): Promise<void>;
-  /** Resolves when everything was given to the network. */
+  /** Resolves when everything was sent. */
   readonly given: Promise<void>;
-  /** Resolves when the connection to the provider has ended. */
+  /** Resolves when the connection to the provider is closed. */
   readonly closed: Promise<void>;
-  /** Of all bytes that were written. */
+  /** Hash of all bytes sent. */
   digest(): string;
 }
 
@@ -66,12 +66,12 @@ export function flood(pieces: Iterable<string>, contentType: string): Flood {
   };
 }
 
-/** One request and its response, to let the gateway get on with what it does. */
+/** One request and its response, to let the gateway do pending work. */
 export async function exchange(url: string, count = 1): Promise<void> {
   for (let i = 0; i < count; i++) await (await fetch(`${url}/healthz`)).text();
 }
 
-/** A call as bytes, with a key as Bearer and a JSON body. */
+/** The bytes of a call, with a key as Bearer and a JSON body. */
 export function callBytes(key: string, path: string, body: object | string, more: Partial<RawRequest> = {}): Buffer {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return requestBytes({
@@ -82,16 +82,16 @@ export function callBytes(key: string, path: string, body: object | string, more
   });
 }
 
-/** The HTTP side alone, with limits of its own. */
+/** The HTTP server alone, with its own limits. */
 export interface TestServer {
   readonly url: string;
   readonly app: FastifyInstance;
-  /** What was logged as a warning. */
+  /** Warnings logged. */
   readonly warnings: string[];
   close(): Promise<void>;
 }
 
-/** `GET /healthz` is responded to at once, anything at `/live` by the given handler, and nothing else is there. */
+/** Responds to `GET /healthz` at once and to `/live` with the given handler; no other paths exist. */
 export async function startServer(
   limits: Partial<ServerLimits>,
   live: (request: IncomingMessage, response: ServerResponse) => void = () => undefined,

@@ -1,19 +1,19 @@
 const PAUSE_MS = 5;
 const PAUSE_MS_MAX = 250;
-/** Of the time that something has taken so far. */
+/** As a share of the time so far. */
 const PAUSE_SHARE = 0.05;
 
-/** Also if a test has replaced the timers. */
+/** The real timers, even if a test has replaced them. */
 const startTimer = setTimeout;
 const stopTimer = clearTimeout;
 
-/** A test that waits longer will probably be ended by its limit, which cannot say what it waited for. */
+/** A test that waits longer will probably exceed its time limit, which does not report what it waited for. */
 const LONG_MS = 30_000;
 
 /**
- * Resolves when it is so. Looks again and again: what it waits for has no event that a test could see.
+ * Resolves when the condition is true. Polls, because the condition has no event that a test could observe.
  *
- * @param notSo what is the case until then; printed if it takes long.
+ * @param notSo the current state, printed if the wait is long
  */
 export async function until(isSo: () => boolean | Promise<boolean>, notSo?: string): Promise<void> {
   const late =
@@ -26,12 +26,12 @@ export async function until(isSo: () => boolean | Promise<boolean>, notSo?: stri
   }
 }
 
-/** A busy loop would take its time from what it waits for, and from other tests. */
+/** A busy loop would take CPU time from what it waits for, and from other tests. */
 export function pauseBetweenLooks(): Promise<void> {
   return pauseFor(PAUSE_MS);
 }
 
-/** Pauses that get longer with the time that has passed: what takes seconds need not be asked for thousands of times. */
+/** Pauses that grow with the time waited: a condition that takes seconds need not be checked thousands of times. */
 export function rarerAndRarer(): () => Promise<void> {
   const beganMs = performance.now();
   return () => pauseFor(Math.min(Math.max(PAUSE_MS, PAUSE_SHARE * (performance.now() - beganMs)), PAUSE_MS_MAX));

@@ -16,9 +16,9 @@ import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 import { listenOnLoopback } from './loopback.ts';
 import { until } from './until.ts';
 
-/** The provider's side without a gateway around it: one request after the other to servers that misbehave. */
+/** The provider side without a gateway: requests, one after another, to misbehaving servers. */
 
-/** A provider as it is configured: `baseUrl` and YAML of its other fields. */
+/** A provider's configuration: `baseUrl` and YAML of its other fields. */
 export function providerAt(baseUrl: string, fields = ''): Provider {
   const text = `providers: { tested: { protocol: chat, baseUrl: "${baseUrl}", apiKey: provider-secret-key-1, ${fields} } }`;
   return createProvider('tested', parseConfig(text, 'test.yaml', {}).providers.tested!);
@@ -28,9 +28,9 @@ export interface Sent {
   readonly exchange: Exchange;
   /** Resolves with the head of the response. */
   readonly head: Promise<UpstreamHead>;
-  /** What has arrived of the body by now. */
+  /** Body received so far. */
   readonly chunks: Buffer[];
-  /** Resolves when something of the body has arrived. */
+  /** Resolves when part of the body has arrived. */
   readonly firstChunk: Promise<void>;
   /** `ended`, `aborted`, or how it failed. */
   readonly outcome: Promise<'ended' | 'aborted' | UpstreamFailure>;
@@ -62,37 +62,37 @@ export function send(
   return { exchange, head: head.promise, chunks, firstChunk: firstChunk.promise, outcome };
 }
 
-/** The text of a response that came whole. */
+/** The text of a complete response. */
 export async function responseOf(sent: Sent): Promise<string> {
   const outcome = await sent.outcome;
   assert.equal(outcome, 'ended', String(outcome instanceof Error ? (outcome.cause ?? outcome) : outcome));
   return Buffer.concat(sent.chunks).toString();
 }
 
-/** What is known of a failure, and the response that the client gets. */
+/** The details of a failure, and the response that the client gets. */
 export async function failureOf(sent: Sent): Promise<[certainty: string, kind: string, status: number]> {
   const outcome = await sent.outcome;
   assert.ok(outcome instanceof UpstreamFailure, `it did not fail: ${String(outcome)}`);
   return [outcome.certainty, outcome.response.kind, outcome.response.status];
 }
 
-/** Resolves when nothing is left of the calls that went through a provider; their connections close a little later. */
+/** Resolves when no calls through a provider are left. Their connections close a little later. */
 export async function becomesIdle({ gate, pool }: Provider): Promise<void> {
   assert.deepEqual([gate.callsInFlight, gate.callsWaiting], [0, 0]);
   await until(() => pool.stats.size === 0);
 }
 
-/** A server of TCP connections, whose every byte a test decides. */
+/** A TCP server whose every byte is controlled by a test. */
 export interface RawServer {
   readonly url: string;
   readonly port: number;
   readonly connections: number;
-  /** How often a text has come in all, over all connections. */
+  /** How often a text was received, over all connections. */
   count(text: string): number;
   close(): Promise<void>;
 }
 
-/** `serve` is called for each connection, and for each piece of what comes on it. */
+/** `serve` is called for each connection, and for each chunk received on it. */
 export async function startRawServer(
   serve: (socket: Socket, received: string, connection: number) => void,
   onConnection: (socket: Socket) => void = () => undefined,
@@ -120,14 +120,14 @@ export async function startRawServer(
   };
 }
 
-/** A provider that speaks HTTP/2, stream by stream. */
+/** A provider that speaks HTTP/2, controlled per stream. */
 export interface Http2Server {
   readonly url: string;
-  /** YAML of the provider fields that make a connection to it work. */
+  /** YAML of the provider fields that connect to this server. */
   readonly fields: string;
   readonly streams: ServerHttp2Stream[];
   readonly sessions: ServerHttp2Session[];
-  /** What happens with the next streams; the index counts all of them. */
+  /** Handles the next streams. The index counts all of them. */
   serve: (stream: ServerHttp2Stream, index: number, headers: IncomingHttpHeaders) => void;
   close(): Promise<void>;
 }
@@ -158,7 +158,7 @@ export async function startHttp2Server(settings: object = {}): Promise<Http2Serv
   return self;
 }
 
-/** Reads the request and responses `ok`. */
+/** Reads the request and responds `ok`. */
 export function responseOk(stream: ServerHttp2Stream): void {
   stream.resume();
   stream.on('end', () => {

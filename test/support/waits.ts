@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A response of which only what it says of waiting is looked at. */
+/** A response whose waiting time is checked. */
 interface Refused {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
 /**
- * Asserts when a refused call may be tried again: after so many seconds, which `retry-after` says up to a minute, and above
- * it only the message, in words, and `x-faregate-reset-at`.
+ * Asserts when a refused call may be retried: after this many seconds, in `retry-after` if at most a minute; above a minute only in the
+ * message, in words, and in `x-faregate-reset-at`.
  */
 export function assertWait({ headers, text }: Refused, seconds: number): void {
   assert.equal(headers['retry-after'], seconds <= 60 ? String(seconds) : undefined);
@@ -18,7 +18,7 @@ export function assertWait({ headers, text }: Refused, seconds: number): void {
   assert.equal(new Date(String(resetAt)).toISOString(), resetAt);
 }
 
-/** The two greatest units of a wait, each rounded up. */
+/** The two largest units of a duration, each rounded up. */
 function inWords(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
   const hours = Math.ceil(minutes / 60);

@@ -47,7 +47,7 @@ const BY_MODEL = { groupBy: ['model'] as const, limit: 2, filter: {} };
 const described = ({ group, calls, chargeNano }: UsageRow): string => [...group, calls, chargeNano].join(' ');
 const keyOf = ({ account, key, day, model, status }: Sum): string => [account, key, day, model, status].join(' ');
 
-describe(`usage of two partitions beside one`, { timeout: 300_000 }, () => {
+describe(`usage of two partitions compared with one`, { timeout: 300_000 }, () => {
   let stored: PartitionedDatabase;
   let spread: UsageStore;
   let inOne: UsageStore;

@@ -20,7 +20,7 @@ const result = (test: string, more: Partial<TestResult> = {}): TestResult => ({
 const outcome = (more: Partial<TestResult>): string => judge(result('method_create[loose]', more), known).outcome;
 
 describe('a result of a vendor’s test', () => {
-  it('is passed only if the gateway has refused nothing', () => {
+  it('is passed only if the gateway refused nothing', () => {
     assert.equal(outcome({}), 'passed');
     assert.equal(outcome({ refusals: ['model', 'background', 'model'] }), 'refused (model, background)');
   });
@@ -32,7 +32,7 @@ describe('a result of a vendor’s test', () => {
     );
   });
 
-  it('is failed, with its error, if it fails in any other way, or is not run', () => {
+  it('is failed, with its error, if it fails otherwise, or is not run', () => {
     const error = 'Expected int\nbut got str';
     assert.equal(outcome({ outcome: 'failed', error }), 'failed: Expected int');
     assert.equal(outcome({ outcome: 'failed', refusals: ['background'], error }), 'failed: Expected int');
@@ -50,17 +50,17 @@ describe('results of a vendor’s suite', () => {
     ].map((each) => judge(each, known)),
   );
 
-  it('are counted by outcome for each file and subject, whatever client and way of reading', () => {
+  it('are counted by outcome for each file and subject, over all clients and ways to read a response', () => {
     assert.deepEqual(seen, {
       'test_responses.py': { create: '1 refused (model); 2 passed', deprecated_warning: '1 passed' },
     });
   });
 
-  it('are as listed if every line of either is in the other', () => {
+  it('match the list if both have the same lines', () => {
     assert.deepEqual(differences(seen, seen), []);
   });
 
-  it('differ where a test is new, gone, or comes to something else', () => {
+  it('differ if a test is new, missing, or has another outcome', () => {
     const listed = {
       'test_responses.py': { create: '3 passed', cancel: '1 not served (unknown address)' },
       'test_models.py': { list: '1 passed' },
@@ -75,7 +75,7 @@ describe('results of a vendor’s suite', () => {
 });
 
 describe('the list of results', () => {
-  it('has every refusal that its results name, and no other', () => {
+  it('has every refusal in its results, and no other', () => {
     const { refusals, results } = readExpected();
     const outcomes = Object.values(results).flatMap((files) =>
       Object.values(files).flatMap((file) => Object.values(file)),

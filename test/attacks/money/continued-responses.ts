@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.ts';
 
 const CALLS = 50;
-/** What the first response comes to, and so what every one reads that continues it. */
+/** Tokens of the first response, which every continuation reads. */
 const FIRST_TOKENS = 30_000;
 
 export const continuedResponses: Attack = {

@@ -1,6 +1,6 @@
 import type { Attack } from '../attack.ts';
 
-/** Members that decoders which fold case take for ours. */
+/** Names that case-folding decoders treat as the gateway's own. */
 const MEMBERS = [
   '"\u017Ftream":true',
   '"max_to\u212Aens":30000',
@@ -14,13 +14,13 @@ export const foldedMembers: Attack = {
   seconds: 1,
   callers: { tenant: { balanceYuan: '1000' } },
   async run(scene) {
-    const user = scene.mark('plain', 'holder');
+    const user = scene.mark('plain', 'tenant');
     for (const member of MEMBERS) {
       const body = `{"model":"dear-chat","user":"${user}","max_tokens":1,"messages":[{"role":"user","content":"x"}],${member}}`;
-      const response = await scene.send({ path: '/v1/chat/completions', key: scene.key('holder'), body });
+      const response = await scene.send({ path: '/v1/chat/completions', key: scene.key('tenant'), body });
       scene.expectStatus(member, response, 400);
     }
-    const bill = await scene.bill('holder');
+    const bill = await scene.bill('tenant');
     if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);
   },
 };

@@ -1,7 +1,7 @@
 import { form, png } from '../../support/endpoints.ts';
 import type { Attack } from '../attack.ts';
 
-/** Forms that two readers read differently: what is cheap to one is dear to the other. */
+/** Forms that two parsers read differently, so that one sees a cheap call and the other an expensive one. */
 export const forms: Attack = {
   name: 'forms',
   sends: 'edits whose form has two boundaries, two names of a field, or a file for a text',
@@ -12,7 +12,7 @@ export const forms: Attack = {
       ['model', 'painter'],
       ['prompt', 'An apple.'],
       ['quality', 'low'],
-      ['user', scene.mark('all', 'holder')],
+      ['user', scene.mark('all', 'tenant')],
       ['image', png(4, 4), 'apple.png'],
     ] as const;
     const { contentType, body } = form(parts);
@@ -34,13 +34,13 @@ export const forms: Attack = {
     for (const [what, sent] of Object.entries(cases)) {
       const response = await scene.send({
         path: '/v1/images/edits',
-        key: scene.key('holder'),
+        key: scene.key('tenant'),
         headers: { 'content-type': sent.contentType },
         body: sent.body,
       });
       scene.expectStatus(what, response, 400, 415);
     }
-    const bill = await scene.bill('holder');
+    const bill = await scene.bill('tenant');
     if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);
   },
 };

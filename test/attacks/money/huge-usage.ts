@@ -11,14 +11,14 @@ export const hugeUsage: Attack = {
     const { contextTokens, outputTokensMax } = MODELS.find(({ id }) => id === 'dear-chat')!;
     await scene.send({
       path: '/v1/chat/completions',
-      key: scene.key('holder'),
+      key: scene.key('tenant'),
       body: {
         model: 'dear-chat',
-        user: scene.mark('huge', 'holder'),
+        user: scene.mark('huge', 'tenant'),
         messages: [{ role: 'user', content: 'Hello.' }],
       },
     });
-    const { chargedNano } = await scene.settle('holder', what);
+    const { chargedNano } = await scene.settle('tenant', what);
     const mostNano = BigInt(contextTokens + outputTokensMax!) * 1_000_000n;
     if (chargedNano > mostNano)
       scene.problem(`${what}: charged ${yuanOf(chargedNano)}, the model can use ${yuanOf(mostNano)}`);

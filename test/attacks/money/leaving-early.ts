@@ -3,7 +3,7 @@ import { words } from '../scene/bodies.ts';
 
 const CALLS = 10;
 const PROMPT_WORDS = 5_000;
-/** How long the provider needs until its first event, once it has a prompt. */
+/** Time from the prompt to the provider's first event. */
 const FIRST_EVENT_MS = 1_500;
 
 export const leavingEarly: Attack = {

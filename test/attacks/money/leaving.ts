@@ -7,13 +7,13 @@ interface Leaving {
   readonly path: string;
   readonly body: (mark: string) => object;
   readonly script: string;
-  /** Left as soon as this has come. */
+  /** Disconnects once this has arrived. */
   readonly at: string;
-  /** Whether the provider has to be awaited for its usage. */
+  /** Whether the gateway has to wait for the provider's usage. */
   readonly isAwaited: boolean;
 }
 
-/** What is known of the speed of one model says nothing about the other. */
+/** Each model has its own record of speed. */
 const chat = (mark: string, model = 'dear-chat'): object => ({
   model,
   user: mark,
@@ -69,7 +69,7 @@ const CASES: Readonly<Record<string, Leaving>> = {
   },
 };
 
-/** How long a stream that is cut off in the middle is listened to. */
+/** How long it listens to a stream before it disconnects. */
 const LISTENED_MS = 700;
 
 export const leaving: Attack = {
@@ -81,7 +81,7 @@ export const leaving: Attack = {
     scholar: { balanceYuan: '1000' },
   },
   async run(scene) {
-    // What a model thinks unseen, and how fast, is known from calls that ran to their end.
+    // The gateway learns a model's hidden thinking and its speed from completed calls.
     await Promise.all(
       [1, 2].map(() =>
         scene.send({
@@ -98,7 +98,7 @@ export const leaving: Attack = {
 async function leave(scene: Scene, caller: string, { what, path, body, script, at, isAwaited }: Leaving) {
   const stream = await scene.open({ path, key: scene.key(caller), body: body(scene.mark(script, caller)) });
   if (!(await stream.until(at))) scene.problem(`${what}: ${stream.status}, and the stream has no ${at}`);
-  // A call that is awaited has to be left at once: its usage is some hundred milliseconds away.
+  // If the gateway waits for usage, the client disconnects at once, because usage follows within some hundred milliseconds.
   const held = isAwaited ? null : await scene.money(caller);
   if (!isAwaited) await new Promise((resolve) => setTimeout(resolve, LISTENED_MS));
   stream.leave();

@@ -8,7 +8,7 @@ export const namedModels: Attack = {
   seconds: 1,
   callers: { tenant: { balanceYuan: '1000' } },
   async run(scene) {
-    const metadata = { user_id: scene.mark('plain', 'holder') };
+    const metadata = { user_id: scene.mark('plain', 'tenant') };
     const advisor = { type: 'openrouter:advisor', parameters: { model: 'dearest' } };
     const bodies = {
       'tools[].model': {
@@ -28,9 +28,9 @@ export const namedModels: Attack = {
       'extra_body.tools': { ...request, metadata, extra_body: { tools: [advisor] } },
     };
     for (const [what, body] of Object.entries(bodies)) {
-      scene.expectStatus(what, await scene.send({ path: '/v1/messages', key: scene.key('holder'), body }), 400);
+      scene.expectStatus(what, await scene.send({ path: '/v1/messages', key: scene.key('tenant'), body }), 400);
     }
-    const bill = await scene.bill('holder');
+    const bill = await scene.bill('tenant');
     if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);
   },
 };

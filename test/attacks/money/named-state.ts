@@ -12,7 +12,7 @@ const PATHS: Readonly<Record<TableName, string>> = {
   responses: '/v1/responses',
 };
 
-/** Names that no vendor has yet, in which an id of another account may stand. */
+/** Members that no vendor has yet, with an id of another account. */
 const NEW_PLACES: readonly ((id: string) => object)[] = [
   (id) => ({ continue_from: id }),
   (id) => ({ session: { resume: [id] } }),
@@ -21,10 +21,10 @@ const NEW_PLACES: readonly ((id: string) => object)[] = [
   (id) => ({ tools: [{ type: 'web_search', name: 'web_search', seen_in: id }] }),
 ];
 
-/** Of the places in the tables; `test/requests/state-places.test.ts` reads all of them. */
+/** Tries every 16th place in the tables; `test/requests/state-places.test.ts` tries all of them. */
 const STRIDE = 16;
 
-/** One account names another one's state at places that the tables know, and at places that they do not know. */
+/** One account refers to another's state, in members that the tables contain and in others. */
 export const namedState: Attack = {
   name: 'named-state',
   sends: "another account's response, and ids of every kind, at places where a request may name state",

@@ -1,12 +1,12 @@
 import type { Attack } from '../attack.ts';
 import { once, words } from '../scene/bodies.ts';
 
-/** Calls whose size does not show where one looks for it, many at a time on a balance that is worth a part of one. */
+/** Concurrent calls whose cost is hidden, on a balance that covers a part of one of them. */
 interface Overdraft {
   readonly name: string;
   readonly sends: string;
   readonly calls: number;
-  /** Less than one call costs, and more than it seems to; by default ¥1. */
+  /** Less than the cost of one call, and more than its apparent cost; by default ¥1. */
   readonly balanceYuan?: string;
   readonly path: string;
   readonly body: (mark: string) => object;
@@ -23,7 +23,7 @@ const responses = { path: '/v1/responses', calls: 50 };
 
 const query = once(() => words(3_400));
 const documents = Array.from({ length: 1_000 }, () => ' apple');
-/** Two bytes a token, if a word has six. */
+/** A list of token ids has two bytes per token, fewer than words. */
 const TOKEN_IDS = 200_000;
 
 const OVERDRAFTS: readonly Overdraft[] = [

@@ -5,7 +5,7 @@ import { words } from '../scene/bodies.ts';
 const STREAMS = 55;
 const WINDOW_CALLS = 10;
 const AT_A_TIME = 5;
-/** How long the provider needs until its first event, once it has a prompt. */
+/** Time from the prompt to the provider's first event. */
 const FIRST_EVENT_MS = 600;
 
 export const planWindow: Attack = {
@@ -25,7 +25,7 @@ export const planWindow: Attack = {
     const request = { path: '/v1/coding/chat/completions', key: scene.key('subscriber'), body };
     for (let sent = 0; sent < STREAMS; sent += AT_A_TIME)
       await scene.leaveBeforeResponse('subscriber', request, AT_A_TIME);
-    // What is awaited is over when the provider has nothing under way any more.
+    // Waits until no call is in flight at the provider.
     for (let look = 0; look < 50; look++) {
       if ((await scene.bill('subscriber')).every(({ state }) => state !== 'running')) break;
       await wait(100);

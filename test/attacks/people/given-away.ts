@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.ts';
 import { ADMIN_TOKEN } from '../scene/gateway.ts';
 
-/** Ways to more than a token may, by what a token may. */
+/** Attempts to exceed the permissions of a token, by permission. */
 export const givenAway: Attack = {
   name: 'given-away',
   sends: 'an operator’s token that makes operators, their links and tokens for exports, and a person who outlives it',

@@ -27,6 +27,6 @@ export const manyChanges: Attack = {
       `/changes?accountId=${id}&action=keys.change&limit=500`,
     );
     if (changes.data.length > allowed)
-      scene.problem(`${changes.data.length} lines in the change log, expected ${allowed}`);
+      scene.problem(`${changes.data.length} lines in the audit log, expected ${allowed}`);
   },
 };

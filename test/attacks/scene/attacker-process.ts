@@ -3,7 +3,7 @@ import type { Attack } from '../attack.ts';
 import { responseParent } from './rpc.ts';
 import { type AttackReport, Scene, type SceneOrder } from './scene.ts';
 
-/** Runs attacks, so that making them disturbs neither the innocent caller nor the runner. */
+/** Runs attacks in another process, so that they slow down neither the innocent caller nor the runner. */
 responseParent({
   prepare(names: readonly string[]) {
     for (const name of names) attackOf(name).prepare?.();

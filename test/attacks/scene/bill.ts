@@ -1,13 +1,13 @@
-/** What the provider did for one request, as it keeps it for its own bill. */
+/** The provider's own account of a request. */
 export interface BilledCall {
-  /** Who caused it: `attack/caller`. */
+  /** The caller that caused it: `attack/caller`. */
   readonly tag: string;
   readonly script: string;
   readonly path: string;
   readonly model: string;
   readonly bodyBytes: number;
   /**
-   * `running`, then `reported`: the whole response with its usage was sent; `cancelled`: the gateway went before that; or
+   * `running`, then `reported`: the complete response with its usage was sent; `cancelled`: the gateway disconnected before that; or
    * `refused`: the provider responded with an error, which is free.
    */
   readonly state: 'running' | 'reported' | 'cancelled' | 'refused';
@@ -16,11 +16,11 @@ export interface BilledCall {
   readonly reasoningTokens: number;
   readonly images: number;
   readonly searchUnits: number;
-  /** What the provider wants for it, in nano-yuan. */
+  /** The provider's price, in nano-yuan. */
   readonly nano: string;
 }
 
-/** How a request says what the provider shall do with it, in a field that every API passes on, such as `user`. */
+/** A request contains a script for the provider, in a member that every API passes on, such as `user`. */
 export function scriptMark(script: string, tag: string): string {
   return `script:${script}/${tag}/`;
 }

@@ -1,18 +1,18 @@
 import { gzipSync } from 'node:zlib';
 
-/** Bodies that are large if they are unpacked. They are made once, before anything is measured. */
+/** Bodies that decompress to a large size. They are created once, before measurements. */
 
 const MIB = 2 ** 20;
 
 export interface Filled {
   readonly before: string;
-  /** Repeated until it fills the body. */
+  /** Repeated until the body is full. */
   readonly filling: string;
   readonly after: string;
   readonly mebibytes: number;
 }
 
-/** The bytes of a body between `before` and `after`, filled with whole copies. */
+/** The bytes of a body: `before`, complete copies of the filling, `after`. */
 export function filled({ before, filling, after, mebibytes }: Filled): Buffer {
   const copies = Math.floor((mebibytes * MIB - before.length - after.length) / filling.length);
   return Buffer.concat([Buffer.from(before), Buffer.alloc(copies * filling.length, filling), Buffer.from(after)]);
@@ -24,7 +24,7 @@ export function bomb(body: Filled): Buffer {
 
 export const GZIP = { 'content-encoding': 'gzip', 'content-type': 'application/json' } as const;
 
-/** Makes a value at the first call. */
+/** Creates a value on first use. */
 export function once<Value>(make: () => Value): () => Value {
   let made: { value: Value } | null = null;
   return () => {
@@ -33,7 +33,7 @@ export function once<Value>(make: () => Value): () => Value {
   };
 }
 
-/** So many words, each of them a token. */
+/** This many words of one token each. */
 export function words(count: number): string {
   return ' apple'.repeat(count);
 }

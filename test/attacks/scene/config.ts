@@ -8,17 +8,17 @@ export interface ConfigOptions {
   readonly databaseUrl: string;
 }
 
-/** So many calls of the innocent caller's provider at a time: one attacker can take them all if nothing shares them. */
+/** Concurrent calls to the innocent caller's provider. Without fair sharing, one attacker can use all of them. */
 const SHOP_CONNECTIONS = 64;
 
-/** The gateway that takes few connections of clients takes so many, and half of them from one address. */
+/** Maximum client connections of the gateway with few connections. One address may have half of them. */
 const FEW_CONNECTIONS = 256;
 
-/** What bodies may take of the memory, as little as the largest of them allow: the bound of what memory may grow by. */
+/** Memory for bodies: the minimum that the largest body allows. It bounds the growth of memory. */
 export const BODY_MEMORY_MIB = 256;
 const UPLOAD_DISK_MIB = 1_610;
 
-/** The size of the list of models, if there is a model with many aliases and a long name. */
+/** Size of the list of models, with a model that has many aliases and a long name. */
 export const LIST_MIB = 4;
 const ALIASES = 1_000;
 const LISTED = {
@@ -29,10 +29,10 @@ const LISTED = {
   routes: [{ provider: 'shop', model: 'listed' }],
 };
 
-/** Whoever connects from there is a proxy that names its clients. */
+/** Address of a trusted proxy that forwards client addresses. */
 export const PROXY_ADDRESS = '127.0.0.9';
 
-/** A configuration file: what is JSON is YAML, too. Every other setting has its default. */
+/** The configuration file. JSON is valid YAML. All other settings have their defaults. */
 export function configText({ stage, providerUrl, dataDir, databaseUrl }: ConfigOptions): string {
   const chat = (more: object = {}) => ({ protocol: 'chat', baseUrl: `${providerUrl}/v1`, apiKey: 'secret', ...more });
   const messages = { protocol: 'messages', vendor: 'anthropic', baseUrl: providerUrl, apiKey: 'secret' };

@@ -10,7 +10,7 @@ import { childrenOf } from './memory.ts';
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 export const ADMIN_TOKEN = 'attacks-admin-token-5b1c9e';
 
-/** What a container of 2 GB leaves to JavaScript's objects; it bounds the main thread, and workers by default. */
+/** Heap limit for a container of 2 GB. It applies to the main thread, and by default to workers. */
 const HEAP_MIB = 1024;
 
 export interface Account {
@@ -28,10 +28,10 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** Accounts that are made at the same time. */
+/** Number of accounts created concurrently. */
 const AT_ONCE = 16;
 
-/** Starts the program as an operator does: with a configuration file, in a process of its own. */
+/** Starts the program as an operator does: with a configuration file, in its own process. */
 export async function startGateway(
   folder: string,
   options: Omit<ConfigOptions, 'dataDir'>,
@@ -65,7 +65,7 @@ export async function startGateway(
   let death: string | null = null;
   program.child.stderr!.on('data', (text) => {
     log = (log + text).slice(-4000);
-    // The gateway goes on, but an attack has ended what served others.
+    // The gateway continues, but an attack has stopped a worker that served others.
     if (log.includes('a worker has died')) death ??= `a worker died: ${log.slice(-300)}`;
   });
   program.child.on('exit', (code, signal) => {
@@ -89,7 +89,7 @@ export async function startGateway(
     death: () => death,
     async createAccounts(name, terms) {
       const made: Account[] = [];
-      // As many at a time as an operator's requests have room for, so that setting the scene floods nobody.
+      // At most as many as the admin API's connections allow, so that preparation overloads nobody.
       for (let left = terms.accounts ?? 1; left > 0; left -= AT_ONCE) {
         const some = Array.from({ length: Math.min(left, AT_ONCE) }, () => createAccount(name, terms));
         made.push(...(await Promise.all(some)));

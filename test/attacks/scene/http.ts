@@ -1,20 +1,20 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 
-/** The client of attacks: what it sends, and a count of what it got. */
+/** The HTTP client of attacks, which counts outcomes. */
 export interface AttackRequest {
   readonly method?: string;
   readonly path: string;
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a function gives the bytes that were made before. */
+  /** Objects are sent as JSON. Functions return prepared bytes. */
   readonly body?: object | Buffer | string;
-  /** From what address of loopback. */
+  /** The local loopback address. */
   readonly localAddress?: string;
 }
 
 export interface AttackResponse {
-  /** Of the response, or of the failure: `ECONNRESET`, `no response`. */
+  /** The status, or the failure: `ECONNRESET`, `no response`. */
   readonly status: number | string;
   readonly headers: IncomingMessage['headers'];
   /** The first bytes of the body. */
@@ -28,20 +28,20 @@ export interface BegunCall {
 
 export interface LiveStream {
   readonly status: number;
-  /** Resolves when the text has come; `false` if the stream ends without it. */
+  /** Resolves when the text has arrived; `false` if the stream ends without it. */
   until(text: string): Promise<boolean>;
-  /** Breaks the connection off. */
+  /** Resets the connection. */
   leave(): void;
 }
 
-/** A response that takes longer than this is one that never comes. */
+/** A slower response counts as missing. */
 const GIVEN_UP_MS = 40_000;
 const TEXT_CHARS_MAX = 65_536;
 
 export class HttpClient {
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true });
-  /** How many responses of each status came; failures by their code. */
+  /** Number of responses by status, and of failures by code. */
   readonly responses: Record<string, number> = {};
 
   constructor(url: string) {
@@ -63,7 +63,7 @@ export class HttpClient {
         });
         response.on('error', () => undefined);
         response.on('close', () => end(response.complete ? response.statusCode! : 'cut off', response.headers, text));
-        // An early response counts, though the rest of the body cannot be sent any more.
+        // An early response counts, even if the rest of the body cannot be sent.
         outgoing.removeAllListeners('error').on('error', () => undefined);
       });
       const timer = setTimeout(() => outgoing.destroy(new Error('no response')), GIVEN_UP_MS);
@@ -72,7 +72,7 @@ export class HttpClient {
     });
   }
 
-  /** Sends, and resolves when the head of the response has come. */
+  /** Sends a request; resolves at the head of the response. */
   open(sent: AttackRequest): Promise<LiveStream> {
     return new Promise((resolve, reject) => {
       const outgoing = this.#request(sent, (response) => {
@@ -87,7 +87,7 @@ export class HttpClient {
     });
   }
 
-  /** Sends, and is free to leave before there is a response. */
+  /** Sends a request that may be abandoned before the response. */
   begin(sent: AttackRequest): BegunCall {
     let isResponded = false;
     const outgoing = this.#request(sent, (response) => {
@@ -165,7 +165,7 @@ function liveStream(response: IncomingMessage): LiveStream {
   };
 }
 
-/** The bytes of a request's head, as `HttpClient.socket` sends them. */
+/** The head of a request, as `HttpClient.socket` sends it. */
 export function headOf(method: string, path: string, headers: Readonly<Record<string, string>>): string {
   const lines = Object.entries({ host: 'gateway.test', ...headers }).map(([name, value]) => `${name}: ${value}`);
   return `${[`${method} ${path} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n`;

@@ -1,11 +1,11 @@
-/** What became of a request of the innocent caller, or of the person of its account. */
+/** The outcome of a request of the innocent caller, or of its console. */
 export interface InnocentCall {
   readonly kind: string;
   readonly startedAtMs: number;
   readonly tookMs: number;
-  /** `null` where the call got what it should. */
+  /** `null` for success. */
   readonly failure: string | null;
 }
 
-/** The kind of what the console of the person asks for. */
+/** The kind of request of the console. */
 export const LOOK = 'console';

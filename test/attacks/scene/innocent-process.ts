@@ -3,20 +3,20 @@ import { type InnocentCall, LOOK } from './innocent-call.ts';
 import { responseParent } from './rpc.ts';
 
 /**
- * The innocent caller: an account of its own that makes twenty calls a second, however long the responses take; and a person of that
- * account who has signed in, and whose console asks for two things a second.
+ * The innocent caller: an account that makes twenty calls per second, whatever the latency, and a signed-in person of that account whose
+ * console sends two requests per second.
  */
 
 export interface InnocentOrder {
   readonly url: string;
   readonly key: string;
-  /** What its calls say, so that the provider knows whom to bill. */
+  /** A script in its calls that tells the provider whom to bill. */
   readonly mark: string;
-  /** It calls from an address of its own, if the system has one. */
+  /** It uses its own address, if the system has one. */
   readonly localAddress: string;
-  /** Makes a connection for every call, as a caller does who has just come. */
+  /** Opens a connection for every call, as a new caller does. */
   readonly isNewcomer: boolean;
-  /** Of the session of somebody who looks at the console meanwhile. */
+  /** Headers of the person's session at the console. */
   readonly personHeaders: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +26,7 @@ export interface Span {
 }
 
 const EVERY_MS = 50;
-/** Every so many calls, the console asks for something. */
+/** The console sends a request after this many calls. */
 const CALLS_A_LOOK = 10;
 const LOOKS = ['/account/v1/session', '/account/v1/account', '/account/v1/keys', '/account/v1/calls?limit=20'];
 const GIVEN_UP_MS = 15_000;
@@ -58,7 +58,7 @@ responseParent({
     const startedAtMs = Date.now();
     let made = 0;
     timer = setInterval(() => {
-      // What a late timer has missed is made up for: callers do not wait for each other.
+      // Calls that a late timer missed are sent at once, because real callers do not wait for each other.
       for (; made * EVERY_MS <= Date.now() - startedAtMs; made++) {
         add(make(order, agent, made % KINDS.length, bodies));
         if (made % CALLS_A_LOOK === 0) add(look(order, agent, made / CALLS_A_LOOK));
@@ -77,7 +77,7 @@ responseParent({
   },
 });
 
-/** Keeps a call until it has ended, and then what became of it. */
+/** Tracks a call until it has ended, and returns its outcome. */
 function add(begun: Promise<InnocentCall>): void {
   const index = calls.length;
   calls.push(
@@ -114,7 +114,7 @@ interface Asked {
   readonly url: string;
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;
-  /** Stands in a response that is whole. */
+  /** A complete response contains it. */
   readonly whole: string;
   readonly body?: Buffer;
 }

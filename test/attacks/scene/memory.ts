@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const EVERY_MS = 100;
 
-/** Watches the resident memory of a process, and of its workers, while something is done to it. */
+/** Samples the resident memory of a process and its workers during an attack. */
 export class MemoryWatch {
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
@@ -18,7 +18,6 @@ export class MemoryWatch {
     this.#peakMiB = Math.max(this.#peakMiB, residentMiB(this.#pid));
   }
 
-  /** Its peak. */
   stop(): number {
     clearInterval(this.#timer);
     this.#look();
@@ -26,12 +25,12 @@ export class MemoryWatch {
   }
 }
 
-/** With its child processes. Zero if it has ended, or where the system does not say. */
+/** Including child processes. 0 if the process has exited, or if the system does not report it. */
 export function residentMiB(pid: number): number {
   return [pid, ...childrenOf(pid)].reduce((sum, each) => sum + residentMiBOf(each), 0);
 }
 
-/** The processes that a process has started and that run. */
+/** The running children of a process. */
 export function childrenOf(pid: number): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');

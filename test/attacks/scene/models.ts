@@ -1,11 +1,11 @@
 import { parseYuan } from '../../../src/lib/yuan.ts';
 
 /**
- * The models of the scene. The provider's bill and the gateway's configuration come from the same prices, so what a
- * holder is charged for a call and what the provider wants for it are the same number unless a caller cheats.
+ * The models of the scene. The provider's bill and the gateway's configuration use the same prices, so a tenant's charge for a call
+ * equals the provider's bill unless a caller cheats.
  */
 export interface SceneModel {
-  /** The same name for holders and at the provider. */
+  /** The same name for tenants and at the provider. */
   readonly id: string;
   readonly provider: ProviderId;
   readonly operations: readonly string[];
@@ -21,13 +21,13 @@ export interface SceneModel {
 }
 
 /**
- * `shop` and `shop-messages` are what the innocent caller uses. `vault` and `vault-messages` serve the dear models of the
- * attacks on money, over connections of their own.
+ * `shop` and `shop-messages` serve the innocent caller. `vault` and `vault-messages` serve the expensive models of attacks on money, over
+ * separate connections.
  */
 export type ProviderId = 'shop' | 'shop-messages' | 'vault' | 'vault-messages';
 
 export const CHEAP = { input: '4', output: '16' };
-/** A yuan for a thousand tokens, so that one call of any size is worth more than a small balance. */
+/** A yuan per thousand tokens, so that any call costs more than a small balance. */
 const DEAR = { input: '1000', output: '1000' };
 const LIMITS = { contextTokens: 200_000, outputTokensMax: 32_000 };
 
@@ -71,13 +71,13 @@ export const MODELS: readonly SceneModel[] = [
 export interface Used {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** The part of the output that no client sees. */
+  /** The hidden share of the output. */
   readonly reasoningTokens: number;
   readonly images: number;
   readonly searchUnits: number;
 }
 
-/** What the provider wants for a call. Images are billed at the default quality, whatever their size is said to be. */
+/** The provider's price of a call. Images are billed at the default quality, at any size. */
 export function costNano(modelId: string, used: Used): bigint {
   const { price } = MODELS.find(({ id }) => id === modelId)!;
   const perMillion = (yuan = '0'): bigint => BigInt(yuan) * 1_000n;
@@ -89,12 +89,12 @@ export function costNano(modelId: string, used: Used): bigint {
   );
 }
 
-/** Nano-yuan of a decimal text in yuan. */
+/** A decimal amount in yuan as nano-yuan. */
 export function nanoOf(yuan = '0'): bigint {
   return parseYuan(yuan)!;
 }
 
-/** Yuan with six decimals, as reports show them. */
+/** Yuan with six decimals, for reports. */
 export function yuanOf(nano: bigint): string {
   return (Number(nano) / 1e9).toFixed(6).replace(/\.?0+$/, '');
 }

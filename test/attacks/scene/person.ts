@@ -1,14 +1,14 @@
 import type { AdminClient } from '../../support/admin-client.ts';
 
-/** Somebody with an account who has signed in. */
+/** A signed-in person with an account. */
 export interface Person {
   readonly email: string;
   readonly password: string;
-  /** Of requests with the session. */
+  /** Headers of requests in the session. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A person who owns the account, and has signed in by the link of an operator. */
+/** The owner of the account, signed in through an operator's link. */
 export async function createPerson(admin: AdminClient, url: string, name: string, accountId: string): Promise<Person> {
   const email = `${name}@people.example`;
   const memberships = [{ accountId, role: 'owner' }];

@@ -3,10 +3,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type BilledCall, readMark } from './bill.ts';
 import { costNano } from './models.ts';
 
-/** Thrown if the gateway has gone: the provider stops as real ones do, and bills what it did until then. */
+/** Thrown if the gateway disconnects: the provider stops as real ones do, and bills its work so far. */
 export class GoneError extends Error {}
 
-/** One request at the provider of the scene: what it is asked for, what it has done, and how it says so. */
+/** One request at the provider of the scene: its script, its work, and its response. */
 export class ProviderCall {
   readonly path: string;
   readonly body: Buffer;
@@ -44,20 +44,20 @@ export class ProviderCall {
     return this.#json;
   }
 
-  /** @throws GoneError if the gateway goes meanwhile. */
+  /** @throws GoneError if the gateway disconnects during that time */
   async pause(ms: number): Promise<void> {
     await wait(ms, undefined, { signal: this.#gone.signal }).catch(() => undefined);
     if (this.#gone.signal.aborted) throw new GoneError();
   }
 
-  /** A whole response. An error is free; a success is billed as reported. */
+  /** A non-streaming response. Errors are free; a success is billed as reported. */
   sendJson(status: number, value: object): Promise<void> {
     const text = JSON.stringify(value);
     this.#response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
     return this.#end(text, status < 400 ? 'reported' : 'refused');
   }
 
-  /** A success that comes as fast as the gateway takes it, and is billed as reported. */
+  /** A success that is sent as fast as the gateway reads, and is billed as reported. */
   async sendPieces(contentType: string, pieces: Iterable<string | Buffer>): Promise<void> {
     this.#response.writeHead(200, { 'content-type': contentType });
     for (const piece of pieces) {
@@ -67,14 +67,13 @@ export class ProviderCall {
     return this.#end('', 'reported');
   }
 
-  /** Sends one event of a stream. */
   async event(text: string): Promise<void> {
     if (!this.#response.headersSent) this.#response.writeHead(200, { 'content-type': 'text/event-stream' });
     await new Promise<void>((resolve) => this.#response.write(text, () => resolve()));
     if (this.#gone.signal.aborted) throw new GoneError();
   }
 
-  /** Ends a stream that has said all. */
+  /** Ends a completed stream. */
   endStream(): Promise<void> {
     return this.#end('', 'reported');
   }

@@ -5,11 +5,11 @@ import { GoneError, ProviderCall, type Script } from './provider-call.ts';
 import { responseParent } from './rpc.ts';
 import { scripts } from './scripts.ts';
 
-/** The provider of the scene, in a process of its own: it does what a request's script says, and bills what it did. */
+/** The provider of the scene, in its own process. It follows the script of each request, and bills its work. */
 
 const calls: ProviderCall[] = [];
 
-/** What was done for one caller. */
+/** The work done for one caller. */
 function bill(tag: string): BilledCall[] {
   return calls.filter((call) => call.tag === tag).map((call) => call.billed());
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
-/** Questions and responses between the runner and the processes that it starts. */
+/** Requests and responses between the runner and its child processes. */
 
 interface Question {
   readonly id: number;
@@ -17,7 +17,7 @@ interface Reply {
 // biome-ignore lint/suspicious/noExplicitAny: each side knows what the other one sends
 type Handler = (value: any) => unknown;
 
-/** Responses the questions of the parent process until it goes. */
+/** Responds to requests of the parent process until it exits. */
 export function responseParent(handlers: Readonly<Record<string, Handler>>): void {
   process.on('message', ({ id, name, value }: Question) => {
     void (async () => {
@@ -37,7 +37,7 @@ export interface Child {
   stop(): void;
 }
 
-/** Starts a file as a process of its own. `folder`: the module beside which it stands; by default this one. */
+/** Starts a file as a process. `folder`: a module in the same folder; by default this one. */
 export function startChild(file: string, folder = import.meta.url): Child {
   const child = fork(new URL(file, folder), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();

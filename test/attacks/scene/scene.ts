@@ -6,7 +6,7 @@ import { type Account, ADMIN_TOKEN } from './gateway.ts';
 import { type AttackRequest, type AttackResponse, HttpClient, type LiveStream } from './http.ts';
 import { nanoOf, yuanOf } from './models.ts';
 
-/** Where an attack is run: the gateway, the accounts of its callers, and what the provider did for them. */
+/** The environment of an attack: the gateway, the accounts of its callers, and the provider's bills. */
 export interface SceneOrder {
   readonly attack: string;
   readonly url: string;
@@ -14,15 +14,15 @@ export interface SceneOrder {
   readonly accounts: Readonly<Record<string, readonly Account[]>>;
 }
 
-/** What one caller paid, and what the provider wants for it. */
+/** What one caller paid, and the provider's bill. */
 export interface MoneyRow {
   readonly what: string;
-  /** Requests that the provider got, and how many of them it reported the usage of. */
+  /** Number of requests at the provider, and how many of them it reported usage for. */
   readonly provided: number;
   readonly reported: number;
   readonly chargedNano: string;
   readonly billedNano: string;
-  /** What was held for it, if it was seen. */
+  /** The observed hold, if any. */
   readonly heldNano: string | null;
 }
 
@@ -30,14 +30,14 @@ export interface AttackReport {
   readonly responses: Readonly<Record<string, number>>;
   readonly money: readonly MoneyRow[];
   readonly notes: readonly string[];
-  /** What is not as it should be; any of these fails the run. */
+  /** Violations; each makes the run fail. */
   readonly problems: readonly string[];
 }
 
-/** How long calls may take to be settled once the attack is over: providers of the scene respond within seconds. */
+/** Maximum time until calls are settled after the attack. Providers of the scene respond within seconds. */
 const SETTLED_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 100;
-/** How long requests may take to the provider. */
+/** Maximum time until requests reach the provider. */
 const PROVIDED_WITHIN_MS = 5_000;
 const NOTHING = (): Promise<void> => Promise.resolve();
 
@@ -67,7 +67,7 @@ export class Scene {
     return this.accounts(caller)[0]!.key;
   }
 
-  /** What a request says in `user` or the like, so that the provider follows a script and bills this caller for it. */
+  /** The script of a request, for `user` or a similar member. The provider follows it and bills this caller. */
   mark(script: string, caller: string): string {
     return scriptMark(script, this.#tag(caller));
   }
@@ -80,7 +80,7 @@ export class Scene {
     return this.http.open(request);
   }
 
-  /** Sends again and again until the time of the attack is over, so many at a time, and waits for what is under way. */
+  /** Sends requests with a fixed concurrency until the attack ends, then waits for those in flight. */
   async repeat(atATime: number, work: (round: number) => Promise<unknown>): Promise<void> {
     const endMs = Date.now() + this.#attack.seconds * 1_000;
     let round = 0;
@@ -90,7 +90,7 @@ export class Scene {
     await Promise.all(loops);
   }
 
-  /** Begins so many a second until the time is over, without waiting for responses in between. */
+  /** Starts a number of requests per second until the attack ends, without waiting for responses. */
   async pace(perSecond: number, work: (round: number) => Promise<unknown>): Promise<void> {
     const beganMs = Date.now();
     const count = perSecond * this.#attack.seconds;
@@ -103,7 +103,7 @@ export class Scene {
     await Promise.all(begun);
   }
 
-  /** Lets the time of the attack pass. */
+  /** Waits until the attack ends. */
   async sitStill(): Promise<void> {
     await wait(this.#attack.seconds * 1_000);
   }
@@ -116,7 +116,7 @@ export class Scene {
     if (!this.#problems.includes(text)) this.#problems.push(text);
   }
 
-  /** Every response so far has one of these statuses; none was left out, none cut off. */
+  /** Asserts that every response so far has one of these statuses, and that none is missing or incomplete. */
   expectStatuses(...allowed: number[]): void {
     for (const [status, count] of Object.entries(this.http.responses)) {
       if (!allowed.includes(Number(status)))
@@ -130,7 +130,7 @@ export class Scene {
     }
   }
 
-  /** Sends so many calls, and leaves them as soon as the provider has got those that were not refused. */
+  /** Sends calls and abandons them once the provider has received those that were not refused. */
   async leaveBeforeResponse(caller: string, request: AttackRequest, calls: number, seen = NOTHING): Promise<void> {
     const before = (await this.bill(caller)).length;
     const begun = Array.from({ length: calls }, () => this.http.begin(request));
@@ -144,7 +144,7 @@ export class Scene {
     for (const call of begun) call.leave();
   }
 
-  /** What the provider did for a caller. */
+  /** The provider's bill for a caller. */
   async bill(caller: string): Promise<BilledCall[]> {
     const response = await fetch(`${this.#order.providerUrl}/bill?tag=${this.#tag(caller)}`);
     return (await response.json()) as BilledCall[];
@@ -158,7 +158,7 @@ export class Scene {
     return { balanceNano: nanoOf(account.balanceYuan), heldNano: nanoOf(account.heldYuan) };
   }
 
-  /** Waits until the calls of a caller are settled, and says what came of them. */
+  /** Waits until the calls of a caller are settled; returns the result. */
   async settle(caller: string, what: string, heldNano: bigint | null = null): Promise<Settled> {
     const endMs = Date.now() + SETTLED_WITHIN_MS;
     for (;;) {
@@ -172,7 +172,7 @@ export class Scene {
     }
   }
 
-  /** Lets so many seconds pass, and says how much memory of bodies and responses was counted at the most, in MiB. */
+  /** Waits some seconds; returns the highest measured memory for bodies and responses, in MiB. */
   async mostCountedMiB(seconds: number): Promise<number> {
     let mostMiB = 0;
     for (let second = 0; second < seconds; second++) {
@@ -182,7 +182,7 @@ export class Scene {
     return mostMiB;
   }
 
-  /** The memory of bodies and responses is given back. */
+  /** Asserts that the memory for bodies and responses is released. */
   async expectNothingCounted(): Promise<void> {
     const endMs = Date.now() + SETTLED_WITHIN_MS;
     for (;;) {
@@ -198,7 +198,7 @@ export class Scene {
     return Number(/^faregate_body_memory_used_bytes (\d+)$/m.exec(await response.text())![1]) / 2 ** 20;
   }
 
-  /** The provider reported all of it, and that is what was charged. */
+  /** Asserts that the provider reported all usage, and that it was charged. */
   expectBill(what: string, { chargedNano, billedNano, bill }: Settled): void {
     const unreported = bill.filter(({ state }) => state !== 'reported').length;
     if (bill.length === 0) this.problem(`${what}: the provider got nothing`);
@@ -208,7 +208,7 @@ export class Scene {
     }
   }
 
-  /** A balance is overdrawn by one call's own cost at most. */
+  /** Asserts that the overdraft is at most the cost of one call. */
   expectOverdraftOfOne(what: string, { balanceNano, bill }: Settled): void {
     const dearest = bill.reduce((most, { nano }) => (BigInt(nano) > most ? BigInt(nano) : most), 0n);
     if (balanceNano < -dearest) {

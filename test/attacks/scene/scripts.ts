@@ -3,10 +3,10 @@ import { event } from '../../support/provider.ts';
 import type { ProviderCall, Script } from './provider-call.ts';
 import { chatUsageOf, compactionOf, responseOf, wireOf } from './wire.ts';
 
-/** What a request can have the provider do. A word is a token, so that both sides count the same. */
+/** The provider's scripts. A word is a token, so that both sides count alike. */
 
 const WORD = ' apple';
-/** What the provider fetches or finds, and then reads: as often as the text stands in a request. */
+/** Content that the provider fetches and reads, once per occurrence of the text in a request. */
 const FETCHED: readonly (readonly [text: string, tokens: number])[] = [
   ['"image_url":', 1_500],
   ['"file_url":', 5_000],
@@ -17,28 +17,28 @@ const OUTPUT_CAP_TOKENS = 32_000;
 
 const NOTHING = { inputTokens: 0, outputTokens: 0, reasoningTokens: 0, images: 0, searchUnits: 0 };
 
-/** Between the last word of an output and its usage: long enough to leave in. */
+/** Time between the last word of an output and its usage, long enough to disconnect. */
 const BEFORE_USAGE_MS = 300;
-/** How fast a provider thinks unseen: 2,500 tokens a second. */
+/** Speed of hidden thinking: 2,500 tokens per second. */
 const THOUGHT_TOKENS = 50;
 const THOUGHT_MS = 20;
-/** How long a provider works on a call that has to be one of many at a time. */
+/** Duration of calls that have to be concurrent. */
 const WORK_MS = 400;
 
 export const scripts: Readonly<Record<string, Script>> = {
   /** A short response at once. */
   plain: (call) => response(call, words(3), inputOf(call), 3),
 
-  /** A response after so many milliseconds. */
+  /** A response after this many milliseconds. */
   async slow(call) {
     await call.pause(call.number);
     await response(call, words(3), inputOf(call), 3);
   },
 
-  /** What Python servers respond to a lone surrogate. */
+  /** The error of Python servers for an unpaired surrogate. */
   error: (call) => call.sendJson(call.number, { error: { message: 'Internal error.', type: 'server_error' } }),
 
-  /** Three tokens that take so many mebibytes; of a stream, in the event with the usage. */
+  /** Three tokens of this many mebibytes; in a stream, in the event with the usage. */
   async large(call) {
     Object.assign(call.used, { inputTokens: inputOf(call), outputTokens: 3 });
     const wire = wireOf(call.path);
@@ -54,7 +54,7 @@ export const scripts: Readonly<Record<string, Script>> = {
     return call.sendPieces('text/event-stream', enlarged([...before, ...after], call.number));
   },
 
-  /** A stream that thinks so many tokens unseen, and says three words. */
+  /** A stream with this many tokens of hidden thinking, and three words. */
   async think(call) {
     const outputTokens = call.number + 3;
     Object.assign(call.used, { inputTokens: inputOf(call), reasoningTokens: call.number });
@@ -70,14 +70,14 @@ export const scripts: Readonly<Record<string, Script>> = {
     await call.endStream();
   },
 
-  /** A stream whose first event comes after so many milliseconds, and then a word every 20 ms for three seconds. */
+  /** A stream whose first event comes after this many milliseconds, followed by a word every 20 ms for three seconds. */
   async late(call) {
     call.used.inputTokens = inputOf(call);
     await call.pause(call.number);
     await tell(call, 150, 20);
   },
 
-  /** A stream that thinks unseen for so many milliseconds after its first event, and then says three words. */
+  /** A stream with hidden thinking for this many milliseconds after its first event, and then three words. */
   async ponder(call) {
     const thoughts = Math.ceil(call.number / THOUGHT_MS) * THOUGHT_TOKENS;
     Object.assign(call.used, { inputTokens: inputOf(call), reasoningTokens: thoughts });
@@ -93,13 +93,13 @@ export const scripts: Readonly<Record<string, Script>> = {
     await call.endStream();
   },
 
-  /** A stream of so many words, one every 5 ms, all of them visible. */
+  /** A stream of this many visible words, one every 5 ms. */
   async speak(call) {
     call.used.inputTokens = inputOf(call);
     await tell(call, call.number, 5);
   },
 
-  /** A stream of so many partial pictures and the picture itself. */
+  /** A stream of this many partial images and the final one. */
   async paint(call) {
     call.used.inputTokens = inputOf(call);
     for (let index = 0; index < call.number; index++) {
@@ -115,30 +115,30 @@ export const scripts: Readonly<Record<string, Script>> = {
     await call.endStream();
   },
 
-  /** Uses all that the request allows, as vendors read it: a limit of 0 is none, and what multiplies multiplies. */
+  /** Uses the maximum that vendors allow for the request: a limit of 0 is none, and multipliers multiply. */
   async all(call) {
     Object.assign(call.used, usedByVendor(call));
     await call.pause(WORK_MS);
     await report(call);
   },
 
-  /** The real usage, and then zeros. */
+  /** The real usage, followed by zeros. */
   zeros: (call) => trick(call, (events, usage) => [...events, usage, zeroed(call)]),
   /** `[DONE]` before the usage. */
   'done-first': (call) => trick(call, (events, usage) => [...events, 'data: [DONE]\n\n', usage]),
-  /** Two terminal events, the first one with nothing. */
+  /** Two terminal events, the first one without usage. */
   'two-ends': (call) => trick(call, (events, usage) => [...events, zeroed(call), usage]),
-  /** An output that falls. */
+  /** An output count that decreases. */
   falling: (call) => trick(call, (events, usage) => [...events, usage, zeroed(call), event('message_stop')]),
 
-  /** Says that it used all tokens that there are. */
+  /** Reports the largest possible number of tokens. */
   async huge(call) {
     Object.assign(call.used, { inputTokens: 2_147_483_647, outputTokens: 2_147_483_647 });
     await report(call);
   },
 };
 
-/** Stands where the mebibytes of `large` belong. */
+/** Placeholder for the mebibytes of `large`. */
 const TEXT = ' apples and pears ';
 const FILLING = Buffer.alloc(2 ** 16, WORD);
 
@@ -156,7 +156,7 @@ function words(count: number): string[] {
   return Array.from({ length: count }, () => WORD);
 }
 
-/** The words of a request, and what else it makes a provider read. */
+/** The words of a request, and other content that the provider reads because of it. */
 function inputOf({ body }: ProviderCall): number {
   let count = 8;
   for (let at = body.indexOf(WORD); at !== -1; at = body.indexOf(WORD, at + WORD.length)) count++;
@@ -174,7 +174,7 @@ async function response(call: ProviderCall, said: readonly string[], inputTokens
   return report(call);
 }
 
-/** A stream of visible words, each billed when it is said. */
+/** A stream of visible words, each billed when it is sent. */
 async function tell(call: ProviderCall, count: number, everyMs: number): Promise<void> {
   const events = wireOf(call.path).stream(words(count), { ...call.used, outputTokens: count });
   for (const text of events) {
@@ -187,7 +187,7 @@ async function tell(call: ProviderCall, count: number, everyMs: number): Promise
   await call.endStream();
 }
 
-/** A whole response with the usage as it stands, in the form of the operation. */
+/** A non-streaming response with the given usage, in the format of the operation. */
 function report(call: ProviderCall): Promise<void> {
   const { path, used } = call;
   if (path.endsWith('/embeddings')) {
@@ -223,7 +223,7 @@ function usedByVendor(call: ProviderCall): Partial<ProviderCall['used']> {
   return { inputTokens: inputOf(call) + fetched, outputTokens: choices * (limit + hidden) };
 }
 
-/** Vendors count the query with every document, and a hundred documents as a unit of search. */
+/** Vendors count the query once per document, and a hundred documents as a search unit. */
 function usedByRerank({ json }: ProviderCall): Partial<ProviderCall['used']> {
   const documents = json.documents as string[];
   const count = (text: string): number => text.split(WORD).length - 1;
@@ -241,7 +241,7 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** A stream of three words for 5,000 tokens, with its last events arranged otherwise than they should be. */
+/** A stream of three words for 5,000 tokens, with its last events in the wrong order. */
 async function trick(call: ProviderCall, arrange: (events: string[], usage: string) => string[]): Promise<void> {
   Object.assign(call.used, { inputTokens: inputOf(call), outputTokens: 5_000 });
   const wire = wireOf(call.path);
@@ -251,7 +251,7 @@ async function trick(call: ProviderCall, arrange: (events: string[], usage: stri
   await call.endStream();
 }
 
-/** The event with the usage once more, saying nothing was used. */
+/** The event with the usage again, with zeros. */
 function zeroed({ path }: ProviderCall): string {
   if (path.endsWith('/messages')) {
     return event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { input_tokens: 0, output_tokens: 0 } });

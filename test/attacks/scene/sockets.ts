@@ -8,17 +8,17 @@ export interface HalfSent {
   readonly head: (index: number) => string;
   /** The first bytes of each body. */
   readonly begin?: Buffer;
-  /** How much of each body comes, and in pieces of what size. */
+  /** How many bytes of each body to send, and the size of each write. */
   readonly sentBytes: number;
   readonly pieceBytes: number;
-  /** How long the connections stay after that. */
+  /** How long the connections stay open after that. */
   readonly stayMs: number;
 }
 
-/** Callers have lines of some speed: a burst of all bytes at once would attack the machine's network, not the gateway. */
+/** Limits the rate: a burst of all bytes would attack the machine's network, not the gateway. */
 const PIECE_EVERY_MS = 100;
 
-/** Sends parts of bodies, a piece each at a time, and then nothing more. Returns how many bytes were taken of all. */
+/** Sends incomplete bodies in small writes, and then nothing more. Returns the total of bytes sent. */
 export async function sendHalf(http: HttpClient, sent: HalfSent): Promise<number> {
   const { connections, head, begin = Buffer.alloc(0), sentBytes, pieceBytes, stayMs } = sent;
   const piece = Buffer.alloc(pieceBytes, ' ');
@@ -39,7 +39,7 @@ export async function sendHalf(http: HttpClient, sent: HalfSent): Promise<number
   return takenBytes;
 }
 
-/** The bytes that have left this process. */
+/** Bytes that have left this process. */
 export function takenOf({ bytesWritten, writableLength }: Socket): number {
   return bytesWritten - writableLength;
 }

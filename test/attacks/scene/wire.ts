@@ -1,14 +1,14 @@
 import { chatCompletion, chatStream, event, message, messagesStream } from '../../support/provider.ts';
 import type { Used } from './models.ts';
 
-/** What the provider writes: the same story in the words of each API. */
+/** The provider's output in the format of each API. */
 export interface Wire {
   whole(words: readonly string[], used: Used): object;
-  /** All events of a stream, the one that ends the output and the one with the usage among them. */
+  /** All events of a stream, including the one that ends the output and the one with the usage. */
   stream(words: readonly string[], used: Used): string[];
-  /** What is in the event that ends the output, and in no other one before it. */
+  /** Identifies the event that ends the output; no earlier event contains it. */
   readonly outputEnd: string;
-  /** What is in the event with the usage, and in no other one after the output's end. */
+  /** Identifies the event with the usage; no later event contains it. */
   readonly usageEvent: string;
 }
 
@@ -75,7 +75,7 @@ function responsesUsageOf({ inputTokens, outputTokens, reasoningTokens }: Used) 
   };
 }
 
-/** State that is kept at a provider has an id of its own. */
+/** State at a provider has its own id. */
 let lastId = 0;
 
 export function responseOf(words: readonly string[], used: Used, status: 'completed' | 'incomplete') {

@@ -1,6 +1,6 @@
 import type { Attack } from '../attack.ts';
 
-/** More calls at a time than the provider of the innocent caller takes and its queue has places for. */
+/** More concurrent calls than the innocent caller's provider and its queue accept. */
 const CALLS = 160;
 
 export const allConnections: Attack = {
@@ -24,7 +24,7 @@ export const allConnections: Attack = {
   },
 };
 
-/** Refusals come at once; asking again without a pause would be another attack. */
+/** Refusals are immediate; retrying without a pause would be another attack. */
 async function pauseAfterRefusal({ status }: { status: number | string }): Promise<void> {
   if (status !== 200) await new Promise((resolve) => setTimeout(resolve, 200));
 }

@@ -4,7 +4,7 @@ import { bomb, GZIP, once } from '../scene/bodies.ts';
 import { BODY_MEMORY_MIB } from '../scene/config.ts';
 
 const ACCOUNTS = 100;
-/** Refusals come at once. That there are many a second is another attack. */
+/** Refusals are immediate. A high rate of requests is another attack. */
 const PAUSE_MS = 200;
 const body = once(() =>
   bomb({

@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.ts';
 import { bomb, GZIP, once } from '../scene/bodies.ts';
 
-/** Arrays in arrays, some thirty million deep: whatever walks them by itself has no stack left. */
+/** Arrays in arrays, thirty million levels deep, which overflow the stack of recursive code. */
 const nested = (before: string): Buffer => bomb({ before, filling: '[', after: '', mebibytes: 60 });
 const bodies = once(() => [
   { path: '/v1/chat/completions', body: nested('{"model":"shop-chat","messages":') },

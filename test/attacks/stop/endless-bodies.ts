@@ -4,10 +4,10 @@ import { headOf } from '../scene/http.ts';
 import { countResponse, takenOf } from '../scene/sockets.ts';
 
 const CONNECTIONS = 8;
-/** Each sends 256 KiB every 50 ms, which leaves the machine to the others. */
+/** Each connection sends 256 KiB every 50 ms, which leaves CPU for the others. */
 const PIECE = Buffer.concat([Buffer.from('40000\r\n'), Buffer.alloc(2 ** 18, ' '), Buffer.from('\r\n')]);
 const EVERY_MS = 50;
-/** After this long a body is one that is read without end. */
+/** A body that is still being read after this time has no limit. */
 const READ_MS_MAX = 10_000;
 
 export const endlessBodies: Attack = {

@@ -2,8 +2,8 @@ import type { Attack } from '../attack.ts';
 import { bomb, GZIP, once } from '../scene/bodies.ts';
 
 /**
- * Items with the same encrypted content: a search that stops at so many different ones never stops. There are 2.6 million
- * of them in the large body; the small one has fewer values than any limit on these may forbid.
+ * Items with equal encrypted content, which a limit on distinct values never counts. The large body has 2.6 million of them; the small
+ * one has fewer than any limit may forbid.
  */
 const bodies = once(() =>
   [63, 11].map((mebibytes) =>

@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.ts';
 import { once } from '../scene/bodies.ts';
 
-/** Objects in objects under one name that a reader looks for, as deep as may be, and a long list in the last. */
+/** Objects nested under a name that a reader looks for, as deep as allowed, with a long list in the innermost. */
 function nested(open: string, close: string): Buffer {
   const levels = Math.floor(245 / open.split(/[[{]/).slice(1).length);
   const values = `[${'1,'.repeat(24_000)}1]`;

@@ -19,7 +19,7 @@ export const ownLists: Attack = {
   },
 };
 
-/** Makes the calls that an account is then asked about. */
+/** Makes the calls that the account then lists. */
 export async function makeCalls(scene: Scene, key: string): Promise<void> {
   const body = Buffer.from('{"model":"shop-chat","messages":[{"role":"user","content":"x"}]}');
   for (let made = 0; made < CALLS; made += CALLS_AT_A_TIME) {

@@ -1,6 +1,6 @@
 import type { Attack } from '../attack.ts';
 
-/** More in a row than open a breaker, so fast that no call of the innocent caller comes between them. */
+/** More consecutive errors than open a breaker, so fast that no call of the innocent caller comes in between. */
 const AT_A_TIME = 12;
 const BURSTS_PER_SECOND = 3;
 

@@ -6,11 +6,11 @@ import { headOf } from '../scene/http.ts';
 const A_SECOND = 15;
 const SECONDS = 4;
 const CONNECTIONS = A_SECOND * SECONDS;
-/** In one packet, and less than the number at which a connection is closed. */
+/** In one packet, and below the number at which a connection is closed. */
 const AHEAD = 900;
-/** How long the first request of a connection takes, so that all others wait for it. */
+/** Duration of the first request on a connection, for which all others wait. */
 const WORK_MS = 8_000;
-/** Requests that wait may take 64 MiB, and each takes 3 KiB and more (`docs/security.md`). */
+/** Waiting requests may use 64 MiB, and each needs at least 3 KiB (`docs/security.md`). */
 const KEPT_MAX = Math.floor((64 * 1024) / (AHEAD * 3));
 const WHAT = 'slow calls before requests that wait';
 
@@ -38,7 +38,7 @@ export const sentAhead: Attack = {
       socket.write(sent);
       sockets.push(socket);
     });
-    // The call of a connection that is closed at once is not sent to the provider.
+    // The call on a connection that is closed at once does not reach the provider.
     const kept = (await scene.bill('funded')).length;
     const text = `${kept} of ${CONNECTIONS} connections were kept`;
     scene.note(text);

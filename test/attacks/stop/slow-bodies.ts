@@ -4,9 +4,9 @@ import { headOf } from '../scene/http.ts';
 import { countResponse } from '../scene/sockets.ts';
 
 const CONNECTIONS = 100;
-/** A body needs 1 KiB a second from its thirtieth second on; the rest is for a busy machine. */
+/** From its thirtieth second on a body needs 1 KiB per second. The rest is for slow machines. */
 const SECONDS = 40;
-/** Every other one makes what looks like progress: more than 8 KiB in half a minute. */
+/** Every other body makes apparent progress: more than 8 KiB in half a minute. */
 const PIECES = [Buffer.alloc(1, ' '), Buffer.alloc(300, ' ')];
 
 export const slowBodies: Attack = {

@@ -5,9 +5,9 @@ import { headOf } from '../scene/http.ts';
 
 const A_SECOND = 12;
 const SECONDS = 8;
-/** More than the network takes between the gateway and a client. */
+/** Responses exceed the network's buffers between gateway and client. */
 const AHEAD = 2;
-/** Texts of lists that are not collected yet. What fails without the budget is what is counted. */
+/** Lists that are not garbage-collected yet. Measured without the budget, whose absence must fail the test. */
 const GARBAGE_MIB = 256;
 
 export const unreadLists: Attack = {

@@ -3,17 +3,17 @@ import { BODY_MEMORY_MIB } from '../scene/config.ts';
 import { headOf } from '../scene/http.ts';
 import type { Scene, Settled } from '../scene/scene.ts';
 
-/** A client that reads nothing of such a response is cut off after ten seconds; the rest is for a busy machine. */
+/** A client that does not read its response is disconnected after ten seconds. The rest is for slow machines. */
 const SECONDS = 20;
-/** What is counted is what there is, so a chunk or two of each response may come before its provider stops. */
+/** Memory is counted when it is in use, so a chunk or two of each response may arrive before its provider is stopped. */
 const BESIDE_MIB = 16;
-/** One response may be kept beyond the budget, and its event is put together of blocks. */
+/** One response may exceed the budget, and its event consists of blocks. */
 const BEYOND_MIB = 64;
 /** Garbage that is not collected yet. */
 const GARBAGE_MIB = 128;
 
 interface Unread {
-  /** Beyond the budget. */
+  /** In addition to the budget. */
   readonly mostMiB: number;
   readonly sockets: number;
   readonly mebibytes: number;
@@ -21,7 +21,7 @@ interface Unread {
   readonly body: object;
 }
 
-/** Asks for large responses and reads nothing of them, until the time is over. */
+/** Requests large responses and reads none of them until the attack ends. */
 async function leaveUnread(scene: Scene, { sockets, mebibytes, path, body, mostMiB }: Unread): Promise<Settled> {
   const text = JSON.stringify({ model: 'shop-chat', user: scene.mark(`large:${mebibytes}`, 'funded'), ...body });
   const head = headOf('POST', path, {
@@ -66,7 +66,7 @@ export const unreadEnds: Attack = {
   sends: `${ends.sockets} streams whose last event has ${ends.mebibytes} MiB, of which nothing is read`,
   seconds: SECONDS,
   callers: { funded: { balanceYuan: '100' } },
-  // Buffers of connections to providers that wait, and garbage.
+  // Buffers of paused provider connections, and garbage.
   memoryMiB: BODY_MEMORY_MIB + BEYOND_MIB + 2 * GARBAGE_MIB,
   async run(scene) {
     await leaveUnread(scene, { ...ends, body: { input: 'Go.', stream: true } });

@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.ts';
 import { bomb, GZIP, once } from '../scene/bodies.ts';
 
-/** The same objects where the gateway reads members: arguments of a compaction, the prompt of a picture. */
+/** The same objects where the gateway reads members: arguments of a compaction, the prompt of an image. */
 const values = (before: string, after: string): Buffer => bomb({ before, filling: '{"9":0},', after, mebibytes: 63 });
 
 const compaction = once(() => values('{"model":"shop-chat","input":[{"type":"function_call","arguments":[', '0]}]}'));

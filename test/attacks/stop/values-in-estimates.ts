@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.ts';
 import { bomb, GZIP, once } from '../scene/bodies.ts';
 
-/** Eight million objects in 96 KB on the wire: parsing them takes a minute and all the memory that there is. */
+/** Eight million objects in 96 KB on the wire. Parsing them would take a minute and all memory. */
 const body = once(() =>
   bomb({
     before: '{"model":"shop-messages","messages":[{"role":"user","content":[',

@@ -53,6 +53,6 @@ export const books: Step = {
     }
     assert.deepEqual((await imported(live.databases.directory, exported)).unsound, []);
     await assertSound(live.databases);
-    return [`${chunks} slices of an export beside ${chunks * ACCOUNTS.length} calls`];
+    return [`${chunks} batches of an export during ${chunks * ACCOUNTS.length} calls`];
   },
 };

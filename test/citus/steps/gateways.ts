@@ -10,7 +10,7 @@ const BACK_MS = 4_000;
 export const gateways: Step = {
   name: 'gateways',
   tries:
-    'two gateways under load: a worker loses its power and comes back, a partition moves; each delivered call is charged once, and the audit is sound',
+    'two gateways under load: a worker is killed and restarted, a partition moves; each delivered call is charged once, and the audit finds nothing',
   async run({ ports, workers }) {
     await using stored = await createCitusDatabase(ports);
     await using two = await startGateways(ports, stored, PARTITIONS);
@@ -48,17 +48,17 @@ join pg_class c on c.oid = s.table_name join pg_namespace n on n.oid = c.relname
     const ofOthers = (calls: readonly Had[]): readonly Had[] => calls.filter(({ partition }) => !lost.has(partition));
     const ofLost = (calls: readonly Had[]): readonly Had[] => calls.filter(({ partition }) => lost.has(partition));
     return [
-      `all well: ${told(alone)}`,
-      `a worker is lost, partitions of others: ${told(ofOthers(without))}; before that ${told(ofOthers(alone))}`,
-      `a worker is lost, its own partitions: ${told(ofLost(without))}`,
-      `it is back: ${told(again)}`,
-      `a partition moves: ${told(moving)}`,
-      `${two.calls.length} calls in all: each that was delivered is charged once, no other is, and the audit is sound`,
+      `healthy: ${latenciesOf(alone)}`,
+      `a worker is lost, partitions of others: ${latenciesOf(ofOthers(without))}; before: ${latenciesOf(ofOthers(alone))}`,
+      `a worker is lost, its own partitions: ${latenciesOf(ofLost(without))}`,
+      `restored: ${latenciesOf(again)}`,
+      `a partition moves: ${latenciesOf(moving)}`,
+      `${two.calls.length} calls in all: each delivered one is charged once, no other is charged, and the audit finds nothing`,
     ];
   },
 };
 
-function told(calls: readonly Had[]): string {
+function latenciesOf(calls: readonly Had[]): string {
   const waits = calls.map(({ ms }) => ms);
   const failed = Object.entries(Object.groupBy(calls, ({ status }) => status))
     .filter(([status]) => status !== '200')

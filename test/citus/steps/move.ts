@@ -45,7 +45,7 @@ export const move: Step = {
   },
 };
 
-/** Where the schema is. */
+/** The worker that has the schema. */
 async function portOf(coordinator: number, database: string): Promise<number> {
   const [row] = await rowsOf<{ port: number }>(
     coordinator,

@@ -46,7 +46,7 @@ export const overBoth: Step = {
   },
 };
 
-/** `scripts/test.ts` has the database of tests that are not on Citus, too. */
+/** `scripts/test.ts` also starts the database for tests without Citus. */
 async function killAtStatements(ports: ClusterPorts): Promise<string[]> {
   const child = spawn(process.execPath, ['scripts/test.ts', KILLS_FILE], {
     env: { ...process.env, FAREGATE_TEST_CITUS_PORTS: JSON.stringify(ports) },
@@ -61,7 +61,7 @@ async function killAtStatements(ports: ClusterPorts): Promise<string[]> {
   return printed.match(/^ {2}[✔﹣ℹ].*$/gm)?.map((line) => line.trim()) ?? [];
 }
 
-/** It says what to set where the server recovers rarely, and nothing where that is done. */
+/** Recommends a setting if the server recovers rarely; otherwise prints nothing. */
 async function checkDoctor(ports: ClusterPorts, database: string, url: string): Promise<string[]> {
   const examine = async (): Promise<Finding | undefined> => {
     const { stdout } = await runCommand(['doctor', '--json'], { DATABASE_URL: url, PORT: '0' });
@@ -77,7 +77,7 @@ async function checkDoctor(ports: ClusterPorts, database: string, url: string): 
 
 interface Other {
   readonly keyId: string;
-  /** Of the server that has its partition. */
+  /** The server that has the account's partition. */
   readonly port: number;
 }
 
@@ -109,7 +109,7 @@ async function createOthers(scene: Scene, ports: ClusterPorts, database: string)
   return made;
 }
 
-/** While a worker is away: limits of keys of other accounts are changed. */
+/** While a worker is down: changes limits of keys of other accounts. */
 async function othersGoOn(scene: Scene, others: readonly Other[], lost: LocalServer): Promise<string> {
   const elsewhere = others.filter(({ port }) => port !== lost.port);
   assert.ok(elsewhere.length > 0);
@@ -119,5 +119,5 @@ async function othersGoOn(scene: Scene, others: readonly Other[], lost: LocalSer
     assert.equal(status, 200);
   }
   const ms = (performance.now() - startedAt) / elsewhere.length;
-  return `a worker is away between the phases: ${elsewhere.length} keys of accounts on other servers are changed, in ${ms.toFixed(0)} ms each`;
+  return `a worker is down between the phases: ${elsewhere.length} keys of accounts on other servers are changed, in ${ms.toFixed(0)} ms each`;
 }

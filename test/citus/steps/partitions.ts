@@ -5,10 +5,10 @@ import { catalogOf } from '../../support/catalog.ts';
 import { createCitusDatabase, createPlainDatabase, rowsOf, withPartitions } from '../databases.ts';
 import type { Step } from '../step.ts';
 
-/** What Citus has besides, in any schema. */
+/** Objects that Citus adds to any schema. */
 const OF_CITUS = /^extension |truncate_trigger|"?noderole/;
 
-/** Where they have to differ (`src/db/citus.ts`): functions find the tables of their schema in a session that has another one. */
+/** Intended differences (`src/db/citus.ts`): functions find the tables of their own schema in a session that uses another one. */
 const OF_WORKERS = /^function /;
 
 async function linesOf(partition: Database): Promise<string[]> {
@@ -60,7 +60,7 @@ where c.relnamespace = 'public'::regnamespace`,
       );
     const marker = [{ name: 'citus_two_phase' }];
     assert.deepEqual(await known(), marker, 'tables of the directory stay plain ones');
-    // As where the extension came after the last migration.
+    // As if the extension was installed after the last migration.
     const { databases } = citus;
     await databases.directory.script('drop table citus_two_phase');
     const over = () => databases.partitions[1]!.pool('admin').transactionWithDirectory(async () => undefined);
