@@ -16,6 +16,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ['scripts/biome.ts', 'check', '--error-on-warnings', '.'],
   ['scripts/check-homes.ts'],
   ['scripts/check-words.ts'],
+  ['scripts/check-spelling.ts'],
   ['scripts/check-patterns.ts'],
   ['scripts/metrics-doc.ts', '--check'],
   ['scripts/presets-doc.ts', '--check'],

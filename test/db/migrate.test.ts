@@ -250,7 +250,7 @@ describe('nodes that start at once', { timeout: 60_000 }, () => {
     }));
 
   // Somebody reads a table in psql and leaves the transaction open.
-  test('wait for the lock that a migration needs, name its holder, and let others use the table meanwhile', async () =>
+  test('wait for the lock that a migration needs, name who holds it, and let others use the table meanwhile', async () =>
     withDatabase(await createTestDatabase(), async ({ database, openAnother }) => {
       const node = openAnother();
       const migrations = withNext('alter table calls add column of_the_next text');

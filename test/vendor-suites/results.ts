@@ -19,7 +19,7 @@ export type Refusals = Readonly<Record<string, Refusal>>;
 
 /** The result of one test. */
 export interface TestResult {
-  /** The node id of pytest: `tests/api_resources/test_models.py::TestModels::test_method_list[loose]`. */
+  /** The node id of pytest: `tests/api_resources/test_models.py::TestModels::test_method_list[strict]`. */
   readonly id: string;
   readonly outcome: 'passed' | 'failed' | 'skipped';
   /** Names of the refusals, in order. */
