@@ -27,7 +27,7 @@ If a limit resets at a known time, such as a window or a daily cap, the message 
 \`usage_limit_reached\`, with \`resets_at\` in Unix seconds.
 
 If the balance or a budget is reserved by calls in flight but not used up, the response has \`x-should-retry: true\` and
-\`retry-after: 2\`, regardless of the table: the calls may release part of it when they finish.
+\`retry-after: 2\`, regardless of the table: the calls might release part of it when they finish.
 
 If funds are insufficient, the status is 402, except for compaction and images, where it is 429. In the column "retry", "no" means
 \`x-should-retry: false\`: official clients do not retry, because a retry cannot help or could be charged a second time. "yes" means \`x-should-retry: true\`.
