@@ -13,8 +13,8 @@ const rows = billedFacts.map((fact) => {
 
 const part = `${markdownTable(['operation', 'what the response has', 'what prices it'], rows)}
 
-The same members count in streams: the greatest figure of each, wherever it comes; chat also has them in \`x_groq\` (Groq) and in the choice
-that finishes (Moonshot). The input of messages is [one tuple](client-aborts.md#figures-of-a-stream).
+In streams the same members are read from every event, and the largest value of each counts. In chat they are also read from \`x_groq\` (Groq) and
+from the choice that finishes (Moonshot). In messages, the members of the input are read together as [one tuple](client-aborts.md#figures-of-a-stream).
 
 What is not read:
 

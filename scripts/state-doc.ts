@@ -97,8 +97,8 @@ writeLastPart(
   `
 ### Tools
 
-The names are those of families: \`web_search\` stands for \`web_search_20250305\` and \`web_search_preview_2025_03_11\` too.
-All may have ${listed(Object.keys(COMMON).map((name) => `\`${name}\``))}.
+A name stands for all versions of a tool: \`web_search\` also stands for \`web_search_20250305\` and \`web_search_preview_2025_03_11\`.
+Every tool can have ${listed(Object.keys(COMMON).map((name) => `\`${name}\``))}.
 
 ${markdownTable(['type', 'run by', 'refers to state', 'what else is checked', 'other members', 'use may have a price'], tools)}
 

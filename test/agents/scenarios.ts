@@ -147,7 +147,7 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     change: (settings) => `model_auto_compact_token_limit = 1500\n${settings}`,
     expected: { ...done, statuses: [200, 200, 200, 200, 200], provided: 5, summaries: 2 },
-    behaviour: 'compacts by a call like any other and goes on',
+    behaviour: 'compacts with a normal call and continues',
   }),
 
   ...[codex, claudeCode].flatMap((agent) => [
@@ -166,14 +166,14 @@ export const SCENARIOS: readonly Scenario[] = [
       ...thinking,
       signing: { drained: (call) => (call === 0 ? 'zenith' : call < 3 ? null : 'acme') },
       expected: at(...repeated(3, 'acme'), ...repeated(4, 'zenith refuses', 'acme')),
-      behaviour: 'goes on with the signer',
+      behaviour: 'continues with the signer',
     }),
     agent({
       event: 'the signer is drained, the other provider accepts the signature',
       ...thinking,
       signing: { drained: (call) => (call === 0 ? 'acme' : call === 3 ? 'zenith' : null), lenient: 'acme' },
       expected: at(...repeated(3, 'zenith'), ...repeated(4, 'acme')),
-      behaviour: 'goes on with the other provider, and stays there',
+      behaviour: 'continues with the other provider, and stays there',
     }),
   ]),
 
@@ -282,21 +282,21 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
 
   codex({
-    event: 'first request larger than the plan takes: 413',
+    event: 'first request larger than the plan allows: 413',
     context: 'coding',
     plan: 'no-room',
     expected: { ...notBegun, said: 'prompt is too long', statuses: tries(6, 413) },
     behaviour: 'tries six times in about seven seconds, ends with the message',
   }),
   claudeCode({
-    event: 'first request larger than the plan takes: 413',
+    event: 'first request larger than the plan allows: 413',
     context: 'coding',
     plan: 'no-room',
     expected: { ...notBegun, said: 'Prompt is too long', statuses: [413] },
     behaviour: 'ends at once with “Prompt is too long”',
   }),
   claudeCode({
-    event: 'conversation larger than the plan takes: 413',
+    event: 'conversation larger than the plan allows: 413',
     context: 'coding',
     plan: 'little-room',
     files: 3,
@@ -308,7 +308,7 @@ export const SCENARIOS: readonly Scenario[] = [
       provided: 7,
       summaries: 1,
     },
-    behaviour: 'compacts the conversation and goes on',
+    behaviour: 'compacts the conversation and continues',
   }),
 
   codex({
@@ -323,7 +323,7 @@ export const SCENARIOS: readonly Scenario[] = [
     ...onBalance,
     fault: second({ kind: 'refuse', status: 400, body: TOO_LONG }),
     expected: { ...done, statuses: [200, 400, 200, 200, 200], provided: 5, summaries: 1 },
-    behaviour: 'compacts the conversation and goes on',
+    behaviour: 'compacts the conversation and continues',
   }),
 
   codex({
@@ -356,18 +356,18 @@ export const SCENARIOS: readonly Scenario[] = [
     behaviour: 'repeats the call without streaming; both are charged',
   }),
   codex({
-    event: 'provider breaks the stream off behind an item',
+    event: 'provider breaks the stream off after an item',
     ...onBalance,
     fault: second({ kind: 'break', at: 'behind' }),
     expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-    behaviour: 'goes on with the item',
+    behaviour: 'continues with the item',
   }),
   claudeCode({
-    event: 'provider breaks the stream off behind an item',
+    event: 'provider breaks the stream off after an item',
     ...onBalance,
     fault: second({ kind: 'break', at: 'behind' }),
     expected: { ...done, statuses: [200, 200, 200], provided: 3 },
-    behaviour: 'goes on with the item',
+    behaviour: 'continues with the item',
   }),
 
   ...(['balance', 'coding'] as const).map((context) =>
