@@ -8,23 +8,23 @@ export interface InvariantResult {
   readonly breaches: readonly Breach[];
 }
 
-/** A breach as a row of a statement. */
+/** A violation of an invariant, as a row that a statement returns. */
 export interface FoundBreach {
   readonly invariant: string;
   readonly account_id: string;
   readonly detail: string;
 }
 
-/** What a statement found in a partition. */
+/** The violations that a statement found in a partition. */
 export interface FoundIn {
   readonly partition: number;
   readonly breaches: readonly FoundBreach[];
 }
 
-/** The most breaches that an audit lists of an invariant. */
+/** Maximum number of violations that an audit lists for each invariant. */
 export const BREACHES_MAX = 100;
 
-/** The invariants by the ids that statements use, in the order of results. */
+/** The invariants, by the ids that statements use. Results are listed in this order. */
 const INVARIANTS = {
   'account-balances': 'every account has its balance, and every balance its account',
   'balance-sum': 'the balance is the sum of the ledger entries',
@@ -57,12 +57,12 @@ const INVARIANTS = {
 
 export type InvariantId = keyof typeof INVARIANTS;
 
-/** The first breaches of each invariant. */
+/** Collects the first violations of each invariant. */
 export class Findings {
   readonly #breaches = new Map(Object.keys(INVARIANTS).map((id) => [id, [] as Breach[]]));
   readonly #partitions: number;
 
-  /** `partitions`: the number of partitions. If there are several, each breach names its own. */
+  /** @param partitions the number of partitions. If there are several, the detail of each violation names its partition. */
   constructor(partitions: number) {
     this.#partitions = partitions;
   }
