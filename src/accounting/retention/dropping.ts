@@ -22,11 +22,11 @@ interface DroppingDependencies {
 /** Reasons why a month is kept until the next run, for the log. */
 const WAITS: Readonly<Record<Wait | 'locked' | 'not_empty', string>> = {
   not_summed: 'usage is not summed yet',
-  in_flight: 'calls of that time are in flight',
-  elsewhere: 'another node is dropping it',
-  changed: 'a call of it was refunded meanwhile',
-  locked: 'others have locked the records',
-  not_empty: 'records of it are left',
+  in_flight: 'calls of the month are still in flight',
+  elsewhere: 'another node is dropping the month',
+  changed: 'a call of the month was refunded in the meantime',
+  locked: 'another transaction has locked the records',
+  not_empty: 'the month still has call records',
 };
 
 const UNDEFINED_TABLE = '42P01';
@@ -94,7 +94,7 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
   function reportWait(month: Month, reason: keyof typeof WAITS): void {
     logger.info(
       { month: month.slice(0, 7), reason: WAITS[reason] },
-      'the call records of a month are dropped an hour later',
+      'the call records of a month were not dropped; retrying in an hour',
     );
   }
 

@@ -21,7 +21,7 @@ function headersOf(prefix: string, left: RateLeft | null): [string, string][] {
   ];
 }
 
-/** RFC 3339 in whole seconds, rounded up so that the full limit is available at that time. */
+/** Formats a time as RFC 3339 in whole seconds, rounded up so that the full limit is available at that time. */
 function instantText(epochMs: number): string {
   return new Date(Math.ceil(epochMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z');
 }

@@ -1,7 +1,10 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Usage objects have about a dozen members in two levels. Members beyond this limit are dropped. */
+/**
+ * Maximum number of members of a merged object. Usage objects have about a dozen members in two levels; members beyond this limit are
+ * dropped.
+ */
 const MEMBERS_MAX = 128;
 const DEPTH_MAX = 4;
 

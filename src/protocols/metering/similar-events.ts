@@ -27,8 +27,8 @@ interface Varying {
 }
 
 /**
- * Detects events that differ from the previous one only in their text, which is true of most events while a model writes. Such an event need not be
- * parsed: everything else that was found in the previous one is true of it too.
+ * Detects events that differ from the previous one only in their text. Most events do while a model writes. Such an event need not be
+ * parsed, because all other data in it equals that of the previous event.
  */
 export class SimilarEvents {
   /** The constant parts of an event. Each except the last is followed by a variable part. */
@@ -36,7 +36,7 @@ export class SimilarEvents {
   #kinds: readonly number[] = [];
   #misses = 0;
 
-  /** Size of the text in a similar event; -1 if these bytes are not one. */
+  /** Returns the size of the text in a similar event; -1 if these bytes are not a similar event. */
   textBytesIn(bytes: Buffer): number {
     const parts = this.#constantParts;
     let size = -1;
@@ -87,7 +87,7 @@ export class SimilarEvents {
   }
 }
 
-/** The end of a variable part: a text ends at its quote, or at a byte that text cannot contain. */
+/** Returns the end of a variable part. A text ends at its quote, or at a byte that text cannot contain. */
 function endOf(kind: number, bytes: Buffer, start: number): number {
   let at = start;
   if (kind === NUMBER) {
@@ -96,7 +96,7 @@ function endOf(kind: number, bytes: Buffer, start: number): number {
   }
   while (at < bytes.length && bytes[at] !== QUOTE && bytes[at]! >= SPACE) {
     if (bytes[at] === BACKSLASH) {
-      // The next byte belongs to the text.
+      // The byte after a backslash belongs to the text.
       if (kind === FILLING || at + 1 >= bytes.length || bytes[at + 1]! < SPACE) return at;
       at++;
     }
