@@ -337,7 +337,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     ]);
     assert.match(
       (await breaches(inOneDatabase(database))).join('\n'),
-      new RegExp(`^no charge without its call: ${accountId}: entry \\d+ of call ${callId}$`),
+      new RegExp(`^every charge belongs to a call: ${accountId}: entry \\d+ of call ${callId}$`),
     );
     await database.script('insert into calls select * from taken');
     await dropping.run();
@@ -489,7 +489,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     const touched = 'alter table ledger_entries disable trigger ledger_is_immutable';
     const { accountId, callId } = endOf('2026-01', 5);
     const other = endOf('2026-03', 5);
-    const dropped = 'the charges of dropped call records equal the sums recorded at the drop';
+    const dropped = 'the charges of dropped call records equal the sums recorded when they were dropped';
     for (const [damage, repair, expected] of [
       [
         `update dropped_calls set charge_nano = charge_nano + 1 where account_id = '${accountId}' and month = '2026-01-01'`,
@@ -505,7 +505,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
         `create table taken as select * from dropped_calls where month = '2026-02-01' and account_id = '${accountId}';
 delete from dropped_calls where month = '2026-02-01' and account_id = '${accountId}'`,
         'insert into dropped_calls select * from taken; drop table taken',
-        `no charge without its call: ${accountId}: entry \\d+ of call call_\\w+`,
+        `every charge belongs to a call: ${accountId}: entry \\d+ of call call_\\w+`,
       ],
       [
         `${touched}; update ledger_entries set call_id = '${other.callId}x' where call_id = '${callId}'; ${untouched}`,
@@ -520,7 +520,7 @@ delete from dropped_calls where month = '2026-02-01' and account_id = '${account
       [
         `create table taken as select * from calls where id = '${other.callId}'; delete from calls where id = '${other.callId}'`,
         'insert into calls select * from taken; drop table taken',
-        `no charge without its call: ${other.accountId}: entry \\d+ of call ${other.callId}`,
+        `every charge belongs to a call: ${other.accountId}: entry \\d+ of call ${other.callId}`,
       ],
     ] as const) {
       await database.script(damage);

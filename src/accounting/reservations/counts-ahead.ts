@@ -60,6 +60,6 @@ export function warnOfFutureCounts(logger: Pick<Logger, 'warn'> | null, counts: 
   });
   logger.warn(
     { counts: named, of: counts.length },
-    'counts of limits began in the future and were reset: the clock of the database was or is wrong',
+    'counts of limits had started in the future and were reset: the clock of the database was wrong, or is wrong now',
   );
 }
