@@ -65,7 +65,7 @@ async function inSnapshot<Result>(reader: PartitionQueryable, work: () => Promis
     await reader.query(endSnapshot);
     return result;
   } catch (error) {
-    // If the connection failed, the server rolls back.
+    // If the connection has failed, this query fails too, and the server rolls back.
     await reader.query(rollBack).catch(() => undefined);
     throw error;
   }

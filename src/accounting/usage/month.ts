@@ -6,7 +6,7 @@ interface Month {
   /** The first day of the month and the first day of the next month, as `YYYY-MM-DD`. */
   readonly firstDay: string;
   readonly nextDay: string;
-  /** Inclusive start and exclusive end. */
+  /** Inclusive start; `to` is the exclusive end. */
   readonly from: Date;
   readonly to: Date;
 }

@@ -2,7 +2,7 @@ import { daySpans } from './day-spans.ts';
 import type { UsageQuery, UsageScope } from './group-sums-store.ts';
 import type { Completeness, UsageRow, UsageStore } from './usage-store.ts';
 
-/** A cursor of a list of groups. */
+/** A cursor in a list of groups. */
 export interface UsagePlace {
   /** All groups of smaller account ids were listed; `null` if groups are not by account. */
   readonly account: string | null;

@@ -16,19 +16,19 @@ interface ShownTools {
 
 /** Members with search results, in the response, a choice or its message. */
 export const RESULT_MEMBERS: readonly string[] = [
-  // Zhipu.
+  // Used by Zhipu.
   'web_search',
-  // DashScope and Hunyuan: an object that contains the list.
+  // Used by DashScope and Hunyuan: an object that contains the list.
   'search_info',
-  // Baidu Qianfan, Perplexity.
+  // Used by Baidu Qianfan and Perplexity.
   'search_results',
   'citations',
-  // Volcengine Ark: bots that search.
+  // Used by Volcengine Ark for bots that search.
   'references',
 ];
-/** OpenAI, OpenRouter: an annotation that cites a page. */
+/** Type of an annotation that cites a page, used by OpenAI and OpenRouter. */
 const CITATION = 'url_citation';
-/** Groq: the tools that ran, with their results. */
+/** Member with the tools that ran and their results, used by Groq. */
 const EXECUTED = 'executed_tools';
 const CALLS = Buffer.from('"tool_calls"');
 const RUNS = Buffer.from(`"${EXECUTED}"`);
@@ -78,7 +78,7 @@ export function shownTools(readsCalls = true): ShownTools {
   }
 
   function isRelevant(event: Buffer, mark: Buffer): boolean {
-    // Later chunks of a call do not repeat its name.
+    // Only the first chunk of a call contains its name.
     if (mark === CALLS) return readsCalls && event.includes(NAME);
     return mark === RUNS || !hasResults;
   }
@@ -115,7 +115,7 @@ function toolOf(call: Readonly<Record<string, unknown>>): string | null {
   return CLIENT_TYPES.includes(type) || type === BUILT_IN ? null : String(type);
 }
 
-/** Moonshot's type for tools with a `$` name. */
+/** Moonshot's type of calls for tools whose name starts with `$`. */
 const BUILT_IN = 'builtin_function';
 
 function listsResults(container: Readonly<Record<string, unknown>>): boolean {

@@ -40,7 +40,7 @@ const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 const TIER = Buffer.from('"service_tier"');
 const MESSAGE = Buffer.from('"message"');
-/** Events with none of these patterns are not parsed. */
+/** Patterns of events that are parsed. Events that contain none of them are not parsed. */
 const MARKERS = [MESSAGE, USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
 const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const MESSAGE_PATTERN = new BytePatterns([MESSAGE]);
@@ -85,7 +85,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
         // Some providers send an empty reason until the choice finishes.
         return finished.size < options.choices && bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
       case ERROR:
-        // `"error"` may be a key or a value.
+        // The text `"error"` can be a key or a value.
         return value === -1 || hasValue;
       case TIER:
         return options.asksForTier === true && serviceTier === undefined && hasValue;

@@ -12,7 +12,7 @@ interface ChatUsageContext {
   readonly serviceTier?: unknown;
   readonly asksForSearch?: boolean;
   readonly shown?: ToolUses;
-  /** Provider-side rounds that the response shows outside of usage. */
+  /** Number of rounds on the provider's side that the response shows outside of usage. */
   readonly shownRounds?: number;
   readonly outputTokensMax?: number | undefined;
 }

@@ -15,7 +15,7 @@ export interface RequestedStream extends RequestedImages {
 
 /** Events that complete a stream, or one of several images, at OpenAI and compatible providers. */
 const COMPLETED: readonly string[] = ['image_generation.completed', 'image_edit.completed'];
-/** Previews of unfinished images. Their tokens are included in those of the finished image. */
+/** Event types of previews, which show unfinished images. Their tokens are included in those of the finished image. */
 const PREVIEWS: readonly string[] = ['image_generation.partial_image', 'image_edit.partial_image'];
 const PREVIEW_INDEX = 'partial_image_index';
 
@@ -120,7 +120,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
       tokens.add(undefined, 1, request.quality);
       note(1, { quality: request.quality, size: request.size });
     },
-    // A finished image may precede its previews.
+    // A finished image can arrive before its previews.
     continuesAfterEnd: true,
     get isNeverEstimated() {
       return !isEstimated();

@@ -16,7 +16,7 @@ const LONG_LIVED = 'ephemeral_1h_input_tokens';
 
 export const INPUT_SIDE: readonly string[] = [INPUT, READ, WRITTEN, LIFETIMES];
 
-/** Two counts of the same input differ by the tokens of a chat template. */
+/** Maximum difference between two counts of the same input, as a share. They differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 0.02;
 
 /** Tracks the input side reported so far, under the names used on the wire. */

@@ -59,7 +59,7 @@ export class MessagesUsage {
       const model = typeof iteration.model === 'string' ? iteration.model : null;
       const run = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (run === null) {
-        // Skipped, since the totals include this run.
+        // This run is skipped, because the totals include it.
         if (type === 'message' && model === null) continue;
         return null;
       }

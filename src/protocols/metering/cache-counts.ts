@@ -7,7 +7,10 @@ import { readCount } from './usage-facts.ts';
  * because they might have a separate price.
  */
 export interface CacheSpelling {
-  /** What it counts: reads, all writes, short-lived writes, or writes for an hour or longer. `nothing`: a figure derived from others. */
+  /**
+   * What the member counts: reads, all writes, short-lived writes, or writes for an hour or longer. `nothing`: the figure is derived from
+   * other members.
+   */
   readonly counts: 'read' | 'written' | 'written5m' | 'written1h' | 'nothing';
   readonly path: readonly string[];
   readonly vendor?: string;
@@ -112,7 +115,7 @@ export interface CacheCounts {
   readonly written: number;
   readonly written1h: number;
   readonly unknown: number;
-  /** Paths of the members with unknown names. */
+  /** Paths of members whose names are unknown. */
   readonly unexplained: readonly string[];
 }
 

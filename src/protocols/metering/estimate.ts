@@ -1,6 +1,6 @@
 /**
- * Estimates by size, for output that a provider did not report and for the prompt of an image edit. Tokenizing would be too slow, since the text of
- * every stream is measured.
+ * Estimates of tokens by size, for output that a provider did not report and for the prompt of an image edit. Tokenizing would be too slow,
+ * because the text of every stream is measured.
  */
 
 /** Average bytes per token. English has 4 to 5, code and JSON have 3 to 5, and Chinese has 4 (UTF-8). */

@@ -23,7 +23,7 @@ export function greatestFigures(before: unknown, reported: unknown, depth = 0): 
     return Array.from({ length }, (_, i) => greatestFigures(before[i], reported[i], depth + 1));
   }
   if (!isRecord(before) || !isRecord(reported)) return reported;
-  // Without a prototype, since member names are arbitrary.
+  // The object has no prototype, because member names are arbitrary.
   const merged: Record<string, unknown> = Object.assign(Object.create(null), before);
   let members = Object.keys(before).length;
   for (const [name, value] of Object.entries(reported)) {

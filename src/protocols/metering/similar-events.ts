@@ -8,7 +8,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 const KEPT_BYTES_MAX = 4_096;
-/** After this many consecutive misses, the events of a stream are assumed to differ in other ways. */
+/** Maximum number of consecutive misses. After that, the events of a stream are assumed to differ in more than their text. */
 const MISSES_MAX = 8;
 
 /** Kinds of variable parts: the text, and members that OpenAI adds to every event and that are not read. */
@@ -52,7 +52,7 @@ export class SimilarEvents {
       const kind = this.#kinds[i]!;
       at = endOf(kind, bytes, start);
       if (kind !== TEXT) continue;
-      // A longer text may contain a base64 image.
+      // A longer text might contain a base64 image.
       if (at - start >= CHUNK_BYTES_MIN) return -1;
       size = decodedSize(bytes, start, at);
     }
@@ -76,7 +76,7 @@ export class SimilarEvents {
       this.forget();
       return;
     }
-    // Copied, since the chunk may be part of a large buffer.
+    // The bytes are copied, because the chunk might be part of a large buffer.
     const ends = [0, ...varying.map((each) => each.end)];
     this.#constantParts = ends.map((from, i) => Buffer.from(bytes.subarray(from, varying[i]?.start)));
     this.#kinds = varying.map(({ kind }) => kind);

@@ -78,12 +78,12 @@ function beyondSeparate(beyond: number, separate: NonNullable<StatedTotals['sepa
   return isOneKind ? 0 : beyond - citationTokens - separateReasoningTokens;
 }
 
-/** Two counts of the same input differ by the tokens of a chat template. */
+/** Maximum ratio between two counts of the same input. They differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 1.02;
 
 function tokensOutside(inputTokens: number, read: number, written: number, ofMessages: number): number {
   if (ofMessages > inputTokens) return ofMessages;
-  // Counts under other names may overlap, but none exceeds the total that includes it.
+  // Counts under other names can overlap, but no count exceeds a total that includes it.
   return Math.max(read, written) > inputTokens * SAME_INPUT_SHARE ? read + written : 0;
 }
 

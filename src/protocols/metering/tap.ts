@@ -86,12 +86,12 @@ export class StreamTap implements SseSink {
     return this.#isTerminated || (endedCleanly && !this.hasError && !this.#isCut && this.#reading.canEndHere);
   }
 
-  /** Whether a comment may be inserted here: the bytes forwarded so far do not end within an event. */
+  /** Whether a comment can be inserted here, because the bytes forwarded so far do not end within an event. */
   get isBetweenEvents(): boolean {
     return this.#splitter.isBetweenEvents && !this.#lacksEmptyLine && !this.#isTerminated;
   }
 
-  /** Whether the end of the output was received. Usually only usage follows. */
+  /** Whether the end of the output was received. After it, usually only usage follows. */
   get hasOutputEnd(): boolean {
     return this.#isTerminated || this.#reading.hasOutputEnd;
   }
@@ -119,7 +119,7 @@ export class StreamTap implements SseSink {
       this.#output.forward(run);
       return;
     }
-    // `[DONE]` as the first event is an end in every protocol.
+    // If `[DONE]` is the first event, it is the end of the stream in every protocol.
     if (this.#reading.matters(run) || (!this.hasBegun && run.includes(DONE))) {
       this.#readEvents(run);
       return;

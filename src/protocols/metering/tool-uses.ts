@@ -17,13 +17,13 @@ const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   search: 'webSearches',
   'browser.search': 'webSearches',
   browser_search: 'webSearches',
-  // Perplexity.
+  // The name at Perplexity.
   search_web: 'webSearches',
   fetch_url: 'webFetches',
   fetch_url_content: 'webFetches',
   web_fetch: 'webFetches',
   web_extractor: 'webFetches',
-  // Groq.
+  // The name at Groq.
   visit: 'webFetches',
   visit_website: 'webFetches',
   'browser.open': 'webFetches',
@@ -97,16 +97,16 @@ const search = (countOf: (value: unknown) => unknown): CountingMember => ({
 });
 
 const MEMBERS: Readonly<Record<string, CountingMember>> = {
-  // OpenRouter.
+  // Used by OpenRouter.
   server_tool_use: requests,
   server_tool_use_details: requests,
-  // xAI.
+  // Used by xAI.
   server_side_tool_usage_details: requests,
   server_side_tool_usage: byTool((count) => count),
-  // DashScope, in chat and responses.
+  // Used by DashScope, in chat and responses.
   plugins: byTool((tool) => (isRecord(tool) ? tool.count : null)),
   x_tools: byTool((tool) => (isRecord(tool) ? tool.count : null)),
-  // Volcengine Ark.
+  // Used by Volcengine Ark.
   tool_usage: byTool((count) => count),
   // Perplexity: the tool uses of an agent, the queries of a research call, or the context size of a single search.
   tool_calls_details: { ...byTool((tool) => (isRecord(tool) ? tool.invocation : tool)), areAll: true },

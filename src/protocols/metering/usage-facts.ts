@@ -84,7 +84,10 @@ export function readDeclaredCount(reported: unknown): number | null | undefined 
   return typeof reported === 'string' ? undefined : readCount(reported);
 }
 
-/** Like `readDeclaredCount`, but also accepts digits in a string, which some relays send. For counts that the contract does not declare. */
+/**
+ * Reads a count that the contract does not declare. Accepts the same values as `readDeclaredCount`, and also digits in a string, which some
+ * relays send.
+ */
 export function readCount(reported: unknown): number | null | undefined {
   if (reported === undefined || reported === null) return null;
   const count = typeof reported === 'string' && DIGITS.test(reported) ? Number(reported) : reported;

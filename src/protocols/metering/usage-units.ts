@@ -99,7 +99,7 @@ export const usageUnits = {
     bound: { name: 'outputTokens', turn: 0 },
     column: 'output_tokens',
   },
-  /** The share of `outputTokens` that was reasoning. Not charged in addition, but may select the prices of its run. */
+  /** The share of `outputTokens` that was reasoning. It is not charged separately, but can determine which prices apply to its run. */
   reasoningTokens: { side: 'withinOutput', price: null, bound: null, column: 'reasoning_tokens' },
   imageOutputTokens: {
     side: 'output',
@@ -142,7 +142,7 @@ export const usageUnits = {
    * never charged directly.
    */
   serverToolUses: { side: 'other', price: null, bound: null, column: null },
-  /** Number of context summaries by the provider. Other units count their tokens. */
+  /** Number of times that the provider summarized the context. The tokens of the summaries count in other units. */
   compactions: { side: 'other', price: null, bound: null, column: null },
 } as const satisfies Readonly<Record<string, UsageUnit>>;
 

@@ -28,13 +28,13 @@ export class WrittenCount {
   readonly #rules: WrittenRules;
   readonly #bytes: number[];
   readonly #pending: number[];
-  /** The counter with pending bytes; `NONE` or `SEVERAL`. */
+  /** The counter that has pending bytes; `NONE` if no counter has any, `SEVERAL` if several do. */
   #pendingIn = NONE;
   readonly #selectors: (string | null)[];
   #hasSelectors = false;
   readonly #lastSelectors: string[];
   readonly #runs: (DataRuns | undefined)[];
-  /** Pending bytes before the current JSON container. */
+  /** Number of pending bytes before the current JSON container. */
   #before = 0;
   /**
    * The counter that received all pending bytes of the last judged object; `NONE` if several counters did, or if some bytes did not count.

@@ -23,7 +23,7 @@ const STRING = 4;
 const SKIPPED = 5;
 const OVER = 6;
 
-/** A local copy; reading an imported binding in a loop is slower. */
+/** A local copy of the imported table, because reading an imported binding in a loop is slower. */
 const SPECIAL = SPECIAL_BYTES;
 
 /** Parses JSON incrementally and counts the strings at the paths of a protocol. */

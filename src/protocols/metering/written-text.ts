@@ -10,7 +10,7 @@ const SPACE = 0x20;
 
 const DATA = Buffer.from('data:');
 const NAME = Buffer.from('event:');
-/** Enough bytes to identify a line: a byte order mark and a field name. */
+/** Number of bytes that suffice to identify a line: a byte order mark and a field name. */
 const LINE_BYTES = 9;
 
 const IN_DATA = 0;
@@ -75,7 +75,7 @@ export class WrittenText {
     if (isOneText) this.#similar.note(events, count.textStart, count.textEnd);
   }
 
-  /** Counts events that are similar to the last ones. Returns false if they are not. */
+  /** Counts events that are similar to the last counted ones. Returns false if they are not similar. */
   addSimilar(events: Buffer): boolean {
     const sizeBytes = this.#similar.textBytesIn(events);
     if (sizeBytes === -1) return false;
@@ -96,7 +96,7 @@ export class WrittenText {
     if (isLast) this.#endEvent();
   }
 
-  /** Returns the offset of an incomplete token, or the end of the bytes. */
+  /** Reads the bytes. Returns the offset of an incomplete token at the end, or the end of the bytes. */
   #read(bytes: Buffer, isLast: boolean): number {
     const end = bytes.length;
     let at = 0;

@@ -18,7 +18,7 @@ export function responseContinuationKey(id: string): string {
   return stateKey({ kind: 'response', id });
 }
 
-/** @param content The decoded value of the JSON string; a buffer contains UTF-8. */
+/** @param content the decoded value of the JSON string; a buffer contains UTF-8 */
 export function encryptedContinuationKey(content: Buffer | string): string {
   return `${ENCRYPTED}${hash('sha256', content, 'base64url')}`;
 }
@@ -46,7 +46,7 @@ export class ResponseContinuationKeys {
   readonly #compactions = new Set<string>();
   #reasoning: string | null = null;
 
-  /** @param keepsItems Whether the provider stores the items of the response. It does unless the request forbids it. */
+  /** @param keepsItems whether the provider stores the items of the response, as it does unless the request forbids it */
   constructor(keepsItems = true) {
     this.#keepsItems = keepsItems;
   }

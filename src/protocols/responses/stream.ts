@@ -87,12 +87,12 @@ function parseData(data: Buffer): unknown {
   return data.length > EVENT_BYTES_MAX ? parseJsonParts(data, READ) : parseJson(data.toString('utf8'));
 }
 
-/** Suffix of events that complete part of the output: `response.output_text.done`. */
+/** Suffix of events that complete part of the output, such as `response.output_text.done`. */
 const PART_END = Buffer.from('.done');
 const ITEM_END = /^event: ?response\..+\.done\r?$|"type"\s*:\s*"response\.[^"]+\.done"/m;
 const PART_END_TYPE = /^response\..+\.done$/;
 
-/** Events with none of these patterns are not parsed. */
+/** Patterns of events that are parsed. Events that contain none of them are not parsed. */
 const MARKERS = [TYPE, NAME, ERROR, ENCRYPTED, PART_END];
 const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const NAME_PATTERNS = new BytePatterns([TYPE, NAME]);

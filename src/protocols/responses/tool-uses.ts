@@ -26,7 +26,7 @@ const CALL = '_call';
 const RESULTS = '_results';
 /** Prefix of item types for OpenRouter's tools. */
 const OWNED = 'openrouter:';
-/** xAI reports searches of X as calls of custom tools. */
+/** Names of custom tools. xAI reports searches of X as calls of these tools. */
 const SEARCH_OF_X = /^x_(?:keyword|semantic|user)_search$|^x_thread_fetch$/;
 
 type Item = Readonly<Record<string, unknown>>;

@@ -13,7 +13,7 @@ const TOOL_OUTPUT = '_call_output';
 const TEXT = ['content[].text', 'content[].refusal', 'input', 'code', 'action.commands[]', 'operation.diff'];
 const SUMMARY = ['summary[].text'];
 
-/** Suffix of item types with tool output: `function_call_output`, `tool_search_output`. */
+/** Suffix of item types that contain tool output, such as `function_call_output` and `tool_search_output`. */
 const OUTPUT = '_output';
 
 function verdictOfItem(type: string | null): Verdict {
@@ -37,11 +37,11 @@ const EVENT_PATHS = compilePaths({
  * function calls, some servers send only this event.
  */
 export function streamedResponseText(): WrittenRules {
-  /** Cached, since nearly all events have the type and item of the previous one. */
+  /** Cached, because nearly all events have the same type and item as the previous event. */
   let lastType: string | null = null;
   let verdict: Verdict = 'none';
   let lastIndex: string | null | undefined;
-  /** Indexes of items that had deltas; `null`: an item without an index, or beyond `ITEMS_MAX`. */
+  /** Indexes of items that had deltas. `null` stands for items without an index or beyond `ITEMS_MAX`. */
   const streamed = new Set<string | null>();
   return {
     paths: EVENT_PATHS,
