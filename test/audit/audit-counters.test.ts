@@ -24,17 +24,17 @@ const HELLO = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user', c
 const NAMES = {
   balance: 'the balance is the sum of the ledger entries',
   reserved: 'reserved money is the sum of the open reservations',
-  lastEntry: 'the last entry number of a balance is that of its ledger',
-  spending: 'an account counts what was charged on its day',
-  inFlight: 'a subscription counts its coding calls in flight',
-  slots: 'a subscription counts the slots of its five-hour window',
-  week: 'a subscription counts the calls of its week',
-  period: 'a subscription counts the tokens of its period',
-  reservedTokens: 'a subscription counts the tokens that calls in flight have reserved in its period',
-  uses: 'subscriptions and limited keys number the records of calls that count for them',
-  keyInFlight: 'a limited key counts its calls in flight and what they have reserved',
-  keyCalls: 'a limited key counts the calls of its day',
-  keySpending: 'a limited key counts what it was charged in its day, its week, its month, and in all',
+  lastEntry: 'the last entry number of every balance matches the ledger',
+  spending: 'accounts correctly count their charges of the current day',
+  inFlight: 'subscriptions correctly count their coding calls in flight',
+  slots: 'subscriptions correctly count the slots of their five-hour windows',
+  week: 'subscriptions correctly count the calls of the current week',
+  period: 'subscriptions correctly count the tokens of the current period',
+  reservedTokens: 'subscriptions correctly count the tokens that calls in flight have reserved in the current period',
+  uses: 'subscriptions and limited keys correctly count the records of their calls',
+  keyInFlight: 'limited keys correctly count their calls in flight and the amounts reserved by these calls',
+  keyCalls: 'limited keys correctly count the calls of the current day',
+  keySpending: 'limited keys correctly count their charges by day, week and month, and in total',
 } as const;
 
 /** The findings for a wrong counter. A wrong day, week or period makes all counters of it wrong. */

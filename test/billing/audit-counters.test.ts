@@ -132,12 +132,12 @@ describe(`the audit of counters while calls run`, { timeout: 300_000 }, () => {
       assert.deepEqual(
         found,
         [
-          'acct_b: a limited key counts the calls of its day: key_acct_b ',
-          'acct_b: a subscription counts the calls of its week: sub_acct_b ',
-          'acct_b: a subscription counts the tokens of its period: sub_acct_b ',
-          'acct_b: subscriptions and limited keys number the records of calls that count for them: key_acct_b ',
-          'acct_b: subscriptions and limited keys number the records of calls that count for them: sub_acct_b ',
-          'acct_c: an account counts what was charged on its day: the account ',
+          'acct_b: limited keys correctly count the calls of the current day: key_acct_b ',
+          'acct_b: subscriptions and limited keys correctly count the records of their calls: key_acct_b ',
+          'acct_b: subscriptions and limited keys correctly count the records of their calls: sub_acct_b ',
+          'acct_b: subscriptions correctly count the calls of the current week: sub_acct_b ',
+          'acct_b: subscriptions correctly count the tokens of the current period: sub_acct_b ',
+          'acct_c: accounts correctly count their charges of the current day: the account ',
         ],
         JSON.stringify(options),
       );

@@ -131,16 +131,16 @@ const NAMES: Readonly<Record<string, string>> = {
   'the balance is the sum of the ledger entries': 'balance-sum',
   'reserved money is the sum of the open reservations': 'reserved-sum',
   'entries are numbered without gaps and carry the balance forward': 'entry-chain',
-  'the last entry number of a balance is that of its ledger': 'last-entry',
-  'an account counts what was charged on its day': 'account-spending',
-  'every settled call has its entry with its charge': 'settled-calls',
-  'no charge without its call': 'charge-calls',
-  'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has':
+  'the last entry number of every balance matches the ledger': 'last-entry',
+  'accounts correctly count their charges of the current day': 'account-spending',
+  'every settled call has a ledger entry with its charge': 'settled-calls',
+  'every charge belongs to a call': 'charge-calls',
+  'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains':
     'unresolved-charges',
-  'refunds are of a charged call of their account, and never more than its charge': 'refunds',
-  'the price list of every call record is there': 'recorded-prices',
+  'every refund belongs to a charged call of the same account, and refunds never exceed its charge': 'refunds',
+  'the price list of every call record is stored': 'recorded-prices',
   'a coding call has no charge': 'coding-charges',
-  'an ended call has nothing reserved': 'ended-reservations',
+  'an ended call has no reservation': 'ended-reservations',
 };
 
 const SIZES: readonly AuditOptions[] = [

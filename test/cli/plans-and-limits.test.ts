@@ -554,11 +554,11 @@ describe('the command line on plans and limits, with nothing else running', { ti
     const audit = await run('audit');
     assert.equal(audit.code, 1);
     for (const line of [
-      'BROKEN  a subscription counts its coding calls in flight',
+      'BROKEN  subscriptions correctly count their coding calls in flight',
       `          ${accountId}: ${subscriptionId} counts 1, reservations 0`,
-      'BROKEN  a subscription counts the slots of its five-hour window',
+      'BROKEN  subscriptions correctly count the slots of their five-hour windows',
       `          ${accountId}: ${subscriptionId} counts 3, slots 0`,
-      'BROKEN  a limited key counts its calls in flight and what they have reserved',
+      'BROKEN  limited keys correctly count their calls in flight and the amounts reserved by these calls',
       `          ${accountId}: ${keyId} counts 2, reservations 0`,
       'ok      a coding call has no charge',
     ]) {

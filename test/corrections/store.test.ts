@@ -364,9 +364,9 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       (await auditLedger(inOneDatabase(database))).flatMap(({ invariant, breaches }) =>
         breaches.map((breach) => `${breach.accountId} ${invariant}: ${breach.detail}`),
       );
-    const REFUNDS = 'refunds are of a charged call of their account, and never more than its charge';
+    const REFUNDS = 'every refund belongs to a charged call of the same account, and refunds never exceed its charge';
     const RESOLVED =
-      'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has';
+      'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains';
     await database.script(`update calls set reserved_nano = 29 where id = '${callId}'`);
     assert.deepEqual(await broken(), [`${accountId} ${RESOLVED}: call ${callId}`]);
     await database.script(`update calls set reserved_nano = 30 where id = '${callId}'`);

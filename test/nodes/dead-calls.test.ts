@@ -421,8 +421,8 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     const results = await auditLedger(inOneDatabase(database));
     const broken = results.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
     assert.deepEqual(broken, [
-      'every settled call has its entry with its charge',
-      'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
+      'every settled call has a ledger entry with its charge',
+      'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains',
     ]);
     await database.script(`update calls set charge_nano = null where id = 'call_between'`);
   });

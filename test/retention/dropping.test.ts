@@ -216,8 +216,8 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     await dropping.run();
     // The export has locked the records.
     assert.deepEqual(dropping.said().slice(0, 2), [
-      '2026-01 waits: others have locked the records',
-      '2026-02 waits: others have locked the records',
+      '2026-01 waits: another transaction has locked the records',
+      '2026-02 waits: another transaction has locked the records',
     ]);
     let text = String(first.value);
     for await (const chunk of parts) text += chunk;
@@ -235,8 +235,8 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     const dropping = droppingOf(database);
     await dropping.run();
     assert.deepEqual(dropping.said(), [
-      '2026-01 waits: calls of that time are in flight',
-      '2026-02 waits: calls of that time are in flight',
+      '2026-01 waits: calls of the month are still in flight',
+      '2026-02 waits: calls of the month are still in flight',
     ]);
     await node.end(endOf('2026-01', 90));
     await dropping.run();
@@ -337,7 +337,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     ]);
     assert.match(
       (await breaches(inOneDatabase(database))).join('\n'),
-      new RegExp(`^no charge without its call: ${accountId}: entry \\d+ of call ${callId}$`),
+      new RegExp(`^every charge belongs to a call: ${accountId}: entry \\d+ of call ${callId}$`),
     );
     await database.script('insert into calls select * from taken');
     await dropping.run();
@@ -392,8 +392,8 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     const other = droppingOf(database);
     await other.run();
     assert.deepEqual(other.said(), [
-      '2026-01 waits: another node is dropping it',
-      '2026-02 waits: another node is dropping it',
+      '2026-01 waits: another node is dropping the month',
+      '2026-02 waits: another node is dropping the month',
     ]);
     stopping.abort();
     sum.release();
@@ -419,7 +419,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     assert.equal((await refund(endOf('2026-01', 5).callId, null)).outcome, 'refunded');
     sum.release();
     await run;
-    assert.equal(dropping.said()[0], '2026-01 waits: a call of it was refunded meanwhile');
+    assert.equal(dropping.said()[0], '2026-01 waits: a call of the month was refunded in the meantime');
     assert.deepEqual((await kept(database)).calls['2026-01'], CALLS_A_MONTH);
     await sumUsage(database);
     await dropping.run();
@@ -474,8 +474,8 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     });
     assert.deepEqual(await breaches(databases), []);
     assert.deepEqual(dropping.said(), [
-      '2026-01 waits: others have locked the records',
-      '2026-02 waits: others have locked the records',
+      '2026-01 waits: another transaction has locked the records',
+      '2026-02 waits: another transaction has locked the records',
     ]);
     await dropping.run();
     assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
@@ -489,7 +489,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     const touched = 'alter table ledger_entries disable trigger ledger_is_immutable';
     const { accountId, callId } = endOf('2026-01', 5);
     const other = endOf('2026-03', 5);
-    const dropped = 'the charges of dropped call records equal the sums recorded at the drop';
+    const dropped = 'the charges of dropped call records equal the sums recorded when they were dropped';
     for (const [damage, repair, expected] of [
       [
         `update dropped_calls set charge_nano = charge_nano + 1 where account_id = '${accountId}' and month = '2026-01-01'`,
@@ -505,7 +505,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
         `create table taken as select * from dropped_calls where month = '2026-02-01' and account_id = '${accountId}';
 delete from dropped_calls where month = '2026-02-01' and account_id = '${accountId}'`,
         'insert into dropped_calls select * from taken; drop table taken',
-        `no charge without its call: ${accountId}: entry \\d+ of call call_\\w+`,
+        `every charge belongs to a call: ${accountId}: entry \\d+ of call call_\\w+`,
       ],
       [
         `${touched}; update ledger_entries set call_id = '${other.callId}x' where call_id = '${callId}'; ${untouched}`,
@@ -520,7 +520,7 @@ delete from dropped_calls where month = '2026-02-01' and account_id = '${account
       [
         `create table taken as select * from calls where id = '${other.callId}'; delete from calls where id = '${other.callId}'`,
         'insert into calls select * from taken; drop table taken',
-        `no charge without its call: ${other.accountId}: entry \\d+ of call ${other.callId}`,
+        `every charge belongs to a call: ${other.accountId}: entry \\d+ of call ${other.callId}`,
       ],
     ] as const) {
       await database.script(damage);
@@ -599,8 +599,8 @@ describe('months of call records on a shared database', { timeout: 300_000 }, ()
       await sql(transaction, 'lock table calls in access share mode');
       await dropping.run();
       assert.deepEqual(dropping.said().slice(0, 2), [
-        '2026-01 waits: others have locked the records',
-        '2026-02 waits: others have locked the records',
+        '2026-01 waits: another transaction has locked the records',
+        '2026-02 waits: another transaction has locked the records',
       ]);
       await node.end(endOf('2026-03', CALLS_A_MONTH));
     });

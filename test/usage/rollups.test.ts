@@ -238,7 +238,7 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
         const found = (await auditLedger(inOneDatabase(database), options)).flatMap(({ invariant, breaches }) =>
           breaches.map(({ accountId }) => `${accountId}: ${invariant}`),
         );
-        assert.deepEqual(found, [`${account}: sums of usage have the charges and refunds of the ledger`]);
+        assert.deepEqual(found, [`${account}: usage sums match the charges and refunds of the ledger`]);
       }
       await add(account, -1);
     }

@@ -21,12 +21,15 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>;
 
 export function createAccountChanges({ accounts, ledger, rateLimits, principals, clock }: AccountChangesDependencies) {
   return {
-    /** Changes an account; every node drops its cached keys. `too_many_models`: the limits would name too many models; nothing is changed. */
+    /**
+     * Changes an account. Every node drops the cached keys of the account. With `too_many_models`, the rate limits would name too many
+     * models and nothing is changed.
+     */
     async change(
       accountId: string,
       { fields, rates, ...terms }: AccountChange,
     ): Promise<'done' | 'absent' | 'too_many_models'> {
-      // Before the account, whose update notifies the nodes.
+      // Rate limits change first, because the update of the account notifies the nodes.
       if (rates !== undefined) {
         if ((await accounts.findAccount(accountId)) === null) return 'absent';
         if ((await rateLimits.change({ accountId, keyId: null }, rates)) === 'too_many') return 'too_many_models';

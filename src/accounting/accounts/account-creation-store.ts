@@ -4,7 +4,10 @@ import { postEntry } from '../ledger/ledger-store.ts';
 import type { Place } from '../partitions/placement.ts';
 import { partAt, type Routes } from '../partitions/routes.ts';
 
-/** A repeat with the same key and content returns the first account; with other content it is a conflict. */
+/**
+ * The idempotency key of a request and its content. A repeated request returns the first account; a request with other content is a
+ * conflict.
+ */
 interface KeyedAccountRequest {
   readonly idempotencyKey: string;
   readonly request: string;
@@ -16,14 +19,14 @@ export interface NewAccount {
   readonly email: string | null;
   readonly verified: boolean;
   readonly dailyCapNano: bigint | null;
-  /** First top-up; 0 or absent: none. */
+  /** Amount of the first top-up; if it is 0 or absent, there is no top-up. */
   readonly openingNano?: bigint;
   /** Absent or `null`: a repeated request creates another account. */
   readonly keyed?: KeyedAccountRequest | null;
   readonly at: Date;
 }
 
-/** Waits until a transaction that inserts the same key ends. */
+/** Waits for concurrent transactions that insert the same key. */
 const insertRequest: Statement = {
   name: 'account-requests.insert',
   text: `insert into account_requests (idempotency_key, request, account_id, created_at) values ($1, $2, $3, $4)
@@ -50,11 +53,15 @@ values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint)`,
 export type AccountCreations = ReturnType<typeof createAccountCreations>;
 
 export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all'>, place: Place) => ({
-  /** Returns the account's id, or the first account's for a repeat; `null` if the idempotency key belongs to a different request. */
+  /**
+   * Returns the id of the new account. A repeated request returns the id of the first account, or `null` if the idempotency key belongs to
+   * a different request.
+   */
   async create({ id, dailyCapNano, openingNano = 0n, keyed = null, at, ...named }: NewAccount): Promise<string | null> {
     const partition = await place();
     return partAt(all, partition).transactionWithDirectory(async (transaction) => {
-      // Other transactions over both homes lock the balance first. Nobody waits for this balance, because nobody else knows the account.
+      // Unlike other transactions over both homes, this one does not lock the balance first: no other transaction knows the new account
+      // yet.
       const first = keyed === null ? id : await requestedFirst(transaction, keyed, id, at);
       if (first !== id) return first;
       await transaction.query(insertBalance, [id, dailyCapNano]);
@@ -68,7 +75,7 @@ export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all
   },
 });
 
-/** Returns the first account requested with the idempotency key; `null` if its request was different. */
+/** Returns the id of the first account that was requested with the idempotency key; `null` if that request was different. */
 async function requestedFirst(
   transaction: TransactionOverBoth,
   { idempotencyKey, request }: KeyedAccountRequest,

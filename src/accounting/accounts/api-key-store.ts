@@ -21,9 +21,9 @@ export const KEYS = selection({
   revokedAt: orNull(dateColumn('revoked_at')),
   allowed: ALLOW_LISTS,
   scopes: listColumn<KeyScope>('scopes'),
-  /** The user who owns the key; `null`: it belongs to the account. */
+  /** The user who owns the key; `null`: the key belongs to the account. */
   userId: orNull(textColumn('user_id')),
-  /** Name of the user who owned the key and has left the account; `null`: there is none. */
+  /** Name of the user who owned the key before leaving the account; `null`: the key has no former owner. */
   formerUserName: orNull(textColumn('former_user_name')),
 });
 
@@ -39,7 +39,7 @@ values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10::text[], $11, $1
 returning ${KEYS.list}`,
 };
 
-/** SQL: status of a key at an instant. A revoked key stays revoked after its expiry. */
+/** SQL expression: status of a key at an instant. A revoked key stays revoked after its expiry. */
 const STATUS_AT = (at: string) => `case when revoked_at is not null then 'revoked'
   when expires_at <= ${at}::timestamptz then 'expired' else 'active' end`;
 
@@ -50,7 +50,7 @@ where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or
 order by id desc limit $3::int`,
 });
 const listKeys = listOf('accounts.list-keys');
-/** Keys of one user. Uses api_keys_by_user. */
+/** Lists the keys of one user. Uses the index api_keys_by_user. */
 const listOwnKeys = listOf('accounts.list-own-keys', 'and user_id = $6');
 
 const selectKey: Statement = {
@@ -63,7 +63,7 @@ const selectKeyNames: Statement = {
   text: 'select id, name from api_keys where id = any ($1::text[])',
 };
 
-/** A key that is already revoked keeps its first date. */
+/** If the key is already revoked, the date of the first revocation stays. */
 const revokeKey: Statement = {
   name: 'accounts.revoke-key',
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning account_id`,
@@ -80,16 +80,16 @@ export interface NewKey {
   readonly scopes?: readonly KeyScope[] | undefined;
   /** Absent or `null`: the key belongs to the account. */
   readonly userId?: string | null;
-  /** Absent: only the limits of the account apply. */
+  /** Maximum number of keys of the user. If it is absent, only the limits of the account apply. */
   readonly ownKeys?: OwnKeysLimit | undefined;
-  /** Another program created it. Every node is notified, so that it starts to look up keys of other formats. */
+  /** Whether another program created the key. If so, every node is notified and starts to look up keys of other formats. */
   readonly isImported?: boolean;
-  /** Revoked from the start. */
+  /** Whether the key is created as a revoked key. */
   readonly isRevoked?: boolean;
   readonly at: Date;
 }
 
-/** Filters of a list of keys; absent or `null` members filter nothing. */
+/** Filters for a list of keys. Absent and `null` members do not filter. */
 interface KeyFilter {
   readonly userId?: string | null;
   readonly status?: KeyStatus | null;
@@ -102,14 +102,14 @@ type KeyStatus = (typeof KEY_STATUSES)[number];
 export interface ApiKeyStore {
   /** @throws TooManyKeysError, NoMemberError */
   insertKey(key: NewKey): Promise<ApiKey>;
-  /** Newest first. */
+  /** Lists keys, newest first. */
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
   /** Ids of a user's keys, newest first, including revoked ones. */
   findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
-  /** Returns the account of the key, or `null` if there is no such key. Every node drops the account's cached keys. */
+  /** Returns the account id of the revoked key, or `null` if the key does not exist. Every node drops the account's cached keys. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   findKey(keyId: string): Promise<ApiKey | null>;
-  /** Names by key id; unknown ids are absent. */
+  /** Returns key names by key id. Unknown ids are absent. */
   findKeyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 

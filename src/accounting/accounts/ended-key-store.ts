@@ -8,18 +8,21 @@ import type { PlacedPools } from '../partitions/placed-pools.ts';
 
 /**
  * Deletes keys some days after they were revoked or expired, unless a call refers to them, so that an account that keeps creating and
- * revoking keys does not accumulate rows. Each key is checked once, when no new call can use it any more; if a call refers to it then, it
- * stays for good. Refusals, the audit log and notices store the key's id and name themselves. The key's limits and last use are deleted
- * with it.
+ * revoking keys does not accumulate rows. Each key is checked once, when no new call can use it any more. A key that a call refers to at
+ * that time is kept permanently. The limits and the last use of a key are deleted with it. Refusals, the audit log and notices keep the id
+ * and name of the key in their own rows.
  */
 
-/** Days for which an ended key is kept, so that whoever still uses it learns that it was revoked or has expired. */
+/** Number of days for which an ended key is kept. Until then, clients that still use the key learn that it was revoked or has expired. */
 export const ENDED_KEYS_KEPT_DAYS = 7;
 
 const PAGE_ROWS = 200;
-/** Keys checked per run; the next run continues. */
+/** Maximum number of keys checked per run. The next run continues where a run stopped. */
 const RUN_ROWS = 20_000;
-/** Nothing is deleted while the usage queue has more rows, or while more calls are unresolved: every page reads all of them. */
+/**
+ * Nothing is deleted while the usage queue has more rows than this, or more calls are unresolved than `UNRESOLVED_MAX`: every page reads
+ * all of them.
+ */
 const QUEUED_MAX = 100;
 const UNRESOLVED_MAX = 1_000;
 
@@ -28,14 +31,16 @@ const readProgress: Statement = {
   text: 'select ended_at::text as ended_at, key_id as id from ended_keys_progress',
 };
 
-/** Progress never goes back: another node may be further. */
+/** The condition prevents progress from going back, because another node might have advanced it further. */
 const setProgress: Statement = {
   name: 'ended-keys.set-progress',
   text: `update ended_keys_progress set ended_at = $1::timestamptz, key_id = $2
 where (ended_at, key_id) < ($1::timestamptz, $2::text)`,
 };
 
-/** Whether nearly all calls are in the usage sums, which tell which keys have calls. Scans the queue, which is short. */
+/**
+ * Selects whether nearly all calls are included in the usage sums, which show the keys that have calls. Scans the queue, which is short.
+ */
 const selectReadiness: Statement = {
   name: 'ended-keys.select-readiness',
   text: `select b.is_done
@@ -43,23 +48,26 @@ const selectReadiness: Statement = {
 from usage_backfill b`,
 };
 
-/** Databases older than the baseline may lack this index. Citus refuses one statement over its catalog and two tables. */
+/**
+ * Selects whether the index calls_by_status exists: databases older than the baseline migration might lack it. This statement is separate
+ * because Citus rejects a statement that reads its catalog and two tables.
+ */
 const selectIndexReadiness: Statement = {
   name: 'ended-keys.select-index-readiness',
   text: `select coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass('calls_by_status')), false) as is_ready`,
 };
 
-/** Uses calls_by_status. */
+/** Uses the index calls_by_status. */
 const selectFewUnresolved: Statement = {
   name: 'ended-keys.select-few-unresolved',
   text: `select count(*) <= ${UNRESOLVED_MAX} as is_ready
 from (select from calls where status = 'unresolved' limit ${UNRESOLVED_MAX + 1}) c`,
 };
 
-/** SQL: whether a row exists, by one index lookup for each key. PostgreSQL may execute `exists` by hashing all rows. */
+/** SQL expression: whether a row exists. It needs one index lookup for each key; PostgreSQL might execute `exists` by hashing all rows. */
 const isThere = (from: string): string => `coalesce((select true from ${from} limit 1), false)`;
 
-/** Keys in the order in which they ended. Uses api_keys_by_end. */
+/** Selects ended keys in the order in which they ended. Uses the index api_keys_by_end. */
 export const selectEnded: Statement = {
   name: 'ended-keys.select',
   text: `select account_id, id, least(revoked_at, expires_at)::text as ended_at from api_keys
@@ -69,9 +77,9 @@ order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}`,
 };
 
 /**
- * Keys that a call refers to: in the usage sums, in their queue, unresolved, or in flight. One statement, because calls move from one of
- * these to another. The keys can be read before it, because no new call uses them. Uses usage_rollups_by_key, primary keys and
- * calls_by_status.
+ * Selects the keys that a call refers to: a call in the usage sums, in the usage queue, unresolved, or in flight. It is one statement
+ * because calls move from one of these states to another. The list of keys can be read before it, because no new call uses them. Uses
+ * usage_rollups_by_key, primary keys and calls_by_status.
  */
 export const selectNamed: Statement = {
   name: 'ended-keys.select-named',
@@ -95,7 +103,7 @@ const deleteKeys: Statement = {
   text: 'delete from api_keys where account_id = $1 and id = any ($2::text[])',
 };
 
-/** Deletes all rows of a partition that belong to keys alone. Uses primary keys. */
+/** Deletes all rows of a partition that exist only for these keys. Uses primary keys. */
 const deleteLimits: Statement = {
   name: 'ended-keys.delete-limits',
   text: `with limits as (
@@ -108,9 +116,9 @@ delete from key_uses where account_id = $1 and key_id = any ($2::text[])`,
 
 interface EndedKey {
   account_id: string;
-  /** Unique over all accounts. */
+  /** Key id, unique across all accounts. */
   id: string;
-  /** Text, because a JavaScript date drops the microseconds. */
+  /** The timestamp as text, because a JavaScript date drops the microseconds. */
   ended_at: string;
 }
 
@@ -127,7 +135,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
     return true;
   }
 
-  /** Limits are set under the same lock, so none can be set for a deleted key. */
+  /** Deletes keys with their limits. Changes of limits take the same lock, so no limit can be set for a deleted key. */
   const forget = (partition: PartitionPool, accountId: string, ids: readonly string[]): Promise<void> =>
     partition.transactionWithDirectory(async (transaction) => {
       await lockAccount(transaction, accountId);
@@ -143,19 +151,22 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
 
   return {
     /**
-     * Deletes keys that ended before an instant and that no call refers to, in the order of their ends. Returns false if locks of others
-     * timed out; those keys are left for a later run. So are the keys of a partition that fails, or cannot tell which keys calls refer to.
+     * Deletes keys that ended before an instant and that no call refers to, in the order in which they ended. Returns false if waits for
+     * locks timed out; the affected keys are left for a later run. Keys are also left if their partition fails, or if it cannot tell which
+     * keys calls refer to.
      *
-     * @throws PartitionError of the first failed partition, after the others are done.
+     * @throws PartitionError of the first failed partition, after the other partitions are done.
      */
     async forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean> {
       const walk = new PartitionScan(partitions);
       const telling = new Map<PartitionPool, boolean>();
-      /** Whether a key was skipped; the next run begins with it. */
+      /** Whether a key was skipped. The next run begins with the first skipped key. */
       let isLeft = false;
       let isAll = true;
 
-      /** One transaction per account, so that no account stays locked while others are processed. */
+      /**
+       * Deletes keys that no call refers to, in one transaction per account, so that no account stays locked while others are processed.
+       */
       async function forgetUnnamed(partition: PartitionPool, keys: readonly EndedKey[]): Promise<void> {
         const tells = telling.get(partition) ?? (await canTell(partition));
         telling.set(partition, tells);
@@ -201,7 +212,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
         await forgetPage(page);
         if (signal.aborted) return isAll;
         last = page.at(-1) ?? last;
-        // Progress stays before skipped and locked keys, so that the next run reads them again.
+        // Progress does not move past skipped and locked keys, so that the next run reads them again.
         if (isAll && !isLeft) await directory.query(setProgress, [last!.ended_at, last!.id]);
         isMore = page.length === PAGE_ROWS && !walk.isOver && !tellsNone();
       }

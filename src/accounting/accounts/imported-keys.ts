@@ -4,10 +4,10 @@ import type { Clock } from '../../lib/clock.ts';
 const TRUST_MS = 60_000;
 
 /**
- * Whether the directory has imported keys. Only then are keys of other formats looked up.
+ * Determines whether the directory has imported keys. Only then does the gateway look up keys of other formats.
  *
- * @param read queries the database. If it fails, the last value counts. The first value is true, so that a lookup itself reports that the
- * database is down.
+ * @param read queries the database. If it fails, the last known value is used. The initial value is true, so that the lookup of a key
+ * itself reports that the database is down.
  */
 export function createImportedKeys(
   read: (signal: AbortSignal) => Promise<boolean>,
@@ -17,7 +17,7 @@ export function createImportedKeys(
   let known = true;
   let trustedUntilMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<boolean> | null = null;
-  /** Incremented by `forget`: a read that was pending then may return an outdated value. */
+  /** Incremented by `forget`, because a read that was pending at that time might return an outdated value. */
   let generation = 0;
 
   async function readAgain(): Promise<boolean> {
@@ -32,7 +32,10 @@ export function createImportedKeys(
   }
 
   return {
-    /** Unauthenticated requests cause this read, so at most one runs at a time, and its result is trusted for a minute. */
+    /**
+     * Returns whether imported keys exist. Unauthenticated requests trigger this read, so at most one read runs at a time, and its result
+     * is cached for a minute.
+     */
     async areThere(): Promise<boolean> {
       if (clock.nowMs() < trustedUntilMs) return known;
       reading ??= readAgain();

@@ -7,7 +7,7 @@ export function createApiKey(fillRandom: FillRandom): string {
   return createSecretText(KEY_PREFIX, fillRandom);
 }
 
-/** Checks the format of a key, including its checksum. */
+/** Checks the format of a key created by the gateway, including the checksum. */
 export function isApiKey(text: string): boolean {
   return isSecretText(KEY_PREFIX, text);
 }
@@ -16,21 +16,23 @@ export function isApiKey(text: string): boolean {
 const IMPORTED_CHARS_MAX = 200;
 const VISIBLE = /^[\x21-\x7e]+$/;
 
-/** Whether a key may be an imported one: it does not have the format of keys created here. */
+/** Whether a key might be an imported key, which does not have the format of keys created by the gateway. */
 export function mayBeImportedKey(text: string): boolean {
   return text.length <= IMPORTED_CHARS_MAX && !text.startsWith(KEY_PREFIX) && VISIBLE.test(text);
 }
 
-/** SHA-256 of a key. Only the hash is stored, and keys are looked up by it. */
+/** Returns the SHA-256 hash of a key. Only the hash is stored, and keys are looked up by it. */
 export function hashApiKey(key: string): Buffer {
   return hashSecretText(key);
 }
 
-/** The beginning of a key that lists show, such as `sk-fg-Ab12…`. Imported keys may be short, so at most a third of them is shown. */
+/**
+ * Returns the beginning of a key that lists show, such as `sk-fg-Ab12…`. Imported keys can be short, so at most a third of them is shown.
+ */
 export function displayPrefix(key: string): string {
   if (key.startsWith(KEY_PREFIX)) return shownPrefix(KEY_PREFIX, key);
   return `${key.slice(0, Math.min(Math.floor(key.length / 3), IMPORTED_SHOWN_CHARS_MAX))}…`;
 }
 
-/** `sk-` and four characters. */
+/** Length of `sk-` and four more characters. */
 const IMPORTED_SHOWN_CHARS_MAX = 7;

@@ -6,7 +6,7 @@ import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimits, LIMITS, MEMBER_LIMITS, type MemberLimits } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** Limits that people set for keys and members. `accounting/reservations/` counts their use. */
+/** Limits that users set for keys and members. `accounting/reservations/` counts their use. */
 
 const noneOf = <Limits extends object>({ fields }: TableColumns<Limits>): Limits =>
   Object.fromEntries(Object.keys(fields).map((field) => [field, null])) as Limits;
@@ -20,9 +20,12 @@ export type KeyLimitChange = ChangeOf<KeyLimits>;
 export const IS_LIMITED = `coalesce(${LIMITS.of('l')}) is not null`;
 
 interface LimitStore<Limits> {
-  /** Returns all limits; `null` if the account does not exist. The caller has checked that the key or member exists. */
+  /**
+   * Changes the given limits and returns all limits of the key or member; `null` if the account does not exist. The caller has checked that
+   * the key or member exists.
+   */
   change(accountId: string, ownerId: string, change: ChangeOf<Limits>): Promise<Limits | null>;
-  /** By owner id; owners without a row are absent. */
+  /** Returns limits by owner id. Owners without a row are absent. */
   find(accountId: string, ownerIds: readonly string[]): Promise<ReadonlyMap<string, Limits>>;
 }
 
@@ -33,7 +36,10 @@ export type MemberLimitStore = LimitStore<MemberLimits>;
 
 function limitsOf<Limits extends object>(name: string, columns: TableColumns<Limits>) {
   const { fields, list, names } = columns;
-  /** One statement, so that concurrent changes of different limits both take effect. `$3…`: the limits, then whether each is set. */
+  /**
+   * It is one statement, so that concurrent changes of different limits both take effect. The parameters from $3 on are the limits,
+   * followed by flags that select which of them to set.
+   */
   const changeLimits: Statement = {
     name: `${name}.change`,
     text: `insert into key_limits as l (account_id, key_id, ${names.join(', ')})
@@ -67,7 +73,7 @@ ${names
       ...columns.valuesOf(given),
       ...values.map((value) => value !== undefined),
     ]);
-    // Not by `returning`, where Citus does not allow the function that reads lists.
+    // A separate query instead of `returning`: there, Citus does not allow the function that reads lists.
     const rows = await transaction.query(selectLimits, [accountId, toArray([ownerId])]);
     return columns.read(rows[0]!);
   }

@@ -2,17 +2,20 @@ import type { Statement } from '../../db/database.ts';
 import type { DirectoryQueryable } from '../../db/home-pools.ts';
 import { lockAccountRow } from './account-row-store.ts';
 
-/** Maximum keys of a member whose calls, refusals and usage the member sees: the newest ones. */
+/** Maximum number of keys, starting with the newest, whose calls, refusals and usage a member can see. */
 const OWN_KEYS_SHOWN = 500;
 
-/** Uses api_keys_by_user. */
+/** Uses the index api_keys_by_user. */
 const selectOwnKeyIds: Statement = {
   name: 'keys.select-own-ids',
   text: `select id from api_keys where account_id = $1 and user_id = $2 order by id desc limit ${OWN_KEYS_SHOWN}`,
 };
 
 export const ACTIVE_KEYS_MAX = 1_000;
-/** Maximum keys that an account creates in a day, replacements included: each leaves a row (`ended-key-store.ts`). */
+/**
+ * Maximum number of keys that an account can create in a day, including replacements. Each key occupies a row for some days
+ * (`ended-key-store.ts`).
+ */
 export const KEYS_A_DAY_MAX = 1_000;
 
 const countKeys: Statement = {
@@ -41,7 +44,10 @@ export interface OwnKeysLimit {
   readonly keysMax: number;
 }
 
-/** The exceeded limit: keys of the user, usable keys of the account, or keys created in a day. */
+/**
+ * The limit that was exceeded: `own` limits the keys of the user, `active` the usable keys of the account, `made` the keys created in a
+ * day.
+ */
 export type KeysLimit = 'own' | 'active' | 'made';
 
 export class TooManyKeysError extends Error {
@@ -58,12 +64,12 @@ const selectMembership: Statement = {
   text: 'select from memberships where account_id = $1 and user_id = $2',
 };
 
-/** The owner or the creator of the key is not, or no longer, a member of the account. */
+/** The owner or the creator of the key is not a member of the account, or no longer one. */
 export class NoMemberError extends Error {}
 
 /**
- * Runs in the transaction that creates a key, which holds the lock of the account's row. Removing a member takes the same lock, so a key
- * either exists before the removal, which finds it, or is not created.
+ * Checks that a user is a member of an account, within a transaction that creates a key and holds the lock of the account's row. The
+ * removal of a member takes the same lock, so a key either exists before the removal, which then finds it, or is not created.
  *
  * @throws NoMemberError
  */
@@ -77,10 +83,10 @@ export async function requireMembership(
 }
 
 /**
- * Checks the limits of keys before the caller's transaction creates one.
+ * Checks the limits on the number of keys before the caller's transaction creates a key.
  *
- * @param own the limit of the user who creates it
- * @param replaces whether it replaces a key: an account that exceeds its limit can still replace keys
+ * @param own the limit of the user who creates the key
+ * @param replaces whether the new key replaces another one: an account that exceeds its limit can still replace keys
  * @throws TooManyKeysError
  */
 export async function requireCapacityForKey(
@@ -90,7 +96,7 @@ export async function requireCapacityForKey(
   at: Date,
   replaces: boolean,
 ): Promise<void> {
-  // Concurrent requests count one after the other.
+  // The lock makes concurrent requests count keys one after the other.
   await lockAccountRow(transaction, accountId);
   const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [accountId, own?.userId ?? null, at]);
   const keys = row!;

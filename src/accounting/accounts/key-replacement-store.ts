@@ -8,7 +8,9 @@ import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireCapacityForKey, requireMembership } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** Never ends later than before. Without time left the key is revoked, because clocks of nodes differ. */
+/**
+ * Ends the replaced key, never later than its own expiry. If no time is left, the key is revoked instead, because clocks of nodes differ.
+ */
 const endKey: Statement = {
   name: 'keys.end-replaced',
   text: `update api_keys set
@@ -28,19 +30,22 @@ from api_keys where id = $1
 returning ${KEYS.list}`,
 };
 
-/** SQL: the counters of the old key, in the format of `counted_before`. */
+/** SQL arguments that copy the counters of the old key in the format of `counted_before`. */
 const COUNTED_BEFORE = [
   ...['day', 'week', 'month'].map((period) => `'${period}', ${placeSql(`${period}_no`, `${period}_began_at`)}`),
   ...KEY_COUNTERS.map(({ before, column }) => `'${before}', ${column}`),
 ].join(', ');
 
-/** A statement of its own: Citus does not allow this function in a statement that inserts what it reads. */
+/** This is a separate statement, because Citus does not allow this function in a statement that inserts what it reads. */
 const selectCounted: Statement = {
   name: 'keys.select-counted',
   text: `select jsonb_build_object(${COUNTED_BEFORE})::text as counted from key_limits where account_id = $1 and key_id = $2`,
 };
 
-/** The records of the copied use refer to the old key, so the new key keeps it as `counted_before`. Calls in flight end at the old key. */
+/**
+ * Copies the limits and the counted use to the new key. Call records of that use refer to the old key, so the new key stores the use as
+ * `counted_before`. Calls in flight still count for the old key when they end.
+ */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
   text: `insert into key_limits (account_id, key_id, ${TAKEN_OVER.list}, counted_before)
@@ -61,9 +66,9 @@ export interface KeyReplacement {
   readonly id: string;
   readonly keyHash: Buffer;
   readonly prefix: string;
-  /** Expiry of the new key. */
+  /** Expiry of the new key; `null`: it does not expire. */
   readonly expiresAt: Date | null;
-  /** How long the old key stays valid. */
+  /** Milliseconds for which the old key stays valid. */
   readonly keepOldMs: number;
   readonly ownKeys?: OwnKeysLimit | undefined;
   readonly at: Date;
@@ -74,8 +79,8 @@ export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'partitions'>) {
   return {
     /**
-     * Creates a key with the name, allow-lists, scopes, user or former user, limits and counted use of another key, and ends that key.
-     * `null`: that key does not exist, is revoked or has expired.
+     * Creates a key with the name, allow-lists, scopes, user or former user, limits and counted use of another key, and ends the other key.
+     * Returns `null` if the other key does not exist, is revoked or has expired.
      *
      * @throws TooManyKeysError, NoMemberError
      */
@@ -89,7 +94,8 @@ export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'par
         const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));
         if (replaced === null) return null;
         await requireCapacityForKey(transaction, accountId, ownKeys, at, true);
-        // Owners and operators also replace keys whose user has left the account.
+        // Only users who replace their own keys must be members. Owners and operators can also replace keys of users who have left the
+        // account.
         if (ownKeys !== undefined) await requireMembership(transaction, accountId, ownKeys.userId);
         const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));
         const [limits] = await transaction.query<{ counted: string }>(selectCounted, [accountId, keyId]);

@@ -1,4 +1,4 @@
-/** `calls`: the public endpoints; `account`: the account API. */
+/** `calls` allows the public endpoints, `account` the account API. */
 export const KEY_SCOPES = ['calls', 'account'] as const;
 
 export type KeyScope = (typeof KEY_SCOPES)[number];

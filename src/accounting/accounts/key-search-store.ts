@@ -38,14 +38,14 @@ left join key_limits l on l.account_id = k.account_id and l.key_id = k.id
 left join key_uses u on u.account_id = k.account_id and u.key_id = k.id`,
 };
 
-/** Uses api_keys_by_id. */
+/** Uses the index api_keys_by_id. */
 const findById: Statement = {
   name: 'key-search.by-id',
   text: `${FOUND}
 where k.id = $1`,
 };
 
-/** Uses api_keys_by_hash. */
+/** Uses the index api_keys_by_hash. */
 const findByHash: Statement = {
   name: 'key-search.by-hash',
   text: `${FOUND}
@@ -53,8 +53,9 @@ where k.key_hash = $1`,
 };
 
 /**
- * Newest first. The range ends with the last code point. All keys of the range are read before they are sorted: a backward scan of ids
- * would read every key of the database if few match. Uses api_keys_by_prefix.
+ * Finds keys by the beginning of their prefix, newest first. The upper bound of the range is the prefix followed by the last code point.
+ * All keys of the range are read before they are sorted: a backward scan of ids would read every key of the database if few keys match.
+ * Uses the index api_keys_by_prefix.
  */
 const findByPrefix: Statement = {
   name: 'key-search.by-prefix',

@@ -4,20 +4,23 @@ import type { KeyUse, KeyUseStore } from './key-use-store.ts';
 interface KeyUsesOptions {
   readonly store: Pick<KeyUseStore, 'record'>;
   readonly clock: Clock;
-  /** Minimum time between two writes of a key. */
+  /** Minimum time in milliseconds between two writes of the same key. */
   readonly everyMs?: number;
-  /** How long uses are collected for one write. */
+  /** Milliseconds for which uses are collected before one write. */
   readonly gatherMs?: number;
 }
 
 const EVERY_MS = 60_000;
 const GATHER_MS = 1_000;
-/** Keys whose last write is remembered. Beyond this, some are written more often. */
+/** Maximum number of keys whose last write is remembered. With more keys, some are written more often. */
 const NOTED_MAX = 100_000;
-/** Keys that wait for the next write. Beyond this, a key is recorded at its next use. */
+/** Maximum number of keys waiting for the next write. Further keys are recorded at their next use. */
 const WAITING_MAX = 1_000;
 
-/** Records last uses for display, in batches and once a minute per key. A failed write is dropped: the next use replaces it. */
+/**
+ * Records when keys were last used, for display only: in batches, and at most once a minute per key. A failed write is dropped, because the
+ * next use of the key replaces it.
+ */
 export function createKeyUses(options: KeyUsesOptions) {
   const { store, clock, everyMs = EVERY_MS, gatherMs = GATHER_MS } = options;
   const notedAtMs = new Map<string, number>();
@@ -44,7 +47,7 @@ export function createKeyUses(options: KeyUsesOptions) {
       waiting.push({ accountId, keyId, usedAtMs });
       timer ??= setTimeout(write, gatherMs).unref();
     },
-    /** Drops what is not written yet, and resolves when no write is pending. */
+    /** Drops uses that are not written yet, and resolves when no write is pending. */
     async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);

@@ -8,7 +8,7 @@ import type { KeyLimits } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 import { NO_RATE_LIMITS, orTooMany, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
 
-/** The key is in the directory, its limits are in the account's partition, and one transaction changes both. */
+/** The key is stored in the directory and its limits in the account's partition. One transaction changes both. */
 
 const updateKey: Statement = {
   name: 'keys.update',
@@ -45,7 +45,7 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'part
       const { accountId, id: keyId } = key;
       const pool = await partitions.of(accountId);
       return pool.transactionWithDirectory(async (transaction) => {
-        // Before `makeKey`, which locks the account's row in the directory.
+        // This lock must be taken before `makeKey` locks the account's row in the directory.
         await lockAccount(transaction, accountId);
         return {
           key: await makeKey(transaction, key),
@@ -54,14 +54,17 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'part
         };
       });
     },
-    /** `null`: there is no such key. `too_many`: the limits would name too many models. Every node drops the account's cached keys. */
+    /**
+     * Returns the changed key; `null` if the key does not exist; `too_many` if the rate limits would name too many models. Every node drops
+     * the account's cached keys.
+     */
     async change(
       { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
       { limits, rates, allowed = {}, name }: KeyChange,
     ): Promise<ApiKey | 'too_many' | null> {
       const pool = await partitions.of(accountId);
       const changed = pool.transactionWithDirectory(async (transaction) => {
-        // Deleting a key takes the same lock, so the key exists while its limits are set.
+        // The deletion of keys takes the same lock, so the key exists while its limits are set.
         if (limits !== undefined || rates !== undefined) await lockAccount(transaction, accountId);
         const { models, networks } = allowed;
         const values = [models !== undefined, arrayOrNull(models), networks !== undefined, arrayOrNull(networks)];

@@ -16,7 +16,7 @@ interface AskedKey extends Pick<NewKey, 'accountId' | 'name' | 'expiresAt' | 'sc
   readonly userId: string | null;
 }
 
-/** A key that another program created and clients already use: the hash of what they send, and the prefix that lists show. */
+/** A key that another program created and clients already use: its hash, and the prefix that lists show. */
 export type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>>;
 
 type AskedReplacement = Pick<KeyReplacement, 'accountId' | 'keyId' | 'expiresAt' | 'keepOldMs' | 'ownKeys'>;
@@ -39,7 +39,10 @@ interface KeysDependencies {
 
 export type Keys = ReturnType<typeof createKeys>;
 
-/** Every node is notified of a change and drops the account's cached keys; this node does so before the change returns. */
+/**
+ * Creates, changes and replaces keys. Every node is notified of a change and drops the account's cached keys; this node drops them before
+ * the change returns.
+ */
 export function createKeys(dependencies: KeysDependencies) {
   const { accounts, keysWithLimits, keyReplacements, principals, clock, ids, fillRandom } = dependencies;
 
@@ -66,16 +69,17 @@ export function createKeys(dependencies: KeysDependencies) {
       return { ...(await insert(asked, stored)), text };
     },
     /**
-     * Creates a key whose secret clients already have; only its hash is known here.
+     * Creates a key whose secret clients already have. The gateway knows only its hash.
      *
-     * @throws TooManyKeysError; StatementError if another key has the hash.
+     * @throws TooManyKeysError; StatementError if another key has the same hash.
      */
     makeImported: (asked: AskedKey, text: ImportedKeyText): Promise<KeyWithLimits> =>
       insert(asked, { ...text, id: ids.next('key'), isImported: true }),
     /**
-     * Returns the changed key, or `null` if it no longer exists. `too_many`: the limits would name too many models; nothing is changed.
+     * Returns the changed key; `null` if the key no longer exists; `too_many` if the rate limits would name too many models. In that case
+     * nothing is changed.
      *
-     * @param key as it was read before
+     * @param key the key as read before the change
      */
     async change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'too_many' | null> {
       const changed = await keysWithLimits.change(key, change);
@@ -83,7 +87,7 @@ export function createKeys(dependencies: KeysDependencies) {
       return changed;
     },
     /**
-     * `null`: the replaced key is revoked or has expired.
+     * Returns the new key and the replaced one; `null` if the replaced key is revoked or has expired.
      *
      * @throws TooManyKeysError, NoMemberError
      */

@@ -10,7 +10,7 @@ const LIMITED = selection({
   isKeyLimited: booleanColumn(`${IS_LIMITED} as is_limited`),
   /** Whether the account or the key has its own limits per minute. */
   isRateLimited: booleanColumn(`${IS_RATE_LIMITED} as is_rate_limited`),
-  /** The user who owns the key, if the account limits this member. */
+  /** The user who owns the key, if the account sets limits for this member; otherwise `null`. */
   memberId: orNull(textColumn(`case when coalesce(${LIMITS.of('m')}) is not null then k.user_id end as member_id`)),
   /** Models that the member may call; `null`: every model. */
   memberModels: selection({ allowedModels: orNull(listColumn('allowed_models')) })
@@ -20,7 +20,7 @@ const LIMITED = selection({
 
 export type KeyLimitation = RowOf<typeof LIMITED>;
 
-/** One row per key, in their order. Uses primary keys. */
+/** Selects one row per key, in the order of the given keys. Uses primary keys. */
 const selectLimited: Statement = {
   name: 'accounts.select-limited',
   text: `select ${LIMITED.list}
@@ -39,7 +39,7 @@ export interface LookedUpKey {
 export type LimitedKeyStore = ReturnType<typeof createLimitedKeyStore>;
 
 export const createLimitedKeyStore = (partition: PartitionPool) => ({
-  /** One result per key, in their order. Nodes are notified of every change, so results can be cached. */
+  /** Returns one result per key, in the order of the given keys. Nodes are notified of every change, so results can be cached. */
   async find(keys: readonly LookedUpKey[], signal?: AbortSignal): Promise<readonly KeyLimitation[]> {
     const names = fieldsOf(keys, 'accountId', 'keyId', 'userId');
     return LIMITED.all(await partition.query(selectLimited, names, signal));

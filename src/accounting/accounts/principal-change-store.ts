@@ -2,10 +2,10 @@ import type { Statement } from '../../db/database.ts';
 import type { QueryableOf } from '../../db/home-pools.ts';
 import type { Home } from '../../db/homes.ts';
 
-/** Notifies nodes to drop the cached keys of an account; the payload is the account id. */
+/** Channel that notifies nodes to drop the cached keys of an account. The payload is the account id. */
 export const PRINCIPALS_CHANNEL = 'faregate_principals';
 
-/** Sent on commit, so that no node keeps what it read before the change. */
+/** PostgreSQL sends the notification on commit, so no node keeps data that it read before the change. */
 const notifyPrincipals: Statement = {
   name: 'accounts.notify-principals',
   text: `select pg_notify('${PRINCIPALS_CHANNEL}', $1)`,

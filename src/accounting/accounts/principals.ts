@@ -21,10 +21,10 @@ import { type KeyStatus, type KeyStatusStore, refusalOfKey } from './status-stor
 export interface Principal {
   readonly accountId: string;
   readonly keyId: string;
-  /** The beginning of the key that lists show. */
+  /** The beginning of the key, as shown in lists. */
   readonly keyPrefix: string;
   readonly isKeyLimited: boolean;
-  /** The user who owns the key, if the account limits this member. */
+  /** The user who owns the key, if the account sets limits for this member; otherwise `null`. */
   readonly memberId: string | null;
   /** Canonical ids of the models that the key may call; `null`: every model. */
   readonly allowedModels: ReadonlySet<string> | null;
@@ -33,14 +33,14 @@ export interface Principal {
   /** Networks that may use the key; `null`: every network. */
   readonly allowedNetworks: AddressRanges | null;
   readonly isRateLimited: boolean;
-  /** Whether the key reads the account's balance; otherwise it reads what its own budgets leave. */
+  /** Whether the key can read the balance of the account. If not, it reads the remainder of its own budgets instead. */
   readonly seesBalance: boolean;
   readonly mayCall: boolean;
-  /** Whether the gateway has no other account, which this one's load could delay. It may change while a call runs. */
+  /** Whether the gateway has no other account, whose calls this one could delay. The value can change while a call runs. */
   readonly isOnlyAccount: boolean;
 }
 
-/** Identifies a principal in the cache; it reveals nothing about the key. */
+/** Returns the cache key of an API key. It reveals nothing about the API key. */
 export const principalHash = (key: string): string => hash('sha256', key, 'base64');
 
 interface CachedStatus {
@@ -50,7 +50,7 @@ interface CachedStatus {
 }
 
 const MALFORMED = 'The API key is malformed. Keys begin with sk-fg- and have 44 characters.';
-/** Cached keys; each entry of an allow-list counts as one more. */
+/** Maximum size of the cache, in keys. Each entry of an allow-list counts as one more key. */
 const CACHED_KEYS_MAX = 100_000;
 const TRUST_MS = 60_000;
 
@@ -58,7 +58,7 @@ interface PrincipalsOptions {
   readonly store: KeyStatusStore;
   readonly limitedKeys: LimitedKeys;
   readonly partitions: Pick<KnownPartitions, 'note'>;
-  /** Notifications cover the whole server, so those that partitions send arrive here, too. */
+  /** Database of the directory. Notifications cover the whole server, so this subscription also receives those that partitions send. */
   readonly directory: Pick<DirectoryDatabase, 'subscribe'>;
   readonly questions: Questions;
   readonly clock: Clock;
@@ -68,16 +68,19 @@ interface PrincipalsOptions {
 export type Principals = Awaited<ReturnType<typeof createPrincipals>>;
 
 /**
- * Authenticates API keys. Statuses are cached; every node is notified of changes and drops them (contract 5). A node that receives no
- * notifications, which it notices within four seconds, reads every key from the database.
+ * Authenticates API keys. Key statuses are cached; every node is notified of changes and drops the changed ones (contract 5). A node that
+ * receives no notifications, which it notices within four seconds, reads every key from the database.
  */
 export async function createPrincipals(options: PrincipalsOptions) {
   const { store, limitedKeys, partitions, directory, questions, clock, onUse } = options;
-  // With `max`, the cache would allocate memory for all entries at once.
+  // The limit is `maxSize`, because with `max` the cache would allocate memory for all entries at once.
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
-  /** Incremented by every drop: a lookup that was pending then may have read the old row, so it is not cached. */
+  /**
+   * Incremented whenever entries are dropped. A lookup that was pending at that time might have read the old row, so its result is not
+   * cached.
+   */
   let generation = 0;
-  /** Once a second account is seen, no account is the only one, even if it was cached as one. */
+  /** Set when a second account is seen. From then on, no account counts as the only one, even if it is cached as such. */
   let hasSeveralAccounts = false;
 
   const lookUps = new ItemBatcher<Buffer, KeyStatus | null>({
@@ -142,7 +145,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
     }
     if (!status.isOnlyAccount) hasSeveralAccounts = true;
     partitions.note(status.accountId, status.partition);
-    // After the key, so that limits that were committed with it are seen.
+    // Limits are read after the key, so that limits committed in the same transaction as the key are visible.
     const limitation = await limitedKeys.find(status);
     const found = { status, principal: toPrincipal(status, limitation, keyPrefix), readAtMs };
     if (generation === generationBefore) cache.set(keyHash, found);
@@ -170,9 +173,11 @@ export async function createPrincipals(options: PrincipalsOptions) {
 
   return {
     /**
+     * Throws some errors synchronously and rejects with others.
+     *
      * @param keyHash `principalHash` of the key, if the caller has it
-     * @param noted receives the key's principal, even if the key is refused
-     * @throws GatewayError, or rejects with it: `invalidApiKey`, with a message that gives the reason; `databaseDown`.
+     * @param noted receives the principal of the key, even if the key is refused
+     * @throws GatewayError `invalidApiKey` with a message that states the reason, or `databaseDown`.
      */
     authenticate(
       key: string,
@@ -188,7 +193,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
         return lookUpUnknown(key, keyHash, noted);
       });
     },
-    /** The cached principal of a hash, even if its key is refused; `null` if it is not cached. */
+    /** Returns the cached principal of a key hash, even if the key is refused; `null` if it is not cached. */
     tenantOf: (keyHash: string): Principal | null => cache.get(keyHash)?.principal ?? null,
     isCached: (keyHash: string): boolean => cache.get(keyHash) !== undefined,
     /** Drops the cached keys of an account on this node. The database notifies the other nodes. */

@@ -6,14 +6,14 @@ import { lockAccount } from '../ledger/account-lock-store.ts';
 import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** Limits per minute that people set. `accounting/reservations/` counts their use. */
+/** Limits per minute that users set. `accounting/reservations/` counts their use. */
 
 const MAXIMA = tableColumns({
   requestsMax: orNull(countColumn('requests_max')),
   tokensMax: orNull(countColumn('tokens_max')),
 });
 
-/** Maxima per minute; `null`: unlimited. */
+/** Maximum requests and tokens per minute; `null`: unlimited. */
 export type RateMaxima = RowOf<typeof MAXIMA>;
 
 const PLACED = selection({
@@ -25,7 +25,7 @@ const PLACED = selection({
 
 /** Limits per minute of an account or a key: for all models together, and for single models. */
 export interface RateLimits extends RateMaxima {
-  /** By canonical model id. */
+  /** Limits of single models, by canonical model id. */
   readonly models: ReadonlyMap<string, RateMaxima>;
 }
 
@@ -37,22 +37,22 @@ export interface RateLimitChange extends MaximaChange {
   readonly models?: ReadonlyMap<string, MaximaChange> | undefined;
 }
 
-/** Maximum models with limits of their own, for an account or a key: a call may read a row for each. */
+/** Maximum number of models for which an account or a key can have separate limits. A call might read a row for each model. */
 export const RATE_LIMITED_MODELS_MAX = 100;
 
 interface RateOwner {
   readonly accountId: string;
-  /** `null`: the limits of the account. */
+  /** `null`: the limits belong to the account. */
   readonly keyId: string | null;
 }
 
-/** SQL: whether a key `k` or its account has limits per minute. */
+/** SQL condition: whether a key `k` or its account has limits per minute. */
 export const IS_RATE_LIMITED = `exists (
     select from rate_limits r where r.account_id = k.account_id and r.key_id in ('', k.id)
       and (r.requests_max is not null or r.tokens_max is not null)
   )`;
 
-/** Sets the given maxima; the others and the counters stay. */
+/** Sets the given maxima. Other maxima and the counters do not change. */
 const changeLimits: Statement = {
   name: 'rate-limits.change',
   text: `insert into rate_limits (account_id, key_id, model, requests_max, tokens_max)
@@ -65,7 +65,9 @@ on conflict (account_id, key_id, model) do update
   set requests_max = excluded.requests_max, tokens_max = excluded.tokens_max`,
 };
 
-/** A row without limits stays while it counts use: it may be the bucket of a limit from the configuration or of an alias. */
+/**
+ * Deletes rows without limits. A row that counts use is kept: it might be the bucket of a limit from the configuration or of a model alias.
+ */
 const deleteEmpty: Statement = {
   name: 'rate-limits.delete-empty',
   text: `delete from rate_limits
@@ -84,7 +86,10 @@ export type RateLimitStore = ReturnType<typeof createRateLimitStore>;
 
 export function createRateLimitStore(database: PartitionPool) {
   return {
-    /** Returns all limits. `too_many`: they would name too many models; nothing is set. Every node drops the account's cached keys. */
+    /**
+     * Changes limits and returns all limits of the owner. Returns `too_many` and changes nothing if they would name too many models. Every
+     * node drops the account's cached keys.
+     */
     change: (owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> =>
       orTooMany(
         database.transaction(async (transaction) => {
@@ -93,10 +98,10 @@ export function createRateLimitStore(database: PartitionPool) {
           return limits;
         }),
       ),
-    /** By account id; accounts without limits are absent. */
+    /** Returns limits by account id. Accounts without limits are absent. */
     ofAccounts: (accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>> =>
       readLimits(database, accountIds, [''], (row) => row.accountId),
-    /** By key id; keys without limits are absent. */
+    /** Returns limits by key id. Keys without limits are absent. */
     ofKeys(
       keys: readonly { readonly accountId: string; readonly id: string }[],
     ): Promise<ReadonlyMap<string, RateLimits>> {
@@ -115,7 +120,7 @@ export const orTooMany = <Result>(transaction: Promise<Result>): Promise<Result 
     throw error;
   });
 
-/** @throws TooManyModelsError; Error if the account does not exist */
+/** @throws TooManyModelsError, or Error if the account does not exist */
 export async function setRateLimits(
   transaction: PartitionQueryable,
   { accountId, keyId }: RateOwner,

@@ -13,7 +13,10 @@ import {
 import { ALLOW_LISTS } from './api-key-store.ts';
 import type { KeyScope } from './key-scopes.ts';
 
-/** SQL: whether a key `k` reads its account's balance. If members do not, keys of owners still do, but not those of former owners. */
+/**
+ * SQL condition: whether a key `k` can read the balance of its account. If members cannot see the balance, keys of account owners still
+ * can, but keys of former owners cannot.
+ */
 const SEES_BALANCE = `(a.members_see_balance or k.user_id is null or exists (
     select from memberships m where m.user_id = k.user_id and m.account_id = k.account_id and m.role = 'owner'))`;
 
@@ -32,10 +35,10 @@ const STATUSES = selection({
   seesBalance: booleanColumn(`${SEES_BALANCE} as sees_balance`),
 });
 
-/** What the directory stores about a key. `limited-key-store.ts` reads its limits from the partition. */
+/** The data about a key in the directory. The limits of the key are in the partition (`limited-key-store.ts`). */
 export type KeyStatus = RowOf<typeof STATUSES>;
 
-/** Many lookups in one statement, by the unique index api_keys_by_hash. `is_only_account` reads at most two rows of accounts. */
+/** Looks up many keys in one statement, by the unique index api_keys_by_hash. `is_only_account` reads at most two rows of accounts. */
 const selectStatuses: Statement = {
   name: 'accounts.select-standings',
   text: `select asked.position, ${STATUSES.of('k')}
@@ -47,7 +50,10 @@ join accounts a on a.id = k.account_id`,
 const isInRange = (range: string): string =>
   `coalesce((select true from api_keys where prefix collate "C" ${range} order by prefix collate "C" limit 1), false)`;
 
-/** Imported keys sort before or after all keys with this gateway's prefix. Uses api_keys_by_prefix. */
+/**
+ * Selects whether a key exists whose prefix sorts before or after all prefixes of this gateway, as all imported keys do. Uses the index
+ * api_keys_by_prefix.
+ */
 export const selectImported: Statement = {
   name: 'accounts.select-imported-keys',
   text: `select ${isInRange("< 'sk-fg-'")} or ${isInRange(">= 'sk-fg.'")} as are_there`,
@@ -56,7 +62,10 @@ export const selectImported: Statement = {
 export type KeyStatusStore = ReturnType<typeof createKeyStatusStore>;
 
 export const createKeyStatusStore = (directory: DirectoryPool) => ({
-  /** One status per hash, in their order; `null`: no key has the hash. Nodes are notified of every change, so statuses can be cached. */
+  /**
+   * Returns one status per hash, in the order of the hashes; `null` if no key has the hash. Nodes are notified of every change, so statuses
+   * can be cached.
+   */
   async findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]> {
     const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
     const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
@@ -65,18 +74,18 @@ export const createKeyStatusStore = (directory: DirectoryPool) => ({
       statuses[Number(row.position) - 1] = STATUSES.read(row);
     return statuses;
   },
-  /** Whether there are imported keys, including revoked ones. */
+  /** Returns whether imported keys exist, including revoked ones. */
   async hasImportedKeys(signal?: AbortSignal): Promise<boolean> {
     const [row] = await directory.query<{ are_there: boolean }>(selectImported, [], signal);
     return row!.are_there;
   },
 });
 
-/** A bare 401 would make people replace their keys. */
+/** The message states the reason, because clients would replace their keys after a plain 401. */
 export const ACCOUNT_SUSPENDED =
   'The account of this API key is suspended. The key works again once the operator of this gateway resumes the account.';
 
-/** Why a key is refused for any use; `null` if it is accepted. */
+/** Returns the reason why a key is refused for every use; `null` if the key is accepted. */
 export function refusalOfKey(status: KeyStatus, nowMs: number): string | null {
   if (status.isRevoked) return 'The API key has been revoked.';
   if (status.expiresAtMs !== null && status.expiresAtMs <= nowMs) return 'The API key has expired.';

@@ -14,9 +14,9 @@ const ACCOUNTS = selection({
   email: orNull(textColumn('email')),
   verified: booleanColumn('verified'),
   status: textColumn<AccountStatus>('status'),
-  /** The reason that an operator gave for the status; `null`: none. */
+  /** The reason for the status, as stated by an operator; `null`: no reason was stated. */
   statusReason: orNull(textColumn('status_reason')),
-  /** `null`: unchanged since the account was created. */
+  /** `null`: the status has not changed since the account was created. */
   statusChangedAt: orNull(dateColumn('status_changed_at')),
   membersSeeBalance: booleanColumn('members_see_balance'),
   createdAt: dateColumn('created_at'),
@@ -45,7 +45,7 @@ const selectAccount: Statement = {
   text: `select ${ACCOUNTS.list} from accounts where id = $1`,
 };
 
-/** Uses accounts_by_name and accounts_by_email. Few accounts share a name. */
+/** Lists the accounts with an exact name or e-mail address. Uses accounts_by_name and accounts_by_email. Few accounts share a name. */
 const listNamed: Statement = {
   name: 'accounts.list-named',
   text: `select id from (
@@ -61,7 +61,7 @@ const selectListed: Statement = {
 };
 
 interface AccountFilter {
-  /** Part of the name or e-mail address in any case, or the id. */
+  /** Text that the name or e-mail address contains, ignoring case, or an account id. */
   readonly search?: string | undefined;
   readonly name?: string | undefined;
 }
@@ -71,7 +71,7 @@ export interface AccountFields {
   readonly email?: string | undefined;
   readonly verified?: boolean | undefined;
   readonly status?: AccountStatus | undefined;
-  /** Reason for the status; a status that is set without one has none. */
+  /** Reason for the new status. If it is absent, the status has no reason. */
   readonly statusReason?: string | undefined;
   readonly membersSeeBalance?: boolean | undefined;
 }
@@ -96,11 +96,14 @@ export function createAccountStore(database: DirectoryPool) {
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);
       }),
-    /** Names by account id; unknown ids are absent. */
+    /** Returns names by account id. Unknown ids are absent. */
     findNames: (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => namesOf(database, selectNames, ids),
     findAccount: async (id: string): Promise<Account | null> =>
       ACCOUNTS.first(await database.query(selectAccount, [id])),
-    /** Newest first. If time runs out, it returns what it has found and where to continue. Without a `timing` it scans everything. */
+    /**
+     * Lists accounts, newest first. If the time limit is reached, returns the accounts found so far and where to continue. Without
+     * `timing`, it scans all accounts.
+     */
     async listAccounts(
       { search: part, name }: AccountFilter,
       beforeId: string | null,

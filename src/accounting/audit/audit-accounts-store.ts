@@ -4,8 +4,9 @@ import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import { type AccountRange, inRange } from './audit-ranges-store.ts';
 
 /**
- * The SQL that compares accounts with their balances, which are in different homes. One transaction creates both, and neither is ever
- * deleted: accounts that were read before a snapshot have their balances in it, and balances of a snapshot have their accounts after it.
+ * The SQL that compares accounts with their balances. Accounts are in the directory, balances in a partition. One transaction creates both,
+ * and neither is ever deleted. Therefore an account that was read before a snapshot has its balance in the snapshot, and a balance in a
+ * snapshot has an account that can be read after it.
  */
 
 const selectAccounts: Statement = {
@@ -20,7 +21,7 @@ from unnest($1::text[]) as v (id)
 where not exists (select from balances b where b.account_id = v.id) limit ${BREACHES_MAX}`,
 };
 
-/** Balances of the range whose accounts are not among $3. */
+/** Selects balances of the range whose accounts are not among the ids in $3. */
 const selectUnknown: Statement = {
   name: 'audit.select-unknown-balances',
   text: `select b.account_id as id from balances b left join unnest($3::text[]) as v (id) on v.id = b.account_id
@@ -36,7 +37,7 @@ from unnest($1::text[]) as v (id)
 where not exists (select from accounts a where a.id = v.id and a.partition_no = $2::int)`,
 };
 
-/** The ids of the accounts of a range that the directory has in a partition. */
+/** Returns the ids of the accounts in a range that the directory assigns to a partition. */
 export async function readAccounts(
   directory: DirectoryQueryable,
   { after, upTo }: AccountRange,
@@ -46,7 +47,10 @@ export async function readAccounts(
   return rows.map(({ id }) => id);
 }
 
-/** Compares the balances of a range with its accounts. `unknown` has those whose accounts the directory did not have before. */
+/**
+ * Compares the balances of a range with its accounts. `unknown` contains the account ids of balances that were not among the accounts read
+ * before.
+ */
 export async function compareBalances(
   partition: PartitionQueryable,
   { after, upTo }: AccountRange,
@@ -58,7 +62,7 @@ export async function compareBalances(
   return { breaches, unknown: unknown.map(({ id }) => id) };
 }
 
-/** Of balances, those whose accounts the directory does not have in their partition. */
+/** Returns the balances whose accounts are not in the directory, or are assigned to another partition. */
 export async function findUnplaced(
   directory: DirectoryQueryable,
   balances: readonly string[],

@@ -8,61 +8,62 @@ export interface InvariantResult {
   readonly breaches: readonly Breach[];
 }
 
-/** A breach as a row of a statement. */
+/** A violation of an invariant, as a row that a statement returns. */
 export interface FoundBreach {
   readonly invariant: string;
   readonly account_id: string;
   readonly detail: string;
 }
 
-/** What a statement found in a partition. */
+/** The violations that a statement found in a partition. */
 export interface FoundIn {
   readonly partition: number;
   readonly breaches: readonly FoundBreach[];
 }
 
-/** The most breaches that an audit lists of an invariant. */
+/** Maximum number of violations that an audit lists for each invariant. */
 export const BREACHES_MAX = 100;
 
-/** The invariants by the ids that statements use, in the order of results. */
+/** The invariants, by the ids that statements use. Results are listed in this order. */
 const INVARIANTS = {
-  'account-balances': 'every account has its balance, and every balance its account',
+  'account-balances': 'every account has a balance, and every balance has an account',
   'balance-sum': 'the balance is the sum of the ledger entries',
   'reserved-sum': 'reserved money is the sum of the open reservations',
   'entry-chain': 'entries are numbered without gaps and carry the balance forward',
-  'last-entry': 'the last entry number of a balance is that of its ledger',
-  'settled-calls': 'every settled call has its entry with its charge',
-  'charge-calls': 'no charge without its call',
-  'dropped-calls': 'the charges of dropped call records equal the sums recorded at the drop',
+  'last-entry': 'the last entry number of every balance matches the ledger',
+  'settled-calls': 'every settled call has a ledger entry with its charge',
+  'charge-calls': 'every charge belongs to a call',
+  'dropped-calls': 'the charges of dropped call records equal the sums recorded when they were dropped',
   'unresolved-charges':
-    'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
-  refunds: 'refunds are of a charged call of their account, and never more than its charge',
-  'recorded-prices': 'the price list of every call record is there',
-  'plan-in-flight': 'a subscription counts its coding calls in flight',
-  'plan-reserved-tokens': 'a subscription counts the tokens that calls in flight have reserved in its period',
-  'plan-slots': 'a subscription counts the slots of its five-hour window',
-  'key-in-flight': 'a limited key counts its calls in flight and what they have reserved',
-  'account-spending': 'an account counts what was charged on its day',
-  'plan-week': 'a subscription counts the calls of its week',
-  'plan-period': 'a subscription counts the tokens of its period',
-  'key-calls': 'a limited key counts the calls of its day',
-  'key-spending': 'a limited key counts what it was charged in its day, its week, its month, and in all',
-  'use-numbers': 'subscriptions and limited keys number the records of calls that count for them',
+    'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains',
+  refunds: 'every refund belongs to a charged call of the same account, and refunds never exceed its charge',
+  'recorded-prices': 'the price list of every call record is stored',
+  'plan-in-flight': 'subscriptions correctly count their coding calls in flight',
+  'plan-reserved-tokens':
+    'subscriptions correctly count the tokens that calls in flight have reserved in the current period',
+  'plan-slots': 'subscriptions correctly count the slots of their five-hour windows',
+  'key-in-flight': 'limited keys correctly count their calls in flight and the amounts reserved by these calls',
+  'account-spending': 'accounts correctly count their charges of the current day',
+  'plan-week': 'subscriptions correctly count the calls of the current week',
+  'plan-period': 'subscriptions correctly count the tokens of the current period',
+  'key-calls': 'limited keys correctly count the calls of the current day',
+  'key-spending': 'limited keys correctly count their charges by day, week and month, and in total',
+  'use-numbers': 'subscriptions and limited keys correctly count the records of their calls',
   'coding-charges': 'a coding call has no charge',
-  'ended-reservations': 'an ended call has nothing reserved',
+  'ended-reservations': 'an ended call has no reservation',
   vouchers:
-    'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher',
-  'usage-sums': 'sums of usage have the charges and refunds of the ledger',
+    'every redeemed voucher has a ledger entry of its value or a subscription, and every entry and subscription from a voucher has a redemption',
+  'usage-sums': 'usage sums match the charges and refunds of the ledger',
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;
 
-/** The first breaches of each invariant. */
+/** Collects the first violations of each invariant. */
 export class Findings {
   readonly #breaches = new Map(Object.keys(INVARIANTS).map((id) => [id, [] as Breach[]]));
   readonly #partitions: number;
 
-  /** `partitions`: the number of partitions. If there are several, each breach names its own. */
+  /** @param partitions the number of partitions. If there are several, the detail of each violation names its partition. */
   constructor(partitions: number) {
     this.#partitions = partitions;
   }

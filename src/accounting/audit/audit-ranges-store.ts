@@ -2,27 +2,27 @@ import type { Statement } from '../../db/database.ts';
 import type { HomeQueryables } from '../../db/home-pools.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 
-/** The ranges of accounts that an audit reads, each in one snapshot. */
+/** Determines the ranges of accounts that an audit reads. Each range is read in one snapshot. */
 
-/** Accounts by id: after the first one, up to and including the last one. */
+/** A range of accounts by id: `after` is exclusive, `upTo` is inclusive. */
 export interface AccountRange {
   readonly after: string;
   readonly upTo: string;
 }
 
-/** SQL: whether a row is of an account of the range ($1, $2]. */
+/** SQL condition: whether a row belongs to an account in the range ($1, $2]. */
 export const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
 
-/** The largest accounts and ledgers that one range may add up to. */
+/** Maximum number of accounts and approximate number of ledger entries in a range. */
 export interface RangeSize {
   readonly accountsMax: number;
-  /** A range ends with the account that reaches it. */
+  /** A range ends with the account that reaches this number of ledger entries. */
   readonly entriesMax: number;
 }
 
 const RANGES = selection({
   accounts: intColumn('accounts'),
-  /** `null`: no table has a further account. */
+  /** The last account id of the range; `null` if no table has an account after $1. */
   upTo: orNull(
     textColumn(`case when is_last then (
   select max(account_id) from (
@@ -37,8 +37,8 @@ const RANGES = selection({
 });
 
 /**
- * The range after account $1: at most $2 accounts, whose balances say that they have about $3 ledger entries. The last range includes
- * rows of accounts without a balance, and the greatest account of the directory ($4). Uses the primary keys.
+ * Selects the range after account $1: at most $2 accounts, with about $3 ledger entries according to their balances. The last range also
+ * covers rows of accounts without a balance, up to the last account of the directory ($4). Uses the primary keys.
  */
 const nextRange: Statement = {
   name: 'audit.next-range',
@@ -62,7 +62,7 @@ const selectLastAccount: Statement = {
   text: 'select id from accounts where partition_no = $1::int order by id desc limit 1',
 };
 
-/** The ranges of a partition, in the order of the ids of accounts. */
+/** Yields the ranges of a partition, in the order of account ids. */
 export async function* accountRanges(
   { directory, partition }: HomeQueryables,
   number: number,

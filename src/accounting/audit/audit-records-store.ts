@@ -2,16 +2,16 @@ import type { Statement } from '../../db/database.ts';
 import { BREACHES_MAX } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
-/** The SQL that compares what grows with every call: balances with ledger entries, and call records with charges. */
+/** The SQL that compares the tables that grow with every call: balances with ledger entries, and call records with charges. */
 
-/** Index-only scans of primary keys. */
+/** Uses index-only scans of primary keys. */
 export const countRecords: Statement = {
   name: 'audit.count-records',
   text: `select (select count(*)::int from ledger_entries e where ${inRange('e')}) as entries,
   (select count(*)::int from calls c where ${inRange('c')}) as calls`,
 };
 
-/** Reads the ledger of the range once, along its primary key. */
+/** Reads the ledger entries of the range once, in the order of the primary key. */
 export const auditLedgers: Statement = {
   name: 'audit.ledgers',
   text: `with chain as materialized (
@@ -43,14 +43,14 @@ union all (
 };
 
 /**
- * SQL: whether the reserved amount of a call `s` is wrong. Only unresolved and resolved calls state it; the former have no charge, the
- * latter none above it.
+ * SQL condition: whether the reserved amount of a call record `s` is wrong. Only records of unresolved and resolved calls contain a
+ * reserved amount. Unresolved calls have no charge; the charge of a resolved call does not exceed the reserved amount.
  */
 const IS_UNRESOLVED_BROKEN = `case s.status when 'unresolved' then s.charge_nano is not null
       when 'resolved' then s.charge_nano > coalesce(s.reserved_nano, 0) else s.reserved_nano is not null end`;
 
 /**
- * Joins call records and charges, in both directions. Charges without a record must equal the sums of dropped records in number and amount,
+ * Joins call records and charges in both directions. Charges without a record must equal the sums of dropped records, in number and amount,
  * by account and by the month of the call's id. Uses the primary keys of the months and ledger_one_charge_a_call.
  */
 export const auditCalls: Statement = {

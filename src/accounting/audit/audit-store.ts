@@ -13,15 +13,15 @@ import { auditUsage } from './audit-usage-store.ts';
 import { compareGifts, findWithoutRedemption, readRedemptions } from './audit-vouchers-store.ts';
 
 /**
- * The audit reads each partition in ranges of accounts. No invariant spans accounts, so each range is read in a snapshot of its own,
- * which ends before it keeps the server from vacuuming (docs/decisions/0078-audits-by-snapshots.md). Each statement selects the
- * breaches in a range. What is in the directory is read before and after the snapshot of the rows that it is compared with.
+ * The audit reads each partition in ranges of accounts. No invariant spans accounts, so each range is read in its own snapshot. A snapshot
+ * ends early enough not to prevent the server from vacuuming (docs/decisions/0078-audits-by-snapshots.md). Each statement selects the
+ * violations in a range. Rows of the directory are read before and after the snapshot of the partition rows with which they are compared.
  */
 
-/** What an audit has read so far. */
+/** The number of rows that an audit has read so far. */
 export interface AuditProgress {
   readonly accounts: number;
-  /** As of the start of the audit. */
+  /** Number of accounts at the start of the audit. */
   readonly accountsTotal: number;
   readonly entries: number;
   readonly calls: number;
@@ -29,16 +29,18 @@ export interface AuditProgress {
 
 export interface AuditOptions extends Partial<RangeSize> {
   readonly onProgress?: (progress: AuditProgress) => void;
-  /** Stops the audit after a statement; it then fails with the signal's reason. */
+  /** Stops the audit after the current statement. The audit then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Runs the audit of a range, and leaves the database to others in between. */
+  /** Runs the audit of each range. It can pause between ranges, so that other work can use the database. */
   readonly pace?: Pace;
 }
 
-/** A second or so. Smaller ranges take more processor time in all (docs/decisions/0078-audits-by-snapshots.md). */
+/**
+ * A range of this size takes about a second. Smaller ranges take more processor time in total (docs/decisions/0078-audits-by-snapshots.md).
+ */
 const RANGE_SIZE: RangeSize = { accountsMax: 10_000, entriesMax: 100_000 };
 
-/** Each selects the breaches in a range. */
+/** Each statement selects the violations in a range. */
 const OF_PARTITION: readonly Statement[] = [auditLedgers, auditLimits, auditUsage, auditCalls, auditCounters];
 
 const countAccounts: Statement = { name: 'audit.count-accounts', text: 'select count(*)::int as n from balances' };
@@ -47,7 +49,10 @@ const beginSnapshot: Statement = {
   name: 'audit.begin-snapshot',
   text: 'begin isolation level repeatable read, read only',
 };
-/** The snapshot begins after it. A table that retention drops would be missing even in an older snapshot. */
+/**
+ * Prevents retention from dropping tables. The lock is taken before the snapshot begins: a table dropped in between would be missing even
+ * in an older snapshot.
+ */
 const keepRecords: Statement = { name: 'audit.keep-records', text: 'lock table only calls in access share mode' };
 const endSnapshot: Statement = { name: 'audit.end-snapshot', text: 'commit' };
 const rollBack: Statement = { name: 'audit.roll-back', text: 'rollback' };
@@ -60,7 +65,7 @@ async function inSnapshot<Result>(reader: PartitionQueryable, work: () => Promis
     await reader.query(endSnapshot);
     return result;
   } catch (error) {
-    // If the connection failed, the server rolls back.
+    // If the connection has failed, this query fails too, and the server rolls back.
     await reader.query(rollBack).catch(() => undefined);
     throw error;
   }
@@ -75,16 +80,16 @@ export interface AuditedDatabases {
 }
 
 /**
- * Checks every invariant on the whole database, while calls go on. The ledger is consistent if no invariant has a breach. The next
- * audit has the accounts that are created after the last range was chosen.
+ * Checks every invariant on the whole database while calls continue. The ledger is consistent if no invariant is violated. Accounts that
+ * are created after the last range was chosen are checked by the next audit.
  *
- * @throws PartitionError of the first partition that does not respond, if there are several.
+ * @throws PartitionError of the first partition that does not respond, if there are several partitions.
  */
 export function auditLedger(
   { directory, partitions }: AuditedDatabases,
   options: AuditOptions = {},
 ): Promise<InvariantResult[]> {
-  // One audit of this process runs at a time.
+  // A process runs one audit at a time.
   return directory.audit(async () => {
     const opened: Closable[] = [];
     const opening = async <Reader extends Closable>(reading: Promise<Reader>): Promise<Reader> => {
@@ -143,7 +148,7 @@ async function auditPartitions(
   return findings.results();
 }
 
-/** Returns how many records it has read. */
+/** Audits one range. Returns the number of ledger entries and call records read. */
 async function auditRange(
   tables: PartitionReaders,
   range: AccountRange,
@@ -174,7 +179,7 @@ async function auditRange(
   return records;
 }
 
-/** The same queries, until a signal aborts. */
+/** Wraps a reader. Once the signal is aborted, its queries reject instead of running. */
 const stoppable = <Which extends Home>(
   reader: QueryableOf<Which>,
   signal: AbortSignal | undefined,

@@ -4,26 +4,31 @@ import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 import type { BalanceRow, RateRow, SubscriptionRow } from './tables.ts';
 
-/** Plain values, so that they can be copied to another thread. Decisions change them in place, and the changes are written. */
+/**
+ * The state of an account for decisions. It consists of plain values, so that it can be copied to another thread. Decisions change it in
+ * place; the changes are then written to the database.
+ */
 export interface AccountState {
   readonly accountId: string;
   readonly money: MoneyState;
   readonly subscriptions: Map<string, SubscriptionState>;
-  /** The active subscription, or the one that ended last; `null` if none has begun. */
+  /** The active subscription, or else the last one that ended; `null` if no subscription has started. */
   currentSubscriptionId: string | null;
-  /** Set by `advanceAll`: the plan that the account may use; `null` if it has none, it is over, or it is no longer offered. */
+  /**
+   * The plan that the account can use, as set by `advanceAll`; `null` if it has no plan, the plan has ended, or it is no longer offered.
+   */
   activePlan: ActivePlan | null;
   readonly keys: Map<string, KeyState>;
-  /** Limits per minute that the batch needs, by `rateName`. */
+  /** The limits per minute that the batch needs, by `rateName`. */
   readonly rates: Map<string, RateState>;
 }
 
 export interface MoneyState extends BalanceRow {}
 
 export interface SubscriptionState extends SubscriptionRow {
-  /** The oldest slots of the window, in order, as many as the batch can use. Slots that lie in the future follow them. */
+  /** The oldest slots of the window, in order, limited to the number that the batch can use. They are followed by slots in the future. */
   readonly oldestSlots: Slot[];
-  /** Maximum of each kind that was read: if there are fewer, there are no others. */
+  /** Maximum number of slots that were read of each kind, oldest and future. If fewer were read, no others exist. */
   oldestSlotsMax: number;
   readonly newSlots: Slot[];
   readonly deletedSlots: string[];
@@ -37,25 +42,25 @@ export interface Slot {
 export interface KeyState extends KeyTerms, KeyCounts {}
 
 export interface RateState extends RateRow {
-  /** Whether it has a row. The first call creates the row of a limit that only the configuration has. */
+  /** Whether the limit has a row. Limits that are only in the configuration have none until the first call creates it. */
   readonly isStored: boolean;
 }
 
-/** Identifies a limit within its account. No id contains a space. */
+/** Identifies a limit within its account. The space is a safe separator, because ids never contain one. */
 export const rateName = ({ keyId, model }: Pick<RateState, 'keyId' | 'model'>): string => `${keyId} ${model}`;
 
-/** The input of an admission from its node; the instant comes from the database. */
+/** The input of an admission that the node provides. The current time comes from the database. */
 export interface AdmissionTerms {
-  /** For tests: replaces the database's clock; `null` in production. */
+  /** For tests: replaces the time of the database; `null` in production. */
   readonly nowMs: number | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;
   readonly rateDefaults: RateDefaults | null;
   contextAt(nowMs: number): AdmissionContext;
 }
 
-/** The input of a decision besides the state: the instant by the database's clock, and the configuration in force. */
+/** The input of a decision besides the state of accounts: the time of the database, and the configuration in force. */
 export interface AdmissionContext extends RunningPeriods {
-  /** The cap of accounts without their own; `null`: no cap. */
+  /** The daily cap of accounts that have no cap of their own; `null`: no cap. */
   readonly defaultDailyCapNano: bigint | null;
   readonly rateDefaults: RateDefaults | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;

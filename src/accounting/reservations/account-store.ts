@@ -12,12 +12,15 @@ import type { ReservationRequest } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
- * Reads the limits of accounts, for every transaction that changes their use: admissions, ends and releases. Each first locks its accounts'
- * rows in `balances`, in the order of ids; what it reads afterwards is current, and nothing else needs a lock. `account-writes-store.ts`
- * writes the decisions.
+ * Reads the limits of accounts for every transaction that changes their use: admissions, ends of calls and releases. Each transaction first
+ * locks the rows of its accounts in `balances`, in the order of ids. Rows read afterwards are current and need no other lock.
+ * `account-writes-store.ts` writes the results of the decisions.
  */
 
-/** Ordered, because two nodes could deadlock otherwise. The clock is read outside of the locking subquery, and so after each lock. */
+/**
+ * Rows are locked in order, because two nodes could deadlock otherwise. The clock is read outside of the locking subquery, and therefore
+ * after the locks are taken.
+ */
 const lockOf = (name: string, lock: string): Statement => ({
   name: `reservations.${name}`,
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
@@ -47,7 +50,7 @@ from unnest($1::text[], $2::text[], $3::text[]) as r (account_id, key_id, model)
 join rate_limits l on l.account_id = r.account_id and l.key_id = r.key_id and l.model = r.model`,
 };
 
-/** The subscription of each account that began last: subscriptions do not overlap. */
+/** Selects the subscription of each account that started last. Subscriptions of an account do not overlap. */
 const readCurrentSubscriptions: Statement = {
   name: 'reservations.read-current-subscriptions',
   text: `select distinct on (s.account_id) ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
@@ -55,10 +58,10 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null and s.starts_at 
 order by s.account_id, s.ends_at desc`,
 };
 
-/** SQL: later instants lie in the future (`accounting/counts/counted-since.ts`). */
+/** SQL expression: the latest instant that does not count as being in the future (`accounting/counts/counted-since.ts`). */
 const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
-/** Expired slots that are deleted beyond the need of a batch, so that the count of slots becomes exact soon. */
+/** Number of expired slots that are deleted in addition to those that a batch needs, so that the count of slots soon becomes exact. */
 const SPARE_LAPSED_SLOTS = 64;
 
 const SLOTS = selection({
@@ -70,9 +73,10 @@ const SLOTS = selection({
 });
 
 /**
- * The oldest slots of the active subscriptions: expired ones, as many as the batch can use, and if the window may become full, those that
- * must expire first. Many rows only if the plan's limit was lowered below its use. The same number of slots in the future, which only a
- * wrong clock leaves, follow. Uses the primary key of subscriptions, and plan_slots_by_time from both ends.
+ * Selects the oldest slots of the active subscriptions: expired slots, limited to the number that the batch can use, and, if the window
+ * might become full, the slots that expire next. These are many rows only if the limit of the plan was lowered below the current use. They
+ * are followed by the same number of slots in the future, which exist only after the clock was wrong. Uses the primary key of
+ * subscriptions, and plan_slots_by_time from both ends.
  */
 const readOldestSlots: Statement = {
   name: 'reservations.read-oldest-slots',
@@ -102,11 +106,11 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
 
 export class AskedAccounts {
   readonly accountIds = new Set<string>();
-  /** Keys and members with limits. */
+  /** Keys and members that have limits. */
   readonly owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
-  /** Limits per minute that may exist. */
+  /** Limits per minute to look up. Not all of them exist. */
   readonly rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
-  /** Accounts whose plans are read, with their number of calls. */
+  /** Accounts whose plans are read, with the number of their calls in the batch. */
   readonly callsOnPlan = new Map<string, number>();
 
   addOwner(accountId: string, ownerId: string): void {
@@ -129,10 +133,10 @@ export class AskedAccounts {
 
 type Accounts = ReadonlyMap<string, AccountState>;
 
-/** A read of a transaction. `addTo` adds its rows to those accounts that were read. */
+/** A query of a transaction. `addTo` adds its rows to the accounts that were read by the first query. */
 export type AccountRead = Query & { readonly addTo?: (accounts: Accounts, rows: readonly StoredRow[]) => void };
 
-/** The reads of an admission or a precheck. The first one reads balances. */
+/** Returns the queries of an admission or a precheck. The first query reads balances. */
 export function accountReads(
   balances: Statement,
   { accountIds, owners, rates, callsOnPlan }: AskedAccounts,
@@ -159,11 +163,14 @@ export function accountReads(
 
 export interface ReadAccounts {
   readonly accounts: Map<string, AccountState>;
-  /** By the database's clock, after the accounts were locked. */
+  /** Time of the database after the accounts were locked. */
   readonly nowMs: number;
 }
 
-/** The results of reads, the first of which reads balances. `nowMs` is for tests; `null`: the database's clock. */
+/**
+ * Builds the state of accounts from the rows of the queries, the first of which reads balances. Tests set `nowMs`; with `null`, the time of
+ * the database is used.
+ */
 export function readAccounts(reads: readonly AccountRead[], rows: ReadRows, nowMs: number | null): ReadAccounts {
   const money = rows[0] as readonly (StoredRow & TimedRow)[];
   const accounts = toAccounts(money);
@@ -200,7 +207,7 @@ export function addRates(accounts: Accounts, rows: readonly StoredRow[]): void {
   }
 }
 
-/** Skips subscriptions that were added before: they may have slots. */
+/** Skips subscriptions that were already added, because those might include slots. */
 export function addSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);

@@ -21,8 +21,8 @@ interface AdmissionDecision {
 }
 
 /**
- * Decides on a batch of calls, one by one in order of arrival: what an admitted call takes is not available to the next one; a refused call
- * changes nothing. Pure except that it updates `accounts` to their state after the batch.
+ * Decides on a batch of calls, one by one in the order of arrival. The capacity that an admitted call takes is not available to the next
+ * call; a refused call changes nothing. The function is pure, except that it updates `accounts` to their state after the batch.
  */
 export function decideAdmissions(
   requests: readonly ReservationRequest[],
@@ -67,7 +67,7 @@ function admit(
 
 const NO_BUDGETS: readonly ShownBudget[] = [];
 
-/** Once per batch, because what has left a window must be counted only once. */
+/** Runs once per batch, because an expired slot must be subtracted from its window only once. */
 function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: AdmissionContext): void {
   for (const account of accounts.values()) {
     account.activePlan = account.currentSubscriptionId === null ? null : activePlanAt(account, context);
@@ -76,12 +76,12 @@ function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: Admiss
   }
 }
 
-/** The account was deleted while its key was cached. */
+/** Returned if the account was deleted while its key was cached. */
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
 /**
- * The refusal of the first exhausted limit; `null` if there is none. For a call whose body is not read yet, refusals that the end of calls
- * in flight could lift are skipped.
+ * Returns the refusal of the first exhausted limit; `null` if no limit is exhausted. If the body of the call is not read yet, skips limits
+ * that could have capacity again when calls in flight end.
  */
 function firstRefusal(
   limits: readonly Limit[],
@@ -98,8 +98,8 @@ function firstRefusal(
 }
 
 /**
- * Why an admission would refuse each call now, whatever its body contains; `null` if it would not. Nothing is reserved. Calls in flight do
- * not count: they may have ended when the body has arrived. Brings `accounts` up to date.
+ * Returns, for each call, why an admission would refuse it now, whatever its body contains; `null` if it would not. Nothing is reserved.
+ * Calls in flight do not count, because they might have ended by the time the body has arrived. Brings `accounts` up to date.
  */
 export function decideLooks(
   calls: readonly Omit<AskingCall, 'request'>[],
@@ -115,7 +115,10 @@ export function decideLooks(
   });
 }
 
-/** The factor was read with the account's row locked, so a change of it comes before or after this admission on every node. */
+/**
+ * Applies the account's price factor to the maximum cost. The factor was read with the account's row locked, so every node applies a
+ * changed factor either before or after this admission.
+ */
 function pricedRequest(request: ReservationRequest, priceFactorBasisPoints: number): ReservationRequest {
   const { amountNano } = request;
   if (amountNano === null || priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS) return request;
@@ -146,7 +149,7 @@ function remainingOf({ plan }: ReservationRequest, account: AccountState, contex
   return { calls, windows };
 }
 
-/** The windows of the account's plan; `null` if it has none, or the use of one is unknown. */
+/** Returns the windows of the account's plan; `null` if it has no plan, or if the use of a window is unknown. */
 function windowsOf(plan: ActivePlan | null, context: AdmissionContext): PlanWindow[] | null {
   if (plan === null) return null;
   const windows: PlanWindow[] = [];

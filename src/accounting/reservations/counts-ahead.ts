@@ -3,15 +3,15 @@ import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, rateName } from './account-state.ts';
 import type { AccountsBefore } from './account-writes-store.ts';
 
-/** A count that was reset because it had begun in the future: the database's clock was wrong then, or is wrong now. */
+/** A count that was reset because its period had started in the future. The database's clock was wrong then, or is wrong now. */
 interface FutureCount {
   readonly accountId: string;
-  /** Such as `tokens of the period of sub_…`. */
+  /** Name of the count, such as `tokens of the period of sub_…`. */
   readonly count: string;
   readonly beganAtMs: number;
 }
 
-/** The counts that a decision has reset because they lay in the future. */
+/** Returns the counts that a decision has reset because they were in the future. */
 export function futureCounts(
   accounts: ReadonlyMap<string, AccountState>,
   before: AccountsBefore,
@@ -21,7 +21,7 @@ export function futureCounts(
   const aheadMs = nowMs + CLOCK_TOLERANCE_MS;
   for (const { accountId, money, keys, subscriptions, rates } of accounts.values()) {
     const was = before.get(accountId)!;
-    // Names are formatted only if needed, which is rare.
+    // Callers format names only if a count is in the future, which is rare.
     const note = (count: string, beganAtMs: number, isNowMs?: number): void => {
       if (beganAtMs > aheadMs && isNowMs !== beganAtMs) found.push({ accountId, count, beganAtMs });
     };
@@ -60,6 +60,6 @@ export function warnOfFutureCounts(logger: Pick<Logger, 'warn'> | null, counts: 
   });
   logger.warn(
     { counts: named, of: counts.length },
-    'counts of limits began in the future and were reset: the clock of the database was or is wrong',
+    'counts of limits had started in the future and were reset: the clock of the database was wrong, or is wrong now',
   );
 }

@@ -13,12 +13,12 @@ const IN_FLIGHT = selection({
   model: textColumn('model'),
   nodeId: textColumn('node_id'),
   reservedAt: dateColumn('reserved_at'),
-  /** Maximum cost; `null` on a plan. */
+  /** Maximum cost in nano-yuan; `null` for a call on a plan. */
   reservedNano: orNull(bigintColumn('amount_nano')),
-  /** Maximum use of the plan's quota; `null` on the balance. */
+  /** Maximum number of tokens used of the plan's quota; `null` for a call on the balance. */
   reservedTokens: orNull(countColumn('tokens')),
   subscriptionId: orNull(textColumn('subscription_id')),
-  /** Facts at admission. A reservation of another version may lack some. */
+  /** Facts known at admission. A reservation of another gateway version might lack some. */
   facts: selection({ text: textColumn('facts') }).to(({ text }) => readFacts(text)),
 });
 
@@ -39,7 +39,7 @@ interface InFlightFilter {
   readonly to: Date | null;
 }
 
-/** Newest first: ids sort by time. Scans all reservations, or those of one account. */
+/** Lists reservations, newest first: ids are sorted by time. Scans all reservations, or those of one account. */
 const listInFlight: Statement = {
   name: 'in-flight.list',
   text: `select ${IN_FLIGHT.list} from reservations

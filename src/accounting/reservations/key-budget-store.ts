@@ -16,7 +16,10 @@ export function createKeyBudgetStore(database: PartitionPool) {
   }
 
   return {
-    /** The smallest remainder of any budget in nano-yuan; `null`: none. For callers who may spend but not see the balance. */
+    /**
+     * Returns the smallest remainder of any budget in nano-yuan; `null` if the key has no budget. For callers who can spend but not see the
+     * balance.
+     */
     async smallestLeftNano(
       accountId: string,
       ownerIds: readonly string[],
@@ -24,7 +27,7 @@ export function createKeyBudgetStore(database: PartitionPool) {
     ): Promise<bigint | null> {
       return leastOf((await read(accountId, ownerIds)).map((owner) => smallestBudgetLeft(owner, periods)));
     },
-    /** By owner id; owners without limits are absent. */
+    /** Returns the use of budgets by owner id. Owners without limits are absent. */
     async uses(
       accountId: string,
       ownerIds: readonly string[],

@@ -2,29 +2,30 @@ import { isDataError, isLockTimeout } from '../../db/errors.ts';
 import { type Batch, type BatcherOptions, ItemBatcher, type ItemLimit } from '../../lib/batcher.ts';
 
 /**
- * Batches skip accounts whose row in `balances` another transaction holds locked, such as one of an operator:
+ * Batches skip accounts whose row in `balances` is locked by another transaction, such as one of an operator:
  *
- *     batch ─▶ locks all, waits 100 ms ─▶ done
- *                     │ not free
+ *     batch ─▶ locks all accounts, waits up to 100 ms ─▶ done
+ *                     │ timeout
  *                     ▼
- *              locks those that are free ─▶ done
- *                     │ the others
+ *              locks the accounts that are free ─▶ done
+ *                     │ other accounts
  *                     ▼
- *              each account by itself, on one of two connections that may wait ─▶ done, or its time is over
+ *              each account separately, on one of two connections that can wait ─▶ done, or timeout
  *
- * While an account waits there, its later items go there directly, so that a lock delays the batches of others once.
+ * While an account waits there, later items of the account join it directly. A lock thus delays the batches of other accounts only once.
  */
 
 /**
- * How a transaction locks the rows of accounts: `all` at once, failing after a moment; only `free` ones, with the result `locked` for the
- * items of others; or all of them, `waiting` on a connection that is reserved for this.
+ * How a transaction locks the rows of accounts. `all` locks all of them at once and fails after a short wait. `free` locks only those that
+ * are not locked by others; the result of the other items is `locked`. `waiting` locks all of them, on a connection that is reserved for
+ * waiting.
  */
 export type LockMode = 'all' | 'free' | 'waiting';
 
-/** The result of an item whose account is locked, in modes that skip accounts. */
+/** The result of an item whose account is locked, in lock modes that skip locked accounts. */
 export type LockedIn<Locks extends LockMode> = 'free' extends Locks ? 'locked' : never;
 
-/** Runs work on all accounts, or, if a lock is not free in time, on unlocked ones. */
+/** Runs work on all accounts. If a lock is not free in time, runs it again on accounts that are not locked. */
 export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise<Result>): Promise<Result> {
   try {
     return await run('all');
@@ -45,14 +46,14 @@ interface AccountBatcherOptions<Item, Result>
     signal: AbortSignal,
   ) => Promise<readonly (Result | 'locked')[]>;
   readonly accountOf: (item: Item) => string;
-  /** Wraps batches that do not wait for a lock, whose duration shows the state of the database. */
+  /** Wraps batches that do not wait for a lock. Their duration shows whether the database responds. */
   readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
-  /** How long an item may wait for a lock, if it has no limit of its own. */
+  /** How long an item that has no time limit of its own can wait for a lock. */
   readonly lockLimit: ItemLimit;
   readonly onLocked?: ((accountId: string) => void) | undefined;
 }
 
-/** Items that wait have a promise as result. */
+/** Runs a batch. The result of an item that waits for a lock is a promise. */
 export type RunBatch<Item, Result> = (
   items: readonly Item[],
   batch: Batch,
@@ -60,7 +61,7 @@ export type RunBatch<Item, Result> = (
 
 const ITEMS = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX };
 
-/** Coalesces work on accounts, and skips locked ones. */
+/** Combines work on accounts into batches that skip locked accounts. */
 export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
   readonly #options: AccountBatcherOptions<Item, Result>;
   readonly #locked = new Map<string, ItemBatcher<Item, Result>>();
@@ -94,7 +95,7 @@ export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
       return await run(items, 'free', signal);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      // Something other than rows of accounts is locked, perhaps because of the items of one account, or of one kind.
+      // Something other than rows of accounts is locked, perhaps because of the items of one account or of one kind.
       const kinds = kindOf === undefined ? new Set() : new Set(items.map(kindOf));
       return kinds.size > 1 ? this.#runByKind(items, signal) : items.map(() => 'locked');
     }

@@ -1,12 +1,15 @@
 import type { Config } from '../../config/schema.ts';
 
-/** Maxima per minute; `null`: unlimited. */
+/** Maximum requests and tokens per minute; `null`: unlimited. */
 export interface RateMaxima {
   readonly requestsMax: number | null;
   readonly tokensMax: number | null;
 }
 
-/** A renamed model, whose old id is an alias, keeps its limits; a model that replaces several has the lowest of theirs. */
+/**
+ * Combines the limits of a model and its aliases. A renamed model, whose old id is an alias, keeps its limits; a model that replaces
+ * several models has the lowest of their limits.
+ */
 export function maximaOfNames(own: RateMaxima | undefined, others: readonly RateMaxima[]): RateMaxima {
   return {
     requestsMax: own?.requestsMax ?? lowest(others.map(({ requestsMax }) => requestsMax)),
@@ -19,7 +22,7 @@ function lowest(maxima: readonly (number | null)[]): number | null {
   return set.length === 0 ? null : Math.min(...set);
 }
 
-/** Limits of accounts without their own; `null`: unlimited. */
+/** Limits of accounts that have no limits of their own; `null`: unlimited. */
 export interface RateDefaults {
   readonly all: RateMaxima;
   readonly models: ReadonlyMap<string, RateMaxima>;

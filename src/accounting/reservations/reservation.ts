@@ -4,69 +4,72 @@ import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { LimitNotes, Reservation } from './tables.ts';
 
-/** More than any balance. Bounds reservations, so that a request for 10^15 tokens cannot overflow sums in SQL. */
+/**
+ * Maximum reserved amount in nano-yuan, more than any balance. It prevents overflows of sums in SQL, for example after a request for 10^15
+ * tokens.
+ */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
 
-/** A call that requests admission. Plain values, so that it can be copied to another thread. */
+/** A call that requests admission. It consists of plain values, so that it can be copied to another thread. */
 export interface ReservationRequest {
   readonly accountId: string;
   readonly callId: string;
   readonly keyId: string;
-  /** Canonical id. */
+  /** Canonical model id. */
   readonly model: string;
-  /** Its other names, one of which may have the limits per minute. */
+  /** Other ids of the model. Limits per minute might be stored under one of them. */
   readonly modelAliases: readonly string[];
   readonly isKeyLimited: boolean;
-  /** The member who owns the key, if the member has limits. */
+  /** The member who owns the key, if the member has limits; otherwise `null`. */
   readonly memberId: string | null;
   readonly isRateLimited: boolean;
-  /** Maximum tokens over all its models. */
+  /** Maximum number of tokens of the call, across all models that it uses. */
   readonly tokens: number;
-  /** Maximum cost at the list price of a call on the balance; `null` on a Coding Plan. */
+  /** Maximum cost at list prices of a call on the balance, in nano-yuan; `null` on a Coding Plan. */
   readonly amountNano: bigint | null;
-  /** The demands of a call on its Coding Plan; `null` on the balance. */
+  /** What the call requires of its Coding Plan; `null` for a call on the balance. */
   readonly plan: PlanRequest | null;
   readonly facts: string;
 }
 
 interface PlanRequest {
-  /** The size of the decoded request. */
+  /** Size of the decoded request. */
   readonly inputBytes: number;
-  /** Maximum output tokens that the caller requests; 0 if it states no limit. */
+  /** Maximum number of output tokens that the caller requests; 0 if the request contains no limit. */
   readonly outputTokensRequested: number;
   readonly tokens: number;
-  /** Canonical ids of other models that the call may use. */
+  /** Canonical ids of other models that the call might use. */
   readonly innerModels: readonly string[];
 }
 
 export interface ReservedLimits extends CallName, LimitNotes {
   readonly keyId: string;
   readonly model: string;
-  /** Whether its slot of the five-hour window exists; an expired one is deleted. */
+  /** Whether the slot of the call in the five-hour window still exists. Expired slots are deleted. */
   readonly hasSlot: boolean;
 }
 
 export interface OpenReservation extends Reservation, ReservedLimits {}
 
 export interface CallUse {
-  /** Whether the call counts in windows and numbers of calls; otherwise its slot is given back. */
+  /** Whether the call counts in windows and in numbers of calls. If not, its slot is given back. */
   readonly counts: boolean;
-  /** All input and output tokens, including cached ones; 0 if the call does not count. */
+  /** Number of input and output tokens, including cached ones; 0 if the call does not count. */
   readonly tokens: number;
-  /** What counts as spending of the key and of the member. */
+  /** The amount that counts as spending of the key and of the member. */
   readonly keyChargeNano: bigint;
-  /** All tokens, whether or not the call counts; 0 if they are unknown. */
+  /** Number of all tokens, whether or not the call counts; 0 if it is unknown. */
   readonly rateTokens: number;
 }
 
 export interface Refusal {
   readonly kind: ErrorKind;
-  /** When the same call would be admitted: an instant; `soon`: when calls in flight end; `null`: never by waiting. */
+  /** When the same call would be admitted: at an instant; `soon`, when calls in flight have ended; or `null`, if waiting does not help. */
   readonly retryAt: number | 'soon' | null;
-  /** Whether the called address decides between the statuses 402 and 429. */
+  /** Present if the endpoint determines whether the status is 402 or 429. */
   readonly isPaymentRequired?: true;
   readonly param?: string;
-  /** The windows of the plan, if one is used up. */
+  /** The windows of the plan. Present if one of them is exhausted. */
   readonly windows?: readonly PlanWindow[];
   readonly rate?: ReachedRate;
 }
@@ -75,16 +78,16 @@ export interface ReachedRate {
   readonly of: 'requests' | 'tokens';
   readonly max: number;
   readonly isOfKey: boolean;
-  /** `null`: all models. */
+  /** `null`: the limit applies to all models together. */
   readonly model: string | null;
   readonly status: RateStatus;
 }
 
-/** What remains for further calls of the account: unreserved money, or calls of its plan. `null`: unknown. */
+/** What remains for further calls of the account: money that is not reserved, or calls of its plan; `null`: unknown. */
 export type Remaining = { readonly availableNano: bigint } | RemainingCalls | null;
 
 interface RemainingCalls {
-  /** The smallest remainder of all windows. */
+  /** The smallest remainder of all windows, in calls. */
   readonly calls: number;
   readonly windows: readonly PlanWindow[];
 }
@@ -100,11 +103,11 @@ export interface ShownBudget {
 export interface Admitted {
   readonly isAdmitted: true;
   readonly remaining: Remaining;
-  /** What remains of its limits per minute; `null` if it has none. */
+  /** Remainder of the limits per minute of the call; `null` if it has none. */
   readonly rates: RateStatus | null;
-  /** The use of the budgets of its key and its member by earlier calls. */
+  /** The use of the budgets of the call's key and member, by calls that have already ended. */
   readonly budgets: readonly ShownBudget[];
-  /** The account's price factor for this call; meaningless on a plan, which charges nothing. */
+  /** The account's price factor for this call. It has no effect on a plan, where calls are not charged. */
   readonly priceFactorBasisPoints: number;
 }
 
@@ -113,7 +116,7 @@ export type Admission =
   | {
       readonly isAdmitted: false;
       readonly refusal: Refusal;
-      /** The plan of the account; `null`: none at present. */
+      /** The current plan of the account; `null` if it has none. */
       readonly planId: string | null;
     };
 
@@ -124,10 +127,13 @@ export interface CallName {
 
 export const CALL_NAME = ['accountId', 'callId'] as const satisfies readonly (keyof CallName)[];
 
-/** A call as a map key. Neither id contains a space. */
+/** Returns a call's ids as a map key. The space is a safe separator, because ids never contain one. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;
 
-/** Stored for the record of a call whose node dies. The route is the first one that the call may take. */
+/**
+ * Facts that are stored with the reservation and used for the record of the call if its node dies. The route is the first one that the call
+ * might take.
+ */
 export interface CallFacts {
   readonly context: string;
   readonly operation: string;
@@ -136,11 +142,11 @@ export interface CallFacts {
   readonly isStream: boolean;
   readonly requestId: string;
   readonly priceRule: PriceRule;
-  /** The same as in the record of the call's own end: a late end finds the `unresolved` record by it. */
+  /** Must equal the start time in the record that the call's own end writes. A late end finds the `unresolved` record by it. */
   readonly startedAtMs: number;
 }
 
-/** Stored in this order and without names, because each byte costs time in an admission. Append new ones at the end. */
+/** The stored facts, in this order and without names, because each byte adds to the time of an admission. Append new members at the end. */
 const STORED_FACTS = [
   ['context', 'string'],
   ['operation', 'string'],
@@ -152,14 +158,14 @@ const STORED_FACTS = [
   ['startedAtMs', 'number'],
 ] as const satisfies readonly (readonly [keyof CallFacts, string])[];
 
-/** Facts as stored text, which is parsed only if the node of the call dies. */
+/** Formats facts as stored text. The text is parsed only if the node of the call dies. */
 export function factsText(facts: CallFacts): string {
   const values: CallFacts[keyof CallFacts][] = [];
   for (const [name] of STORED_FACTS) values.push(facts[name]);
   return JSON.stringify(values);
 }
 
-/** The readable facts: in a rolling update, a node of another version may have stored others. */
+/** Parses stored facts. Some can be missing, because in a rolling update another gateway version might have stored them. */
 export function readFacts(text: string): Partial<CallFacts> {
   let values: unknown;
   try {

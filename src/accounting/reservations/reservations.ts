@@ -13,45 +13,45 @@ import { BATCH_ITEMS_MAX, pastLocked, WAITING_ITEMS_MAX } from './locked-account
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import type { ReservationStore } from './store.ts';
 
-/** Receives the durations of admissions, for metrics. */
+/** Receives the durations of admissions for metrics. */
 export interface AdmissionObserver {
   batch(callCount: number, tookMs: number): void;
-  /** An admission has completed or failed; the time includes its wait for a batch. */
+  /** An admission has completed or failed. The time includes the wait for a batch. */
   admission(tookMs: number): void;
 }
 
 export interface ReservationsOptions {
   readonly store: ReservationStore;
-  /** Decides on admissions in batches; each completes in time, or fails. */
+  /** Decides on admissions in batches. Each admission completes or fails within its time limit. */
   readonly admissions: Batcher<ReservationRequest, Admission>;
   readonly questions: Questions;
   readonly logger: Logger;
-  /** Identifies this process in its reservations, so that other nodes know their owner. */
+  /** Identifies the process that owns a reservation to other nodes. */
   readonly nodeId: string;
   readonly terms: () => ReservationTerms;
   readonly testClock?: Clock | undefined;
   readonly retryDelayMs?: number | undefined;
-  /** Lost admissions that may wait for their release; others are left for recovery. */
+  /** Maximum number of admissions with an unknown result that wait for their release. Further ones are left to recovery. */
   readonly waitingItemsMax?: number | undefined;
   readonly observer?: AdmissionObserver | undefined;
 }
 
 const RETRY_DELAY_MS = 200;
 const LOOKS_WAITING_MAX = 20_000;
-/** Interval at which a node looks for its own reservations of unknown calls. */
+/** Interval at which a node looks for reservations of its own that belong to no known call. */
 const RELEASE_MS = 60_000;
 
 export type Reservations = ReturnType<typeof createReservations>;
 
-/** Admits calls in batches; `README.md` has the model and its invariants. */
+/** Admits calls in batches. `README.md` describes the model and its invariants. */
 export function createReservations(options: ReservationsOptions) {
   const { store, admissions, questions, testClock, logger, nodeId, terms, observer } = options;
   const { timers } = questions.limit;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
-  /** Calls of this node that have a reservation, or may get one. */
+  /** Calls of this node that have a reservation or might get one. */
   const known = new Set<string>();
-  /** Admissions with an unknown result. Bounded: the others are found among the reservations of this node. */
+  /** Admissions with an unknown result. The number is limited; further ones are found among the reservations of this node. */
   const doubtful = new Map<string, CallName>();
   let releasing: Promise<void> | null = null;
   let isClosing = false;
@@ -77,7 +77,7 @@ export function createReservations(options: ReservationsOptions) {
   ): Promise<(Refusal | null)[]> {
     const termsNow = admissionTerms(options);
     const asked = new AskedAccounts();
-    // Limits per minute are not read: they change before the body has arrived.
+    // Limits per minute are not read, because their use will have changed when the body has arrived.
     for (const call of calls) {
       asked.addCall(call);
       if (call.isOnPlan) asked.callsOnPlan.set(call.accountId, 1);
@@ -98,7 +98,7 @@ export function createReservations(options: ReservationsOptions) {
     return releasing;
   }
 
-  /** At least one round; more while an admission is in doubt. */
+  /** Runs at least one round of releases, and further rounds while the result of an admission is unknown. */
   async function releaseRounds(): Promise<void> {
     do {
       const before = doubtful.size;
@@ -111,20 +111,20 @@ export function createReservations(options: ReservationsOptions) {
           'releasing the reservations of failed admissions failed; retrying',
         );
       }
-      // What remains, such as reservations of locked accounts, is left for recovery.
+      // Remaining reservations, for example those of locked accounts, are left to recovery.
       if (isClosing && doubtful.size >= before) break;
     } while (doubtful.size > 0);
-    // Synchronously after the last check of the doubtful ones, so that the next one starts another round.
+    // Runs synchronously after the last check of `doubtful`, so that the next doubtful admission starts another round.
     releasing = null;
   }
 
   async function releaseOnce(): Promise<void> {
     const doubted = [...doubtful.values()].slice(0, BATCH_ITEMS_MAX);
-    // Those that remain, because their accounts are locked, go to the end of the queue.
+    // Calls that cannot be released now, because their accounts are locked, move to the end of the queue.
     for (const call of doubted) doubtful.delete(callKey(call));
     const left = new Map(doubted.map((call) => [callKey(call), call]));
     try {
-      // Locks their accounts, and so waits for admissions that are pending on the server.
+      // The release locks the accounts of the calls, and therefore waits for admissions that are pending on the server.
       for (const call of doubted.length > 0 ? await releaseFree(doubted) : []) left.delete(callKey(call));
     } finally {
       for (const [key, call] of left) doubtful.set(key, call);
@@ -136,7 +136,7 @@ export function createReservations(options: ReservationsOptions) {
     }
   }
 
-  /** Releases calls, except those whose accounts another transaction has locked. Returns the released ones. */
+  /** Releases calls, except those whose accounts are locked by another transaction. Returns the released calls. */
   function releaseFree(calls: readonly CallName[]): Promise<readonly CallName[]> {
     return pastLocked((locks) => store.release(calls, billingTime(), locks));
   }
@@ -145,7 +145,7 @@ export function createReservations(options: ReservationsOptions) {
     /**
      * Decides on a call. When it resolves with an admission, the reservation is durable.
      *
-     * @throws GatewayError `databaseDown`. If a reservation was made nevertheless, it is released later.
+     * @throws GatewayError `databaseDown`. If a reservation was created nevertheless, it is released later.
      */
     async admit(request: ReservationRequest): Promise<Admission> {
       const key = callKey(request);
@@ -157,14 +157,17 @@ export function createReservations(options: ReservationsOptions) {
         return admission;
       } catch (error) {
         known.delete(key);
-        // An admission that was never sent, or has a refused value, has certainly reserved nothing. Otherwise that is unknown.
+        // If the admission was never sent, or the database rejected one of its values, nothing was reserved. Otherwise the result is
+        // unknown.
         if (!(error instanceof NotBegunError) && !isDataError(error)) doubt(request);
         throw refusedFor(error);
       } finally {
         observer?.admission(timers.nowMs() - askedAtMs);
       }
     },
-    /** Precheck: why an admission would refuse a call now, whatever its body contains. Reserves nothing. */
+    /**
+     * Prechecks a call: returns why an admission would refuse it now, whatever its body contains; `null` if it would not. Reserves nothing.
+     */
     async look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null> {
       try {
         return await looks.submit(call);
@@ -172,11 +175,11 @@ export function createReservations(options: ReservationsOptions) {
         throw refusedFor(error);
       }
     },
-    /** The call has ended in the database and no longer belongs to this node. */
+    /** Forgets a call that has ended in the database and no longer belongs to this node. */
     ended(call: CallName): void {
       known.delete(callKey(call));
     },
-    /** Releases this node's reservations whose admissions lost their result. Also called by a timer. Never throws. */
+    /** Releases reservations of this node whose admissions failed with an unknown result. A timer calls it, too. Never throws. */
     releaseUnknown,
     async drain(): Promise<void> {
       isClosing = true;
@@ -191,7 +194,7 @@ export function createReservations(options: ReservationsOptions) {
     get waiting(): number {
       return admissions.size;
     },
-    /** Failed admissions that may have reserved something. */
+    /** Number of failed admissions that might have reserved something. */
     get doubtful(): number {
       return doubtful.size;
     },

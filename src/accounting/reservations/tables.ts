@@ -18,27 +18,30 @@ import {
  * The columns of all limits of a call, except limits of keys (`accounting/accounts/key-limit-tables.ts`). The types of the state, and all
  * statements that read or write these tables, are derived from this list.
  *
- * `…BeganAtMs` is the beginning of the counted day, week, month or period by the terms at that time. `accounting/counts/counted-since.ts`
- * decides whether it still counts.
+ * A column `…BeganAtMs` is the start of the counted day, week, month or period, computed with the settings in force at that time.
+ * `accounting/counts/counted-since.ts` decides whether the count is still current.
  */
 
 export const BALANCES = countedTable('balances', {
   key: ['accountId'],
   terms: {
     accountId: textColumn('account_id'),
-    /** `null`: the configuration's cap. */
+    /** `null`: the cap of the configuration applies. */
     dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
-    /** A lower cap that the owners of the account set. */
+    /** A lower cap, set by the owners of the account. */
     ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
-    /** The fraction of the list price that the account pays, in basis points. */
+    /** The share of the list price that the account pays, in basis points. */
     priceFactorBasisPoints: countColumn('price_factor_basis_points'),
   },
   counts: {
     balanceNano: bigintColumn('balance_nano'),
     reservedNano: bigintColumn('reserved_nano'),
-    /** Start of the day for `spentNano`. */
+    /** Start of the day that `spentNano` counts. */
     dayBeganAtMs: instantColumn('day_began_at'),
-    /** Number of days begun; records refer by it to the day in which they count. The same holds for the other `…No`. */
+    /**
+     * Sequence number of the counted day. Records store it to identify the day that counts them. Other `…No` columns are used in the same
+     * way.
+     */
     dayNo: countColumn('day_no'),
     spentNano: bigintColumn('spent_nano'),
     lastEntryNo: bigintColumn('last_entry_no'),
@@ -57,10 +60,12 @@ export const SUBSCRIPTIONS = countedTable('subscriptions', {
     endsAtMs: instantColumn('ends_at'),
   },
   counts: {
-    /** Rows of `plan_slots`; expired ones count until they are deleted. */
+    /** Number of rows in `plan_slots`. Expired slots count until they are deleted. */
     slots: countColumn('slots'),
     weekBeganAtMs: instantColumn('week_began_at'),
-    /** Number of weeks begun; reservations refer by it to the week in which they count. The same holds for `periodNo`. */
+    /**
+     * Sequence number of the counted week. Reservations store it to identify the week that counts them. `periodNo` is used in the same way.
+     */
     weekNo: countColumn('week_no'),
     weekCalls: countColumn('week_calls'),
     periodBeganAtMs: instantColumn('period_began_at'),
@@ -80,17 +85,17 @@ export const RATE_LIMITS = countedTable('rate_limits', {
   key: ['accountId', 'keyId', 'model'],
   terms: {
     accountId: textColumn('account_id'),
-    /** Empty: the limit of the account. */
+    /** Empty string: the limit belongs to the account. */
     keyId: textColumn('key_id'),
-    /** Empty: the limit of all models together. */
+    /** Empty string: the limit applies to all models together. */
     model: textColumn('model'),
-    /** `null`: unlimited; for an account, the configuration's limit. */
+    /** `null`: unlimited, or, for an account, the limit of the configuration. */
     requestsMax: orNull(countColumn('requests_max')),
     tokensMax: orNull(countColumn('tokens_max')),
   },
-  // In 60,000ths, of which a limit of n per minute frees n per millisecond.
+  // Counts are in 60,000ths of a request or token. A limit of n per minute frees n of these per millisecond.
   counts: {
-    /** The instant to which the other counts refer. */
+    /** The instant at which the other counts are valid. */
     countedAtMs: instantColumn('counted_at'),
     requestsUsed: countColumn('requests_used'),
     tokensUsed: countColumn('tokens_used'),
@@ -100,29 +105,32 @@ export const RATE_LIMITS = countedTable('rate_limits', {
 export type RateRow = RowOf<typeof RATE_LIMITS.columns>;
 export type RateCounts = CountsOf<typeof RATE_LIMITS>;
 
-/** The level of a bucket of tokens after a call: what was used, the limit by which it drains, and when (`limits/rate-bucket.ts`). */
+/**
+ * The level of a token bucket after a call: the use, the limit that determines how fast it drains, and the instant
+ * (`limits/rate-bucket.ts`).
+ */
 export type RateFill = readonly [used: number, max: number, countedAtMs: number];
 
-/** What limits record of a call at its admission, for its end; `null`: the limit does not apply. */
+/** What limits record at the admission of a call for its end; `null`: the limit does not apply. */
 const NOTES = {
-  /** Reserved of the balance. */
+  /** Amount reserved of the balance. */
   amountNano: orNull(bigintColumn('amount_nano')),
   subscriptionId: orNull(textColumn('subscription_id')),
-  /** Numbers of the subscription's week and period in which the call was admitted. */
+  /** Sequence numbers of the subscription's week and period in which the call was admitted. */
   weekNo: orNull(countColumn('week_no')),
   periodNo: orNull(countColumn('period_no')),
-  /** Reserved of the plan's token quota. */
+  /** Tokens reserved of the plan's quota. */
   tokens: orNull(countColumn('tokens')),
-  /** Reserved of the key's budgets; 0 on a plan. */
+  /** Amount reserved of the key's budgets; 0 for a call on a plan. */
   keyAmountNano: orNull(bigintColumn('key_amount_nano')),
-  /** Number of the key's day in which the call counts. */
+  /** Sequence number of the key's day that counts the call. */
   keyDayNo: orNull(countColumn('key_day_no')),
-  /** The member whose limits count the call, and the number of the member's day in which it counts. */
+  /** The member whose limits count the call, and the sequence number of the member's day that counts it. */
   memberId: orNull(textColumn('member_id')),
   memberDayNo: orNull(countColumn('member_day_no')),
-  /** Tokens taken from the buckets. */
+  /** Number of tokens taken from the buckets. */
   rateTokens: orNull(countColumn('rate_tokens')),
-  /** The levels of the call's buckets after it, in the order of `placesOf`; `null`: no token limit there. */
+  /** The levels of the buckets after the call, in the order of `placesOf`; `null` for a place without a token limit. */
   rateFills: orNull(jsonColumn<readonly (RateFill | null)[]>('rate_fills')),
 };
 
@@ -130,7 +138,7 @@ export type LimitNotes = Changing<RowOfFields<typeof NOTES>>;
 
 export const NOT_LIMITED = Object.fromEntries(Object.keys(NOTES).map((field) => [field, null])) as LimitNotes;
 
-/** One row per call in flight: what it may use of all its limits, from its admission to its end. */
+/** One row per call in flight, with the maximum use of each of its limits. It exists from the admission of the call to its end. */
 export const RESERVATIONS = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('call_id'),
@@ -144,10 +152,13 @@ export const RESERVATIONS = tableColumns({
 
 export interface Reservation extends Omit<RowOf<typeof RESERVATIONS>, keyof LimitNotes>, LimitNotes {}
 
-/** What the end of a call reads of its reservation besides the call's name. */
+/** The columns of a reservation that are read when its call ends, besides the ids of the call. */
 export const RESERVED_LIMITS = tableColumns({ keyId: textColumn('key_id'), ...NOTES });
 
-/** SQL: whether a reservation `r` still has its slot. A scalar subquery is an index lookup; `exists` may become a scan of all slots. */
+/**
+ * SQL expression: whether a reservation `r` still has its slot. A scalar subquery is executed as an index lookup; `exists` might be
+ * executed as a scan of all slots.
+ */
 export const HAS_SLOT = `r.subscription_id is not null and coalesce(
     (select true from plan_slots p where p.account_id = r.account_id and p.call_id = r.call_id), false
   ) as has_slot`;

@@ -1,6 +1,6 @@
-/** The call records of a month and the ledger contradict each other. */
+/** Thrown if the call records of a month contradict the ledger. */
 export class DisagreementError extends Error {
-  /** Names the call or the account. */
+  /** Identifies the call or the account that disagrees. */
   readonly detail: string;
   constructor(detail: string) {
     super(`call records and ledger disagree: ${detail}`);

@@ -3,13 +3,16 @@ import { placeSql } from '../counts/counted-use.ts';
 import { OF_CALLS, OF_REFUNDS, ROLLUP_KEY, ROLLUP_SUMS } from '../usage/rollup-store.ts';
 
 /**
- * SQL that records the sums of dropped call records: by the month of their ids for the audit of charges, by counter for the audit of
- * limits that still count them, and by day for usage.
+ * SQL that records the sums of dropped call records: by the month of their ids for the audit of charges, by counter for the audit of limits
+ * that still count them, and by day for usage.
  */
 
 const CALL_COUNTERS = KEY_COUNTERS.filter(({ of }) => of === 'calls');
 
-/** SQL: what a record counts for its owner by a use `u`: the counter, its place and the amount. */
+/**
+ * SQL rows: what a record adds to the counters of its owner according to a use `u`: the counter, its place (the counted period) and the
+ * amount.
+ */
 const COUNTED = [
   `('uses', '', 1::bigint)`,
   `('weekCalls', u.use ->> 'week', 1)`,
@@ -23,7 +26,10 @@ const KEY_PLACES = CALL_COUNTERS.map(({ period }) =>
   period === null ? "''" : placeSql(`l.${period}_no`, `l.${period}_began_at`),
 ).join(', ');
 
-/** SQL: the places that the counters of an owner count now. A new period has a new name, so the audit never reads another place. */
+/**
+ * SQL expression: the places (periods) that the counters of an owner count now. Other places are not needed: a new period has a new name,
+ * so the audit never reads sums of past periods.
+ */
 const PLACES_NOW = `case when c.is_plan then (
       select array[${placeSql('s.week_no', 's.week_began_at')}, ${placeSql('s.period_no', 's.period_began_at')}]
       from subscriptions s where s.account_id = c.account_id and s.id = c.owner_id
@@ -34,8 +40,8 @@ const PLACES_NOW = `case when c.is_plan then (
 const USAGE_KEY = ['dropped_in', ...ROLLUP_KEY];
 
 /**
- * SQL: adds the sums of the records `dropped` to those of the months in which they are dropped (`dropped_in`). The billing time zone is
- * $1. Sums are computed in subqueries of their own, because Citus does not push these down into an insert. Refunds use
+ * SQL that adds the sums of the records `dropped` to the sums of the month from which they are dropped (`dropped_in`). The billing time
+ * zone is $1. Sums are computed in separate subqueries, because Citus does not push sums down into an insert. Refunds use
  * ledger_refunds_by_call.
  */
 export const RECORD_SUMS = `charges as materialized (

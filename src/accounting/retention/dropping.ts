@@ -8,35 +8,35 @@ import type { RetentionStore, Wait } from './retention-store.ts';
 
 interface DroppingDependencies {
   readonly store: RetentionStore;
-  /** How long call records are kept; `undefined`: for ever. Read for each run. */
+  /** Milliseconds for which call records are kept; `undefined`: forever. Read for each run. */
   readonly keptMs: () => number | undefined;
-  /** The billing time zone in force. */
+  /** Returns the billing time zone in force. */
   readonly timezone: () => string;
-  /** The database's clock. */
+  /** Clock of the database. */
   readonly clock: Clock;
-  /** Runs each batch of records that are deleted one by one. */
+  /** Runs each batch when records are deleted row by row. */
   readonly pace: Pace;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Why a month stays until the next run, for the log. */
+/** Reasons why a month is kept until the next run, for the log. */
 const WAITS: Readonly<Record<Wait | 'locked' | 'not_empty', string>> = {
   not_summed: 'usage is not summed yet',
-  in_flight: 'calls of that time are in flight',
-  elsewhere: 'another node is dropping it',
-  changed: 'a call of it was refunded meanwhile',
-  locked: 'others have locked the records',
-  not_empty: 'records of it are left',
+  in_flight: 'calls of the month are still in flight',
+  elsewhere: 'another node is dropping the month',
+  changed: 'a call of the month was refunded in the meantime',
+  locked: 'another transaction has locked the records',
+  not_empty: 'the month still has call records',
 };
 
 const UNDEFINED_TABLE = '42P01';
 
-/** Smaller than every id. */
+/** Sorts before every id. */
 const FIRST_ID = '';
 
 /**
- * Creates what drops the call records of months that ended longer ago than records are kept, the oldest month first. What cannot be
- * dropped stays until the next run.
+ * Creates the job that drops the call records of months past their retention, oldest month first. A month that cannot be dropped is kept
+ * until the next run.
  */
 export function createDropping({ store, keptMs, timezone, clock, pace, logger }: DroppingDependencies) {
   async function dropMonth(month: Month, signal: AbortSignal): Promise<'dropped' | 'stopped' | keyof typeof WAITS> {
@@ -51,7 +51,7 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
     return signal.aborted ? 'stopped' : store.drop(month, timezone());
   }
 
-  /** Deletes records row by row. Returns false if the signal stopped it. */
+  /** Deletes records row by row. Returns false if the signal stopped the deletion. */
   async function deleteAll(month: Month | null, beforeMs: number, signal: AbortSignal): Promise<boolean> {
     let wrongId: string | null = null;
     let dropped = 0;
@@ -85,7 +85,7 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
       if (signal.aborted) return;
       if (error instanceof DisagreementError) reportDisagreement(month, error.detail);
       else if (isLockTimeout(error)) reportWait(month, 'locked');
-      // Another node has dropped it since the tables were listed.
+      // Another node has dropped the table since the tables were listed.
       else if (sqlState(error) === UNDEFINED_TABLE) reportWait(month, 'elsewhere');
       else throw error;
     }
@@ -94,12 +94,15 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
   function reportWait(month: Month, reason: keyof typeof WAITS): void {
     logger.info(
       { month: month.slice(0, 7), reason: WAITS[reason] },
-      'the call records of a month are dropped an hour later',
+      'the call records of a month were not dropped; retrying in an hour',
     );
   }
 
   return {
-    /** Drops what is past its retention. Stops early when the signal aborts; the next run repeats what was not committed. */
+    /**
+     * Drops the call records past their retention. Stops early when the signal is aborted; the next run repeats work that was not
+     * committed.
+     */
     async run(signal: AbortSignal): Promise<void> {
       const kept = keptMs();
       if (kept === undefined) return;

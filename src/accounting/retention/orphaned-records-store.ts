@@ -7,11 +7,14 @@ import { RECORD_SUMS } from './dropped-sums-store.ts';
 import type { Month } from './months.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
-/** The SQL that deletes records row by row: those in the default partition, and those inserted into a month after it was dropped. */
+/**
+ * The SQL that deletes records row by row. This is needed for records in the default partition, and for records that were inserted into a
+ * month after the month was dropped.
+ */
 
 /**
- * Locks records that started before $3 and whose ids are between $1 and $2, at most $4, and skips those that others have locked. Uses
- * the index by id of the table.
+ * Locks up to $4 records that started before $3 and have ids between $1 and $2. Skips records that other transactions have locked. Uses the
+ * table's index by id.
  */
 const lockBatch = (month: Month | null): Statement => ({
   name: `retention.lock-${monthTableName(month)}`,
@@ -21,13 +24,13 @@ order by id limit $4::int for update skip locked`,
 
 const DELETED = selection({
   dropped: intColumn('(select count(*)::int from dropped) as dropped'),
-  /** A record that disagrees with the ledger, and stays. */
+  /** Id of a record that is kept because it disagrees with the ledger. */
   wrongId: orNull(textColumn('(select min(id) from wrong) as wrong_id')),
 });
 
 /**
- * Deletes locked records and records their sums, except for those that disagree with the ledger, and those with a refund that is not
- * summed yet. Uses the index by id of the table; the queue is short.
+ * Deletes locked records and records their sums. Keeps records that disagree with the ledger, and records with a refund that is not summed
+ * yet. Uses the table's index by id; the queue is short.
  */
 const deleteLocked = (month: Month | null): Statement => ({
   name: `retention.delete-${monthTableName(month)}`,
@@ -57,17 +60,17 @@ const findRecord = (month: Month): Statement => ({
 
 interface DeletedBatch {
   readonly dropped: number;
-  /** The greatest id of the batch; `null`: there are no more records. */
+  /** The last id of the batch; `null` if there are no more records. */
   readonly lastId: string | null;
-  /** A record that disagrees with the ledger, and stays. */
+  /** Id of a record that is kept because it disagrees with the ledger. */
   readonly wrongId: string | null;
 }
 
 export function createRecordDeletion(database: PartitionPool, rowsMax: number) {
   return {
     /**
-     * Deletes a batch of records that started before an instant, in the order of their ids: those of the table of a month, or those in
-     * the default partition.
+     * Deletes a batch of records that started before an instant, in the order of their ids. With a month, deletes from the table of that
+     * month; with `null`, from the default partition.
      */
     deleteBatch: (month: Month | null, beforeMs: number, afterId: string, timezone: string): Promise<DeletedBatch> =>
       database.transaction(async (transaction) => {
@@ -80,7 +83,7 @@ export function createRecordDeletion(database: PartitionPool, rowsMax: number) {
         const { dropped, wrongId } = DELETED.first(rows)!;
         return { dropped, lastId: locked.length < rowsMax ? null : locked.at(-1)!.id, wrongId };
       }),
-    /** Drops the table of a month whose records were deleted. @throws as `drop`. */
+    /** Drops the table of a month whose records were deleted. Throws the same errors as `drop`. */
     dropEmpty: (month: Month): Promise<'dropped' | 'not_empty'> =>
       database.transaction(async (transaction) => {
         await lockRecords(transaction);

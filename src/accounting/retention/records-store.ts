@@ -4,19 +4,22 @@ import { firstIdAt } from '../../lib/ids.ts';
 import { monthTableName } from '../calls/calls-store.ts';
 import type { Month } from './months.ts';
 
-/** The SQL that the stores of retention share: the tables of call records and their locks. */
+/** SQL shared by the stores of retention, for the tables of call records and their locks. */
 
-/** An id is generated before the start of its call is recorded. A clock that is set back in between makes the id the later one. */
+/**
+ * The id of a call is generated before its start is recorded. If the clock is set back in between, the id is later than the recorded start.
+ * This is the maximum difference in milliseconds.
+ */
 const ID_SLACK_MS = 600_000;
 
-/** An id that is greater than those of all records that started before an instant. */
+/** Returns an id that sorts after the ids of all records that started before an instant. */
 export const firstIdAfter = (atMs: number): string => firstIdAt('call', atMs + ID_SLACK_MS);
 
-/** SQL: join and condition for records `c` whose charge differs from the ledger. Uses ledger_one_charge_a_call. */
+/** SQL join and condition: selects records `c` whose charge differs from the ledger. Uses ledger_one_charge_a_call. */
 export const DISAGREES = `left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'charge'
 where e.amount_nano is distinct from -c.charge_nano`;
 
-/** All others wait behind a waiting exclusive lock, so it gives up soon. */
+/** Milliseconds to wait for the exclusive lock. The time is short, because all other transactions queue behind a waiting exclusive lock. */
 const LOCK_MS = 50;
 
 const limitLocks: Statement = {
@@ -24,19 +27,19 @@ const limitLocks: Statement = {
   text: `select set_config('lock_timeout', '${LOCK_MS}ms', true)`,
 };
 
-/** To drop the table of a month takes this lock anyway. */
+/** Takes the exclusive lock that dropping the table of a month requires anyway. */
 const lockCalls: Statement = {
   name: 'retention.lock-calls',
   text: 'lock table only calls in access exclusive mode',
 };
 
-/** @throws if others keep a lock on the records for longer than a moment (`isLockTimeout`). */
+/** @throws a lock timeout (`isLockTimeout`) if other transactions keep a lock on the records. */
 export async function lockRecords(transaction: PartitionQueryable): Promise<void> {
   await transaction.query(limitLocks);
   await transaction.query(lockCalls);
 }
 
-/** Also drops its indexes. */
+/** Drops the table of a month, including its indexes. */
 export const dropTable = (month: Month): Statement => ({
   name: `retention.drop-${monthTableName(month)}`,
   text: `drop table ${monthTableName(month)}`,

@@ -13,9 +13,9 @@ import { createRecordDeletion } from './orphaned-records-store.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
 /**
- * The SQL that drops months of call records, in two transactions. The first one compares the records with the ledger and records their
- * sums, in one snapshot and without locks. The second one drops the table, which makes the sums valid; it holds an exclusive lock on the
- * records for a moment.
+ * The SQL that drops months of call records, in two transactions. The first transaction compares the records with the ledger and records
+ * their sums, in one snapshot and without locks. The second transaction drops the table, which makes the sums valid; it briefly holds an
+ * exclusive lock on the records.
  */
 
 const MONTH_TABLE = /^calls_(\d{4})_(\d{2})$/;
@@ -33,10 +33,13 @@ const READINESS = selection({
   isOver: booleanColumn('not exists (select from reservations r where r.call_id < $1::text) as is_over'),
 });
 
-/** Of records with smaller ids than $1. The queue is short, and reservations are those of calls in flight. */
+/**
+ * Selects whether records with ids smaller than $1 are all summed, and whether none of their calls is in flight. The queue and the
+ * reservations have few rows.
+ */
 const selectReadiness: Statement = { name: 'retention.select-readiness', text: `select ${READINESS.list}` };
 
-/** From then on, late ends of calls of the month write nothing. */
+/** Starts the drop of a month. From then on, late ends of calls of the month write nothing. */
 const insertMonth: Statement = {
   name: 'retention.insert-month',
   text: 'insert into dropped_months (month) values ($1::date) on conflict (month) do nothing',
@@ -56,7 +59,7 @@ const selectMonth: Statement = {
 
 const lockMonth: Statement = { name: 'retention.lock-month', text: `${selectMonth.text} for update` };
 
-/** Arbitrary, but the same for every node. The node that has it sums the records of the partition. */
+/** Advisory lock number, arbitrary but the same for every node. The node that holds the lock sums the records of the partition. */
 const SUMS_LOCK = 7_212_202_613;
 
 const tryLock: Statement = {
@@ -69,10 +72,10 @@ const useSnapshot: Statement = {
   text: 'set transaction isolation level repeatable read',
 };
 
-/** A transaction in a snapshot changes a row that another one has changed since. */
+/** SQLSTATE: a transaction in a snapshot changes a row that another transaction has changed since. */
 const SERIALIZATION_FAILURE = '40001';
 
-/** A record of a month that disagrees with the ledger. */
+/** Selects a record of the month that disagrees with the ledger. */
 const findWrong = (month: Month): Statement => ({
   name: `retention.find-wrong-${monthTableName(month)}`,
   text: `select c.id from ${monthTableName(month)} c ${DISAGREES} limit 1`,
@@ -84,8 +87,9 @@ const findWrongNamed = (month: Month): Statement => ({
 });
 
 /**
- * An account with charges of calls, with ids from $1 to $2, that have no record which started from $3 to $4, unless those are the charges
- * of records of the month $5 of ids that were dropped before. Uses ledger_one_charge_a_call for each account.
+ * Selects an account that has charges without a record: charges of calls with ids from $1 to $2, for which no record started from $3 to $4.
+ * Charges of records with ids of the month $5 that were dropped earlier are expected and do not count. Uses ledger_one_charge_a_call for
+ * each account.
  */
 const findOrphans: Statement = {
   name: 'retention.find-orphaned-charges',
@@ -111,13 +115,13 @@ select account_id from orphans o left join dropped d using (account_id)
 where o.charges is distinct from d.charges or o.charge_nano is distinct from d.charge_nano order by account_id limit 1`,
 };
 
-/** The sums of an earlier run, which are not valid any more. */
+/** Deletes the sums of an earlier run, which are no longer valid. */
 const DELETE_SUMS: readonly Statement[] = ['dropped_calls', 'dropped_uses', 'dropped_usage'].map((table) => ({
   name: `retention.delete-${table}`,
   text: `delete from ${table} where dropped_in = $1::date`,
 }));
 
-/** Unresolved calls may still change. The transaction that drops the table adds them. */
+/** Sums the records of a month, except unresolved calls, which might still change. The transaction that drops the table adds these. */
 const sumMonth = (month: Month): Statement => ({
   name: `retention.sum-${monthTableName(month)}`,
   text: `with dropped as not materialized (
@@ -148,16 +152,16 @@ const markDropped: Statement = {
   text: `update dropped_months set dropped_at = statement_timestamp(), drops = drops + 1, unresolved = '{}' where month = $1::date`,
 };
 
-/** Why a month stays for now. */
+/** Why a month cannot be dropped yet. */
 export type Wait = 'not_summed' | 'in_flight' | 'elsewhere' | 'changed';
 
 export type RetentionStore = ReturnType<typeof createRetentionStore>;
 
-/** Rows of a batch of records that are deleted one by one. */
+/** Maximum number of rows in a batch when records are deleted row by row. */
 const ROWS_MAX = 2_000;
 const DAY_MS = 86_400_000;
 
-/** @param number of the partition */
+/** @param number the number of the partition */
 export function createRetentionStore(
   database: Pick<PartitionDatabase, 'pool' | 'longTransaction'>,
   number = 0,
@@ -173,7 +177,7 @@ export function createRetentionStore(
 
   return {
     ...createRecordDeletion(housekeeping, rowsMax),
-    /** Months that have a table of records, the oldest first. */
+    /** Returns the months that have a table of records, oldest first. */
     async months(): Promise<Month[]> {
       const tables = await housekeeping.query<{ name: string }>(listTables);
       return tables.flatMap(({ name }) => {
@@ -181,16 +185,16 @@ export function createRetentionStore(
         return match === null ? [] : [`${match[1]}-${match[2]}-01`];
       });
     },
-    /** Whether records that started before an instant may be dropped now; if not, why. */
+    /** Returns whether records that started before an instant can be dropped now, or why not. */
     readiness: (beforeMs: number) => readiness(housekeeping, beforeMs),
-    /** `dropped_before`: the month was dropped once, and has records again. */
+    /** Starts the drop of a month. Returns `dropped_before` if the month was already dropped once and has records again. */
     async begin(month: Month): Promise<'begun' | 'dropped_before'> {
       await housekeeping.query(insertMonth, [month]);
       return MONTHS.first(await housekeeping.query(selectMonth, [month]))!.isDropped ? 'dropped_before' : 'begun';
     },
     /**
-     * Compares the records of a month with the ledger and records their sums, unless that is done. All or nothing; takes minutes for
-     * millions of records.
+     * Compares the records of a month with the ledger and records their sums, unless that was already done. Runs in one transaction, which
+     * takes minutes for millions of records.
      *
      * @throws DisagreementError
      */
@@ -218,7 +222,7 @@ export function createRetentionStore(
      * Drops the table of a month whose records are summed.
      *
      * @throws DisagreementError
-     * @throws if others keep a lock on the records for longer than a moment (`isLockTimeout`).
+     * @throws a lock timeout (`isLockTimeout`) if other transactions keep a lock on the records.
      */
     drop: (month: Month, timezone: string): Promise<'dropped' | Wait> =>
       housekeeping.transaction(async (transaction) => {
@@ -240,7 +244,10 @@ export function createRetentionStore(
   };
 }
 
-/** Each record of a month has its charge, and each charge its record, or it is of a record that was dropped before. */
+/**
+ * Checks that each record of a month has its charge in the ledger, and that each charge has a record or belongs to a record that was
+ * dropped earlier.
+ */
 async function requireAgreement(transaction: PartitionQueryable, month: Month): Promise<void> {
   await requireNone(transaction, findWrong(month), []);
   const { fromMs, toMs } = boundsOf(month);

@@ -4,7 +4,7 @@ import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/
 /** A sum over calls: a column of `usage_rollups` and `usage_totals` that is not part of their keys. */
 interface Measure {
   readonly column: string;
-  /** SQL: its value for a final call record `c`. */
+  /** SQL expression: the value of the measure for a final call record `c`. */
   readonly ofCall: string;
 }
 
@@ -12,7 +12,7 @@ interface UnitMeasure extends Measure {
   readonly unit: UnitName;
 }
 
-/** Only units that are shown or charged have sums. */
+/** Sums exist only for units that are shown or charged. */
 export const unitMeasures: readonly UnitMeasure[] = shownUnits.map((unit) => {
   const { column } = usageUnits[unit];
   return column === null
@@ -20,7 +20,7 @@ export const unitMeasures: readonly UnitMeasure[] = shownUnits.map((unit) => {
     : { unit, column, ofCall: `c.${column}` };
 });
 
-/** Its amounts come from ledger entries, not from call records. */
+/** Refunds are summed from ledger entries, not from call records. */
 export const REFUND_COLUMN = 'refund_nano';
 
 export const measures: readonly Measure[] = [

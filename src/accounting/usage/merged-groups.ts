@@ -1,12 +1,12 @@
 /** The sums of one group. */
 interface Group {
-  /** Its values of the dimensions, in the order of the query. */
+  /** The values of the group's dimensions, in the order of the query. */
   readonly group: readonly string[];
 }
 
 /**
- * Merges the pages of several partitions into one and adds up the sums of equal groups. Each page has the first `limit` groups after the
- * same cursor, sorted. The result is exact: what a partition has left out sorts after `limit` groups.
+ * Merges the pages of several partitions into one and adds up the sums of equal groups. Each page contains the first `limit` groups after
+ * the same cursor, sorted. The result is exact: groups missing from a page sort after the first `limit` groups.
  */
 export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[])[], limit: number): readonly Sums[] {
   const [only] = pages;
@@ -20,7 +20,7 @@ export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[]
   return [...merged.values()].sort((left, right) => compareGroups(left.group, right.group)).slice(0, limit);
 }
 
-/** As the statements sort: value by value, by bytes. */
+/** Compares groups in the sort order of the SQL statements: value by value, by bytes. */
 function compareGroups(left: readonly string[], right: readonly string[]): number {
   for (const [i, value] of left.entries()) {
     if (value !== right[i]) return Buffer.compare(Buffer.from(value), Buffer.from(right[i]!));
@@ -28,7 +28,7 @@ function compareGroups(left: readonly string[], right: readonly string[]): numbe
   return 0;
 }
 
-/** Adds up numbers, also in nested lists and objects; keeps text. */
+/** Adds up numbers, including those in nested lists and objects. Text is kept. */
 function sumOf(left: unknown, right: unknown): unknown {
   if (typeof left === 'number') return left + (right as number);
   if (typeof left === 'bigint') return left + (right as bigint);

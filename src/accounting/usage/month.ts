@@ -3,15 +3,15 @@ import type { LocalTime } from '../pricing/local-time.ts';
 
 /** A month of the billing time zone. */
 interface Month {
-  /** Its first day and that of the next month, `YYYY-MM-DD`. */
+  /** The first day of the month and the first day of the next month, as `YYYY-MM-DD`. */
   readonly firstDay: string;
   readonly nextDay: string;
-  /** Inclusive start and exclusive end. */
+  /** Inclusive start; `to` is the exclusive end. */
   readonly from: Date;
   readonly to: Date;
 }
 
-/** The month `YYYY-MM`. */
+/** Parses a month in the format `YYYY-MM`. */
 export function monthOf(month: string, { dayStartMs }: LocalTime): Month {
   const firstDay = `${month}-01`;
   const nextDay = nextMonthOf(firstDay);

@@ -6,17 +6,18 @@ import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
- * The SQL that sums usage by day and attempts by hour, in batches, each one statement in its own transaction. It also queues the accounts
- * for notices. Each final record is summed once: the statement deletes the record's row of `usage_queue`, or, for imported records, moves a
- * cursor over their ids (`docs/decisions/0033-usage-rollups.md`).
+ * The SQL that sums usage by day and attempts by hour. It works in batches; each batch is one statement in its own transaction. It also
+ * queues the accounts for notices. Each final record is summed exactly once, because the same statement removes it from the remaining work:
+ * it deletes the record's row of `usage_queue` or, for imported records, moves a cursor past their ids
+ * (`docs/decisions/0033-usage-rollups.md`).
  */
 
-/** Rows of the queue in a batch; each has the calls of one settlement batch, at most 256. */
+/** Queue rows per batch. Each row contains the calls of one settlement batch, at most 256. */
 const QUEUE_ROWS = 8;
-/** Imported records in a batch. */
+/** Imported records per batch. */
 const IMPORTED_ROWS = 500;
 
-/** Arbitrary, but the same for every node. The node that holds it sums the usage of the partition. */
+/** Advisory lock number, arbitrary but the same for every node. The node that holds the lock sums the usage of the partition. */
 const ROLLUP_LOCK = 7_212_202_611;
 
 const tryLock: Statement = {
@@ -28,19 +29,22 @@ export const ROLLUP_KEY = ['account_id', 'day', 'key_id', 'model', 'provider', '
 export const TOTALS_KEY = ROLLUP_KEY.filter((name) => name !== 'account_id' && name !== 'key_id');
 export const ROLLUP_SUMS = measures.map(({ column }) => column);
 
-/** A call belongs to the day of its charge: the day of its end, or the day on which an operator resolved it. */
+/**
+ * SQL expression: the day to which a call belongs. This is the day of its charge: the day on which the call ended, or on which an operator
+ * resolved it.
+ */
 const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
     else c.ended_at end) at time zone $1::text)::date`;
 
-/** SQL: the keys and measures of call records `c`; the billing time zone is $1. */
+/** SQL columns: the keys and measures of call records `c`. The billing time zone is $1. */
 export const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model, c.provider, c.status,
     c.context, ${measures.map(({ column, ofCall }) => `${ofCall} as ${column}`).join(', ')}`;
 
-/** SQL: as `OF_CALLS`, of a refund `e`, which belongs to the day of its entry. */
+/** SQL columns: the same as `OF_CALLS` for a refund `e`. A refund belongs to the day of its ledger entry. */
 export const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
     ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
 
-/** SQL: adds the rows of `found` to both tables, in the order of keys. */
+/** SQL that adds the rows of `found` to both tables, in the order of their keys. */
 const ADD_FOUND = `summed as materialized (
   select ${ROLLUP_KEY.join(', ')}, ${ROLLUP_SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
   from found group by ${ROLLUP_KEY.join(', ')}
@@ -60,7 +64,7 @@ function addTo(table: string, key: readonly string[], values: readonly string[],
     ${ROLLUP_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`;
 }
 
-/** Reads the short queue from its start, and calls by primary key: in the month of each, or for refunds in all months. */
+/** Reads the short queue from its start, and calls by primary key: the calls in their month, and the calls of refunds in all months. */
 const sumQueued: Statement = {
   name: 'usage.sum-queued',
   text: `with taken as (
@@ -98,7 +102,7 @@ const lockImported: Statement = {
   text: 'select last_call_id, is_done from usage_backfill for update',
 };
 
-/** Uses calls_by_id in each month, merged. */
+/** Merges the results of the index calls_by_id in each month. */
 const sumImported: Statement = {
   name: 'usage.sum-imported',
   text: `with slice as materialized (
@@ -117,7 +121,7 @@ from ending e
 returning is_done`,
 };
 
-/** `more`: there may be more to sum; `elsewhere`: another node holds the lock. */
+/** `more`: more records might be waiting; `idle`: everything is summed; `elsewhere`: another node holds the lock. */
 type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 export type RollupStore = ReturnType<typeof createRollupStore>;
@@ -125,7 +129,7 @@ export type RollupStore = ReturnType<typeof createRollupStore>;
 /** @param partition the number of the partition */
 export function createRollupStore(database: PartitionPool, partition = 0) {
   return {
-    /** Sums a batch of queued records, or else of imported ones. All or nothing. */
+    /** Sums a batch of queued records or, if there are none, of imported records, in one transaction. */
     sumSlice: (timezone: string): Promise<SliceResult> =>
       database.transaction(async (transaction) => {
         const zone = sqlTimezone(timezone);

@@ -4,18 +4,18 @@ import type { RollupStore } from './rollup-store.ts';
 
 interface RollupsDependencies {
   readonly store: RollupStore;
-  /** The billing time zone in force. */
+  /** Returns the billing time zone in force. */
   readonly timezone: () => string;
   readonly logger: Logger;
-  /** For tests: the pause between rounds. */
+  /** For tests: the pause between rounds in milliseconds. */
   readonly intervalMs?: number;
 }
 
 const INTERVAL_MS = 2_000;
 
 /**
- * Creates the job that sums usage by day. A call is in the sums some seconds after its end. Every node runs the job, and a lock in the
- * database assigns each batch to one of them.
+ * Creates the job that sums usage by day. The sums include a call some seconds after its end. Every node runs the job; a lock in the
+ * database assigns each batch to one node.
  */
 export function createRollups({
   store,

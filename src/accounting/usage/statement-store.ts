@@ -4,15 +4,15 @@ import { bigintColumn, type Column, intColumn, type RowOf, selection, textColumn
 import { ENTRIES, type LedgerEntry, type LedgerKind } from '../ledger/ledger-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 
-/** The SQL of statements of account: sums of the ledger entries of a period. */
+/** The SQL of account statements, which sum the ledger entries of a period. */
 
-/** A sum that is selected as text. */
+/** Column of a sum that is selected as text. */
 const sumColumn = (sql: string): Column<bigint> => ({
   ...bigintColumn(sql),
   read: (stored) => BigInt(stored as string),
 });
 
-/** By kind of entry. Sums are text, because they may exceed the range of a balance. */
+/** Sums by kind of entry. They are selected as text, because they can exceed the range of a balance. */
 const SUMS = selection({
   kind: textColumn<LedgerKind>('kind'),
   entries: intColumn('(count(*) filter (where created_at >= $2::timestamptz))::int as entries'),
@@ -25,13 +25,13 @@ const SUMS = selection({
   lastEntryNo: bigintColumn('max(entry_no) as last_entry_no'),
 });
 
-/** All of one snapshot: the closing balance is the opening balance plus the sums. */
+/** All sums come from one snapshot: the closing balance is the opening balance plus the sums. */
 export interface LedgerSums {
   readonly openingNano: bigint;
   readonly closingNano: bigint;
-  /** The last entry of the snapshot before the end of the period. */
+  /** Number of the last ledger entry in the snapshot before the end of the period. */
   readonly lastEntryNo: bigint;
-  /** Kinds with entries in the period. */
+  /** The kinds that have entries in the period, with their sums. */
   readonly kinds: readonly Pick<RowOf<typeof SUMS>, 'kind' | 'entries' | 'amountNano'>[];
 }
 
@@ -41,8 +41,8 @@ const selectAccount: Statement = {
 };
 
 /**
- * Reads all entries of the account by the primary key: entries are numbered in the order of their insertion, and those from a journal are
- * inserted later than newer ones.
+ * Reads all entries of the account by the primary key. It cannot select a range of entry numbers: entries are numbered in the order of
+ * their insertion, and entries from a journal are inserted after newer ones.
  */
 const sumEntries: Statement = {
   name: 'statement.sum-entries',
@@ -51,7 +51,7 @@ from ledger_entries where account_id = $1::text and created_at < $3::timestamptz
 group by kind order by kind`,
 };
 
-/** Uses ledger_entries_beside_charges. */
+/** Uses the index ledger_entries_beside_charges. */
 const listOtherEntries: Statement = {
   name: 'statement.list-beside-charges',
   text: `select ${ENTRIES.list} from ledger_entries
@@ -64,7 +64,7 @@ export type StatementStore = ReturnType<typeof createStatementStore>;
 
 export function createStatementStore(database: PartitionPool) {
   return {
-    /** `null` if the account does not exist. */
+    /** Returns `null` if the account does not exist. */
     async sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null> {
       const [account] = await database.query(selectAccount, [accountId]);
       if (account === undefined) return null;
@@ -79,7 +79,7 @@ export function createStatementStore(database: PartitionPool) {
           .map(({ kind, entries, amountNano }) => ({ kind, entries, amountNano })),
       };
     },
-    /** Entries other than charges, up to `lastEntryNo`, oldest first. */
+    /** Lists entries other than charges up to `lastEntryNo`, oldest first. */
     listOtherEntries: async (
       accountId: string,
       from: Date,

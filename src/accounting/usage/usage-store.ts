@@ -14,15 +14,15 @@ import {
 } from './group-sums-store.ts';
 import { mergeGroups } from './merged-groups.ts';
 
-/** The usage queries of people, over all partitions: sums of groups, with the names of their accounts and keys. */
+/** Usage queries across all partitions: sums by group, with the names of accounts and keys. */
 
 export interface UsageRow extends GroupSums, GroupNames {}
 
 /** How current the sums are. */
 export interface Completeness {
-  /** The sums have all calls whose end was stored before; `null` if that is not known. */
+  /** The sums include all calls whose end was stored before this time; `null` if the time is not known. */
   readonly until: Date | null;
-  /** Whether all imported records are summed. */
+  /** Whether the sums include all imported records. */
   readonly isBackfilled: boolean;
 }
 
@@ -32,14 +32,14 @@ interface KnownDays {
 }
 
 export interface UsageStore {
-  /** At most `limit` groups after the group `after`. */
+  /** Returns at most `limit` groups that sort after the group `after`. */
   sum(query: UsageQuery, scope: UsageScope, after: readonly string[] | null, limit: number): Promise<UsageRow[]>;
-  /** A window of `accounts` accounts, from an id on. */
+  /** Returns a window of `accounts` accounts that starts at an account id. */
   windowFrom(accountId: string, accounts: number): Promise<AccountWindow>;
-  /** The first and the last day that has sums, of an account or of all; `null` if none has. */
+  /** Returns the first and the last day that have sums, for one account or for all; `null` if no day has sums. */
   knownDays(accountId: string | null): Promise<KnownDays | null>;
   accountOfKey(keyId: string): Promise<string | null>;
-  /** Of an account, or of all. */
+  /** Returns how current the sums are, for one account or for all. */
   readCompleteness(accountId: string | null): Promise<Completeness>;
 }
 
@@ -49,7 +49,7 @@ const NAMES = selection({
   keyPrefix: orNull(textColumn('k.prefix as key_prefix')),
 });
 
-/** The names of the account and the key of a group, and the prefix by which lists show the key. */
+/** The names of a group's account and key, and the key prefix that lists show. */
 type GroupNames = RowOf<typeof NAMES>;
 
 const NO_NAMES: GroupNames = { accountName: null, keyName: null, keyPrefix: null };
@@ -63,13 +63,13 @@ left join accounts a on a.id = v.account_id
 left join api_keys k on k.account_id = v.account_id and k.id = v.key_id`,
 };
 
-/** The first id after a window. Uses the primary key. */
+/** Selects the first account id after a window. Uses the primary key. */
 const selectBoundary: Statement = {
   name: 'usage.select-boundary',
   text: 'select id from accounts where id >= $1::text order by id offset $2::int limit 1',
 };
 
-/** Reads both ends of a primary key. */
+/** Reads the first and the last row of a primary key. */
 const selectDays: Statement = {
   name: 'usage.select-days',
   text: `select min(day)::text as first, max(day)::text as last from usage_totals`,
@@ -93,8 +93,8 @@ const COMPLETENESS = selection({
 });
 
 /**
- * Everything that was stored before `until` is summed: a queue row that is not visible here was deleted together with the sum of its calls,
- * or is committed later. The queue is short; records use calls_by_id in each month.
+ * Selects the time `until`; everything stored before it is summed. A queue row that is not visible here either was deleted together with
+ * the sum of its calls, or will be committed later. The queue is short; records use calls_by_id in each month.
  */
 const selectCompleteness: Statement = {
   name: 'usage.select-completeness',
@@ -120,7 +120,7 @@ async function readCompleteness(partition: PartitionPool): Promise<Completeness>
 }
 
 export function createUsageStore({ directory, partitions }: PlacedPools): UsageStore {
-  /** One for each group, in the same order. */
+  /** Returns one result for each group, in the same order. */
   async function namesOf(groups: readonly GroupSums[], groupBy: readonly Dimension[]): Promise<readonly GroupNames[]> {
     const [account, key] = [groupBy.indexOf('account'), groupBy.indexOf('key')];
     if (account < 0 || groups.length === 0) return groups.map(() => NO_NAMES);
@@ -134,7 +134,7 @@ export function createUsageStore({ directory, partitions }: PlacedPools): UsageS
     return NAMES.all(inOrder);
   }
 
-  /** Asks the partition of an account, or all partitions. */
+  /** Queries the partition of an account, or all partitions. */
   async function ask<Result>(accountId: string | null, read: (partition: PartitionPool) => Promise<Result>) {
     return accountId === null ? ofEachPartition(partitions, read) : [await read(await partitions.of(accountId))];
   }
@@ -173,7 +173,7 @@ function mergeDays(ofPartitions: readonly (KnownDays | null)[]): KnownDays | nul
 function leastComplete(ofPartitions: readonly Completeness[]): Completeness {
   const isBackfilled = ofPartitions.every((each) => each.isBackfilled);
   const untils = ofPartitions.map(({ until }) => until);
-  // Unknown in one partition is unknown in all.
+  // If the time is unknown in one partition, it is unknown for all.
   return {
     isBackfilled,
     until: untils.reduce((left, right) => (left !== null && (right === null || right < left) ? right : left)),

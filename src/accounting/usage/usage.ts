@@ -2,11 +2,11 @@ import { daySpans } from './day-spans.ts';
 import type { UsageQuery, UsageScope } from './group-sums-store.ts';
 import type { Completeness, UsageRow, UsageStore } from './usage-store.ts';
 
-/** A cursor of a list of groups. */
+/** A cursor in a list of groups. */
 export interface UsagePlace {
-  /** Groups of smaller account ids were listed; `null` if groups have no account. */
+  /** All groups of smaller account ids were listed; `null` if groups are not by account. */
   readonly account: string | null;
-  /** The last group that was listed; `null`: none of this account window. */
+  /** The last group that was listed; `null` if no group of this account window was listed. */
   readonly after: readonly string[] | null;
 }
 
@@ -14,20 +14,20 @@ export const USAGE_START: UsagePlace = { account: null, after: null };
 
 interface UsagePage {
   readonly rows: readonly UsageRow[];
-  /** `null` after the last page. */
+  /** Cursor of the next page; `null` after the last page. */
   readonly next: UsagePlace | null;
   readonly completeness: Completeness;
 }
 
 /**
- * Groups by account are read in windows of accounts, because a sum over all accounts would read every row first. If most accounts have no
- * usage, a page ends after `WINDOWS_MAX` windows, with fewer groups than its limit.
+ * Number of accounts in a window. Groups by account are read in windows, because a sum over all accounts would have to read every row
+ * first. If most accounts have no usage, a page ends after `WINDOWS_MAX` windows and has fewer groups than its limit.
  */
 const WINDOW_ACCOUNTS = 500;
 const WINDOWS_MAX = 40;
 
 /**
- * Reads a page of sums, sorted by the dimensions of the query in the order of `dimensions`. Each page has its own snapshot; each group is
+ * Reads a page of sums, sorted by the dimensions of the query in the order of `dimensions`. Each page has its own snapshot. Each group is
  * listed once.
  */
 export async function readUsage(
@@ -37,15 +37,15 @@ export async function readUsage(
   limit: number,
 ): Promise<UsagePage> {
   const accountId = await accountOf(store, query);
-  // Read before the sums, which are then at least as complete.
+  // Read before the sums, so that the sums are at least as complete as reported.
   const completeness = await store.readCompleteness(accountId === NOBODY ? query.filter.accountId : accountId);
   if (accountId === NOBODY) return { rows: [], next: null, completeness };
   return { ...(await find(store, query, accountId, place, limit)), completeness };
 }
 
 /**
- * Reads all groups, page by page. Each page sums everything after its cursor, so groups by day or month are read in spans of days, each
- * of which is summed about once. Other groupings have few pages.
+ * Reads all groups, page by page. Each page sums everything after its cursor. Groups by day or month are therefore read in spans of days,
+ * so that each span is summed about once. Other groupings have few pages.
  */
 export async function* usagePages(
   store: UsageStore,
@@ -86,7 +86,7 @@ async function* pagesOf(store: UsageStore, query: UsageQuery, accountId: string 
 
 const NOBODY = Symbol('no account');
 
-/** The account of the filter, by its id or by its key; `null` means all accounts. */
+/** Returns the account that the filter selects by its id or by a key; `null` means all accounts. */
 async function accountOf(store: UsageStore, { filter }: UsageQuery): Promise<string | null | typeof NOBODY> {
   const { accountId, keyId } = filter;
   if (keyId === null) return accountId;

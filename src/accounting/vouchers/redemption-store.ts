@@ -11,7 +11,7 @@ import { findSubscriptionEnds, giveVoucher, type OfferedPeriod } from './gift-st
 import { decideCode, type RedeemRefusal, type RedemptionRequest, type VoucherGift } from './voucher.ts';
 import { GIFT } from './vouchers-store.ts';
 
-/** The SQL of redemptions, in the directory, and the transaction that redeems a code. */
+/** The SQL of redemptions, which are in the directory, and the transaction that redeems a code. */
 
 const VOUCHERS = selection({
   batchId: textColumn('v.batch_id'),
@@ -22,8 +22,8 @@ const VOUCHERS = selection({
 });
 
 /**
- * Locks the voucher of a code, which serializes redemptions of the code, and its batch, which serializes redemptions and a cancellation.
- * Uses primary keys.
+ * Locks the voucher of a code, which serializes redemptions of the code. Also locks its batch, which serializes redemptions and the
+ * cancellation of the batch. Uses primary keys.
  */
 const lockVoucher: Statement = {
   name: 'vouchers.lock-voucher',
@@ -41,16 +41,16 @@ const REDEMPTIONS = selection({
   accountId: textColumn('r.account_id'),
   redeemedAt: dateColumn('r.redeemed_at'),
   redeemedBy: textColumn('r.redeemed_by'),
-  /** Of a value voucher. */
+  /** Number of the ledger entry; `null` if the voucher gives a plan. */
   entryNo: orNull(bigintColumn('r.entry_no')),
-  /** Of a plan voucher. */
+  /** Id of the subscription; `null` if the voucher gives a value. */
   subscriptionId: orNull(textColumn('r.subscription_id')),
 });
 
 type StoredRedemption = RowOf<typeof REDEMPTIONS>;
 
 export interface Redemption extends StoredRedemption {
-  /** The current end of the subscription. */
+  /** The current end of the subscription; `null` if the voucher gives a value. */
   readonly subscriptionEndsAt: Date | null;
 }
 
@@ -77,7 +77,7 @@ const insertRedemption: Statement = {
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 
-/** Newest first. Uses voucher_redemptions_by_batch, backwards. */
+/** Lists redemptions, newest first. Scans voucher_redemptions_by_batch backwards. */
 const listRedemptions: Statement = {
   name: 'vouchers.list-redemptions',
   text: `${SELECT_REDEMPTIONS}
@@ -95,15 +95,15 @@ export function createRedemptionStore({ directory, partitions }: PlacedPools, pl
   }
 
   return {
-    /** Newest first. */
+    /** Lists the redemptions of a batch, newest first. */
     list: async (batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]> =>
       withEnds(REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit]))),
-    /** `null` if the code is not redeemed. */
+    /** Returns `null` if the code is not redeemed. */
     async find(codeHash: Buffer): Promise<Redemption | null> {
       const [found] = await withEnds(REDEMPTIONS.all(await directory.query(selectRedemption, [codeHash])));
       return found ?? null;
     },
-    /** Redeems a code for an account. A repeat by the same account returns the first redemption. */
+    /** Redeems a code for an account. If the account has already redeemed it, returns the first redemption. */
     async redeem(request: RedemptionRequest): Promise<RedeemResult> {
       const partition = await partitions.of(request.accountId);
       try {
@@ -140,7 +140,7 @@ async function redeemIn(
   return { outcome: 'redeemed', redemption: await withEndOf(redemption) };
 }
 
-/** `null` if the plan is no longer offered, or the gift is a value. */
+/** Returns `null` if the plan is no longer offered, or if the gift is a value. */
 function periodOf(gift: VoucherGift, plans: readonly OfferedPlan[]): OfferedPeriod | null {
   const plan = gift.kind === 'plan' ? plans.find(({ id }) => id === gift.planId) : undefined;
   return plan === undefined ? null : { periodMs: periodMsOf(plan), sale: plan.sale };

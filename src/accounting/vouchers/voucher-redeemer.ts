@@ -12,10 +12,10 @@ export type VoucherRedeemer = ReturnType<typeof createVoucherRedeemer>;
 
 export const createVoucherRedeemer = ({ redemptions, databaseNowMs, ids }: VoucherRedeemerDependencies) => ({
   /**
-   * Redeems a code for an account. Repeats by the same account return the first redemption.
+   * Redeems a code for an account. If the account has already redeemed it, returns the first redemption.
    *
-   * @param code as `readVoucherCode` returns it
-   * @param by the name of the redeemer, for lists
+   * @param code a code as returned by `readVoucherCode`
+   * @param by the name of the user who redeems the code, for lists
    */
   redeem: async (accountId: string, code: string, by: string): Promise<RedeemResult> =>
     redemptions.redeem({

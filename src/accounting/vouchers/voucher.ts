@@ -1,4 +1,4 @@
-/** The gift of each voucher of a batch. */
+/** The gift that each voucher of a batch gives. */
 export type VoucherGift =
   | { readonly kind: 'value'; readonly amountNano: bigint }
   | { readonly kind: 'plan'; readonly planId: string };
@@ -18,7 +18,7 @@ export interface RedemptionRequest {
   readonly accountId: string;
   readonly codeHash: Buffer;
   readonly redemptionId: string;
-  /** For a new subscription. */
+  /** Id to use if a new subscription is created. */
   readonly subscriptionId: string;
   readonly by: string;
   readonly at: Date;
@@ -35,13 +35,16 @@ export type RedeemRefusal =
   | 'canceled';
 
 export interface CodeFacts {
-  /** `null`: the code does not exist. */
+  /** `null`: no voucher has this code. */
   readonly voucher: { readonly expiresAt: Date | null; readonly canceledAt: Date | null } | null;
-  /** `null`: not redeemed. */
+  /** `null`: the code is not redeemed. */
   readonly redemption: { readonly accountId: string } | null;
 }
 
-/** Decides on a code. A code that another account has redeemed is refused like one that does not exist, so that nothing is disclosed. */
+/**
+ * Decides whether a code can be redeemed. A code that another account has redeemed is refused like an unknown code, so that its existence
+ * is not disclosed.
+ */
 export function decideCode(
   { voucher, redemption }: CodeFacts,
   { accountId, at }: Pick<RedemptionRequest, 'accountId' | 'at'>,

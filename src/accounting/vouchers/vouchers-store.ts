@@ -76,7 +76,7 @@ const selectBatch: Statement = {
   text: `select ${BATCHES.list} from voucher_batches b where b.id = $1`,
 };
 
-/** Waits for pending redemptions of the batch, which lock its row. A repeat keeps the first date. */
+/** Waits for pending redemptions of the batch, which lock its row. If the batch is already canceled, the first date is kept. */
 const cancelBatch: Statement = {
   name: 'vouchers.cancel-batch',
   text: 'update voucher_batches set canceled_at = coalesce(canceled_at, $2::timestamptz) where id = $1 returning id',
@@ -87,7 +87,7 @@ export type VoucherStore = ReturnType<typeof createVoucherStore>;
 export function createVoucherStore(database: DirectoryPool) {
   const search = createNameSearch(database, 'voucher_batches', ['name']);
   return {
-    /** If the idempotency key already has a batch, returns it as `earlier` and creates nothing. */
+    /** Inserts a batch. If the idempotency key already belongs to a batch, returns that batch as `earlier` and inserts nothing. */
     insert: (batch: NewVoucherBatch): Promise<{ readonly batch: VoucherBatch } | { readonly earlier: VoucherBatch }> =>
       database.transaction(async (transaction) => {
         const { id, name, gift, vouchers, expiresAt, at, createdBy, idempotencyKey } = batch;
@@ -105,7 +105,7 @@ export function createVoucherStore(database: DirectoryPool) {
         ]);
         return { batch: made };
       }),
-    /** Newest first: all batches, or those whose name contains `text` in any case, or whose id it is. */
+    /** Lists batches, newest first. With `text`, lists only batches whose name contains the text, ignoring case, or whose id equals it. */
     async list(
       text: string | undefined,
       beforeId: string | null,
@@ -116,10 +116,10 @@ export function createVoucherStore(database: DirectoryPool) {
       return { items: BATCHES.all(await database.query(selectListed, [toArray(items)])), next };
     },
     find: async (id: string): Promise<VoucherBatch | null> => BATCHES.first(await database.query(selectBatch, [id])),
-    /** `null` if the code does not exist. */
+    /** Returns `null` if the code does not exist. */
     findByCode: async (codeHash: Buffer): Promise<VoucherBatch | null> =>
       BATCHES.first(await database.query(selectByCode, [codeHash])),
-    /** `false` if the batch does not exist. */
+    /** Returns `false` if the batch does not exist. */
     cancel: async (id: string, at: Date): Promise<boolean> => (await database.query(cancelBatch, [id, at])).length > 0,
   };
 }

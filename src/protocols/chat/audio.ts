@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { stateKey } from '../state-references.ts';
 
-/** Later calls may refer to audio by id. */
+/** Returns the continuation keys of the audio in a response. Later calls can refer to the audio by id. */
 export function audioKeys(choices: unknown): string[] {
   if (!Array.isArray(choices)) return [];
   return choices.flatMap((choice: unknown) => {

@@ -14,7 +14,7 @@ const reading = responseReading(PASS_THROUGH_MEMBERS, (response) => {
   return inputTokens === null ? null : { ...noUsage, inputTokens };
 });
 
-/** Cohere returns lists by type: `{"embeddings":{"float":[[…]]}}`. */
+/** The format of Cohere, which returns lists by type: `{"embeddings":{"float":[[…]]}}`. */
 const BY_TYPE = { outer: { embeddings: ['embeddings'] }, places: [], items: { embeddings: [] } };
 
 const hasEmbeddings = (response: ReadResponse): boolean =>

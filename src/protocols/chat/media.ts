@@ -5,8 +5,8 @@ import { compilePaths } from '../metering/written-paths.ts';
 import { WrittenText } from '../metering/written-text.ts';
 
 /**
- * Audio and images in chat responses. `audio` of a message or delta contains base64 in `data` (OpenAI, DashScope). `images` contains `image_url`
- * objects (OpenRouter, LiteLLM), and content parts may too.
+ * Audio and images in chat responses. A message or delta can contain audio as base64 in `audio.data` (OpenAI, DashScope). It can contain
+ * images as `image_url` objects, in `images` (OpenRouter, LiteLLM) or as content parts.
  */
 interface ChatMedia {
   add(choices: unknown): void;
@@ -15,20 +15,20 @@ interface ChatMedia {
 }
 
 const AUDIO = Buffer.from('"audio"');
-/** Base64 is measured by the rules for encrypted content. */
+/** Audio is base64, so its size is measured by the rules for encrypted content. */
 const SOUND = { paths: compilePaths({ text: [], encrypted: ['choices[].delta.audio.data'] }) };
-/** Byte patterns in events with images. `ADDRESS_OF_DATA` counts the images that are inline. */
+/** Byte patterns of events that contain images. Occurrences of `ADDRESS_OF_DATA` are the inline images. */
 export const PICTURE_MARKS: readonly Buffer[] = ['"images"', '"image_url"'].map((mark) => Buffer.from(mark));
 const ADDRESS_OF_DATA = Buffer.from(';base64,');
 
 export function chatMedia(format: string | null): ChatMedia {
   let audioBytes = 0;
   let pictures = 0;
-  /** Images with an index in their choice. Some relays repeat them in the last event. */
+  /** Images that have an index in their choice. The index identifies repeats, because some relays send images again in the last event. */
   const placed = new Set<string>();
   let large: LargeEvent | null = null;
 
-  /** Text content is measured elsewhere. */
+  /** Adds the audio and images of a message. Its text is measured elsewhere. */
   function addMessage(message: unknown, choice: unknown): void {
     if (!isRecord(message)) return;
     const { audio, images, content } = message;
@@ -75,7 +75,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** An event of more than 1 MiB. Its kind of media is known from its first chunk. */
+/** Measures an event of more than 1 MiB chunk by chunk. The first chunk determines its kind of media. */
 class LargeEvent {
   readonly #audio: WrittenText | null;
   readonly #hasPictures: boolean;

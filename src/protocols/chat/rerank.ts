@@ -2,7 +2,10 @@ import type { ResponseReading } from '../metering/response.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
-/** Rerank responses of all vendors. Each must report the quantity that its price is based on: tokens, search units, or just success. */
+/**
+ * Reads rerank responses of all vendors. Each response must report the quantity on which its price is based: tokens, search units, or just
+ * success.
+ */
 export const rerankResponse: ResponseReading = {
   keep: PASS_THROUGH_MEMBERS,
   count: ['results', 'data'],

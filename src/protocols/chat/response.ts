@@ -13,10 +13,10 @@ import { readChatUsage } from './usage.ts';
 import { COMPLETION_TEXT } from './written.ts';
 
 export interface ChatResponseOptions {
-  /** Later calls may refer to audio by id. */
+  /** Whether the response can contain audio, which later calls can refer to by id. */
   readonly hasAudio?: boolean;
   readonly audioFormat?: string | null;
-  /** The request asks for a web search by other means than a tool. */
+  /** Whether the request asks for a web search by other means than a tool. */
   readonly asksForSearch?: boolean;
   readonly offersTools?: boolean;
   readonly outputTokensMax?: number;
@@ -76,7 +76,7 @@ export function chatResponse({
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
 
-/** Tool uses that the response shows. Choices are parsed only if they contain a tool marker, since few responses do. */
+/** Returns the tool uses that the response shows. Choices are parsed only if they contain a tool marker, because few responses do. */
 function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
   let members: Record<string, unknown> | null = null;
   for (const name of RESULT_MEMBERS) {

@@ -1,15 +1,15 @@
 import { readCount } from '../metering/usage-facts.ts';
 
-/** Tokens with separate prices that prompt, completion and total leave out. */
+/** Tokens with separate prices that are not included in the prompt, completion and total counts. */
 interface SeparateTokens {
   readonly citationTokens: number;
   readonly separateReasoningTokens: number;
 }
 
 /**
- * Reads the citation and reasoning tokens that Perplexity counts separately for research models (https://docs.perplexity.ai/getting-started/pricing).
- * Other vendors use this `reasoning_tokens` member for a share of the completion, never larger than the completion, or for output that is in the
- * total but not in the completion.
+ * Reads the citation and reasoning tokens that Perplexity counts separately for research models
+ * (https://docs.perplexity.ai/getting-started/pricing). Other vendors use the same member `reasoning_tokens` for a share of the completion,
+ * never larger than the completion, or for output that is in the total but not in the completion.
  */
 export function readSeparateTokens(usage: Readonly<Record<string, unknown>>): SeparateTokens | null {
   // Fast path for nearly all calls.

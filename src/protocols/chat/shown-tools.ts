@@ -4,8 +4,8 @@ import { MemberNames } from '../../lib/json/member-names.ts';
 import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 
 /**
- * Uses of provider tools that a chat response shows but its usage does not count. Vendors bill these searches; the only evidence is the tool call or
- * a list of results.
+ * Uses of provider tools that a chat response shows but its usage does not count. Vendors bill these searches. The only evidence is the
+ * tool call or a list of results.
  */
 interface ShownTools {
   add(response: Readonly<Record<string, unknown>>): void;
@@ -16,19 +16,19 @@ interface ShownTools {
 
 /** Members with search results, in the response, a choice or its message. */
 export const RESULT_MEMBERS: readonly string[] = [
-  // Zhipu.
+  // Used by Zhipu.
   'web_search',
-  // DashScope and Hunyuan: an object that contains the list.
+  // Used by DashScope and Hunyuan: an object that contains the list.
   'search_info',
-  // Baidu Qianfan, Perplexity.
+  // Used by Baidu Qianfan and Perplexity.
   'search_results',
   'citations',
-  // Volcengine Ark: bots that search.
+  // Used by Volcengine Ark for bots that search.
   'references',
 ];
-/** OpenAI, OpenRouter: an annotation that cites a page. */
+/** Type of an annotation that cites a page, used by OpenAI and OpenRouter. */
 const CITATION = 'url_citation';
-/** Groq: the tools that ran, with their results. */
+/** Member with the tools that ran and their results, used by Groq. */
 const EXECUTED = 'executed_tools';
 const CALLS = Buffer.from('"tool_calls"');
 const RUNS = Buffer.from(`"${EXECUTED}"`);
@@ -40,7 +40,7 @@ export const TOOL_MARKS: readonly Buffer[] = [
   RUNS,
 ];
 
-/** Members of choices that show a use unless they are empty. */
+/** Members of choices that indicate a tool use unless they are empty. */
 const SHOWN_IN_CHOICES = [...RESULT_MEMBERS, 'annotations', EXECUTED];
 export const MARKED_CHOICES: MarkedMember = { name: 'choices', marks: new MemberNames(...SHOWN_IN_CHOICES) };
 export const MARKED_CHOICES_WITH_CALLS: MarkedMember = {
@@ -48,12 +48,15 @@ export const MARKED_CHOICES_WITH_CALLS: MarkedMember = {
   marks: new MemberNames(...SHOWN_IN_CHOICES, 'tool_calls'),
 };
 
-/** The caller runs calls of these types, unless the name marks a provider tool. */
+/** Types of tool calls that the caller runs, unless the name of the tool belongs to a provider tool. */
 const CLIENT_TYPES: readonly unknown[] = [undefined, null, '', 'function', 'custom'];
-/** Names that callers cannot give to functions: Moonshot, MiniMax. */
+/** Names of provider tools of Moonshot and MiniMax. Callers cannot give these names to their functions. */
 const PROVIDER_NAME = /^(?:\$|plugin_(?=web_search$))(.+)$/;
 
-/** `readsCalls`: the request offers tools that the provider runs. Executed tools and search results always count. */
+/**
+ * @param readsCalls whether the request offers tools that the provider runs. If not, tool calls are not read; executed tools and search
+ * results always count.
+ */
 export function shownTools(readsCalls = true): ShownTools {
   const calls = new ShownUses();
   let hasResults = false;
@@ -75,7 +78,7 @@ export function shownTools(readsCalls = true): ShownTools {
   }
 
   function isRelevant(event: Buffer, mark: Buffer): boolean {
-    // Later chunks of a call do not repeat its name.
+    // Only the first chunk of a call contains its name.
     if (mark === CALLS) return readsCalls && event.includes(NAME);
     return mark === RUNS || !hasResults;
   }
@@ -97,13 +100,13 @@ export function shownTools(readsCalls = true): ShownTools {
     isRelevant,
     uses() {
       const counts = calls.counts();
-      // Results prove one search, which may be the same as a counted call.
+      // Results prove one search. That search might be the same as a counted call, so the maximum counts.
       return hasResults ? { ...counts, webSearches: Math.max(counts.webSearches ?? 0, 1) } : counts;
     },
   };
 }
 
-/** `null` if the caller runs the call. */
+/** Returns the provider tool of a call; `null` if the caller runs the call. */
 function toolOf(call: Readonly<Record<string, unknown>>): string | null {
   const { type } = call;
   const named = isRecord(call.function) ? call.function.name : null;
@@ -112,7 +115,7 @@ function toolOf(call: Readonly<Record<string, unknown>>): string | null {
   return CLIENT_TYPES.includes(type) || type === BUILT_IN ? null : String(type);
 }
 
-/** Moonshot's type for tools with a `$` name. */
+/** Moonshot's type of calls for tools whose name starts with `$`. */
 const BUILT_IN = 'builtin_function';
 
 function listsResults(container: Readonly<Record<string, unknown>>): boolean {

@@ -23,11 +23,11 @@ import { COMPLETION_TEXT, streamedChatText } from './written.ts';
  * reason `error` (Mistral, OpenRouter). Some servers still send `[DONE]` after it.
  */
 export interface ChatStreamOptions extends ChatResponseOptions {
-  /** The gateway asked for usage, but the client did not: a chunk with only usage is removed. */
+  /** Whether the gateway asked for usage although the client did not. If so, a chunk that contains only usage is removed. */
   readonly dropsUsageChunk: boolean;
   /** Number of choices requested (`n`). The output has ended when all of them have finished. */
   readonly choices: number;
-  /** The request asks for a service tier. The tier is then read early, since the stream may break off. */
+  /** Whether the request asks for a service tier. If so, the tier is read early, because the stream might break off. */
   readonly asksForTier?: boolean;
   readonly restate?: RestateUsage | undefined;
 }
@@ -40,7 +40,7 @@ const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 const TIER = Buffer.from('"service_tier"');
 const MESSAGE = Buffer.from('"message"');
-/** Events with none of these patterns are not parsed. */
+/** Patterns of events that are parsed. Events that contain none of them are not parsed. */
 const MARKERS = [MESSAGE, USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
 const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const MESSAGE_PATTERN = new BytePatterns([MESSAGE]);
@@ -54,8 +54,8 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   let hasEnded = false;
   let hasUsageChunk = false;
   /**
-   * Size of the text in a `message`, which some servers send in place of a `delta` and which repeats all earlier text. Not measured once a delta has
-   * text.
+   * Size of the text in a `message`. Some servers send a `message` in place of a `delta`; it repeats all earlier text. It is not measured
+   * once a delta contains text.
    */
   let repeatedTextBytes = 0;
   let hasDeltas = false;
@@ -70,7 +70,10 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   const holdsMedia = (bytes: Buffer): boolean =>
     (options.hasAudio === true && bytes.includes(AUDIO)) || PICTURE_MARKS.some((mark) => bytes.includes(mark));
 
-  /** Whether an event with this pattern must be parsed, given the value after the pattern. After the end of the output only usage matters. */
+  /**
+   * Whether an event that contains this pattern must be parsed, given the value after the pattern. After the end of the output, only usage
+   * matters.
+   */
   function isRelevant(bytes: Buffer, marker: Buffer, end: number): boolean {
     const value = valueStart(bytes, end);
     // Some providers send null until the value is known.
@@ -82,7 +85,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
         // Some providers send an empty reason until the choice finishes.
         return finished.size < options.choices && bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
       case ERROR:
-        // `"error"` may be a key or a value.
+        // The text `"error"` can be a key or a value.
         return value === -1 || hasValue;
       case TIER:
         return options.asksForTier === true && serviceTier === undefined && hasValue;
@@ -100,7 +103,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
 
   const matters = (run: Buffer): boolean =>
     MARKER_PATTERNS.some(run, (marker, end) => isRelevant(run, MARKERS[marker]!, end));
-  /** Whether an event contains a pattern other than `event:`, which may also be part of its text. */
+  /** Whether an event contains a pattern other than `event:`. That pattern can also occur in the text of an event. */
   const hasMore = (event: Buffer): boolean =>
     MARKER_PATTERNS.some(event, (marker, end) => MARKERS[marker] !== NAMED && isRelevant(event, MARKERS[marker]!, end));
 
@@ -137,7 +140,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const used = chunk.usage ?? (ofGroq === chunk ? usageOfChoices(choices) : ofGroq.usage);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) {
-      // Tool uses may appear after the usage.
+      // Tool uses can appear after the usage, so the usage is computed again.
       if (usage !== null) usage = readUsage();
       return meaning;
     }
@@ -146,7 +149,8 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     usage = readUsage();
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
-    // Some providers report usage with every chunk, and zeros before figures are known. Usage is final only at the end. Some ignore `n`.
+    // Some providers report usage with every chunk, and zeros before figures are known, so usage is final only when all choices have
+    // finished. Some providers ignore `n`: a chunk with only usage is therefore also final once any choice has finished.
     const hasFigures = usage !== null && totalTokens(usage) > 0;
     isUsageFinal ||= hasFigures && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
@@ -206,7 +210,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   };
 }
 
-/** Moonshot: the usage is in the choice that finishes, and is repeated elsewhere only on request. */
+/** Reads usage from choices: Moonshot sends it in the choice that finishes, and repeats it elsewhere only on request. */
 function usageOfChoices(choices: readonly unknown[]): unknown {
   const choice = choices.find((each) => isRecord(each) && isRecord(each.usage));
   return isRecord(choice) ? choice.usage : undefined;

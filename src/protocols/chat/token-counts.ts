@@ -8,8 +8,9 @@ export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
 type MemberPath = readonly [string, ...string[]];
 
 /**
- * The first nonzero count in a response; zero if all are, since a relay may report zeros in addition to the real count. Each place is one member or a
- * sum of several, of which the first is required. A value that is not a valid count makes the usage unusable; other places are not tried.
+ * Returns the first nonzero count in a response. Zeros are skipped, because a relay can report zeros in addition to the real count; if all
+ * counts are zero, returns zero. Each place is one member, or a sum of several members of which the first is required. If a value is not a
+ * valid count, returns `null` without trying other places, which makes the usage unusable.
  */
 export function firstCount(
   response: ReadResponse,

@@ -12,7 +12,7 @@ interface ChatUsageContext {
   readonly serviceTier?: unknown;
   readonly asksForSearch?: boolean;
   readonly shown?: ToolUses;
-  /** Provider-side rounds that the response shows outside of usage. */
+  /** Number of rounds on the provider's side that the response shows outside of usage. */
   readonly shownRounds?: number;
   readonly outputTokensMax?: number | undefined;
 }
@@ -35,7 +35,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const cache = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
   const toolUses = chatToolUses(usage, context);
   const separate = readSeparateTokens(usage);
-  // SGLang reports it next to the totals, which include it.
+  // SGLang reports reasoning tokens next to the totals. The totals include them.
   const nextToTotals =
     separate === null || separate.separateReasoningTokens > 0 ? 0 : readCount(usage.reasoning_tokens);
   const reasoning = Math.max(readCount(completionDetails.reasoning_tokens) ?? 0, nextToTotals ?? 0);
@@ -77,14 +77,18 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     reasoningTokens: Math.min(reasoning, output.left),
     ...separate,
     ...toolUses,
-    // OpenRouter also counts a use in its totals. This only widens the bounds derived from rounds.
+    // The same use can be counted twice, because OpenRouter also includes it in its totals. This only widens the bounds that are derived
+    // from rounds.
     serverToolUses,
     ...(servedOn && { servedOn }),
     ...(marked.length > 0 && { unexplained: marked }),
   };
 }
 
-/** The greater of a count under this protocol's name and under another protocol's name. A relay may report both, one of them as zero. */
+/**
+ * Returns the greater of a count under this protocol's name and the same count under another protocol's name. A relay can report both, one
+ * of them as zero.
+ */
 function greaterCount(own: unknown, other: unknown): number | null | undefined {
   const [count, otherCount] = [readCount(own), readCount(other)];
   if (count === null) return otherCount;
@@ -110,8 +114,8 @@ class Remainder {
 }
 
 /**
- * Counts in the usage take precedence over uses in the response, tool by tool. Models that always search when `web_search_options` is set report
- * nothing; their vendors bill one search per call.
+ * Returns tool uses. For each tool, a count in the usage takes precedence over uses shown in the response. Models that always search when
+ * `web_search_options` is set report nothing; their vendors bill one search per call.
  */
 export function chatToolUses(
   usage: Readonly<Record<string, unknown>>,

@@ -2,7 +2,10 @@ import { type CompiledPaths, compilePaths, pathsUnder, type WrittenRules } from 
 
 const TEXT = ['content', 'content[].text', 'refusal', 'tool_calls[].custom.input', 'audio.transcript'];
 const JSON_TEXT = ['tool_calls[].function.arguments', 'function_call.arguments'];
-/** Providers use different names, and some send two at once. OpenRouter adds `reasoning_details`, Mistral uses content parts. */
+/**
+ * Members that contain reasoning. Providers use different names, and some send two of them at once. OpenRouter adds `reasoning_details`;
+ * Mistral uses content parts.
+ */
 const REASONING = [
   ['reasoning_content'],
   ['reasoning'],
@@ -34,8 +37,8 @@ function pathsIn(message: string): CompiledPaths {
 const CHUNK_PATHS = pathsIn('choices[].delta');
 
 /**
- * Text by the model in the chunks of one stream. A `message` next to the `delta` repeats all earlier text and does not count. A chunk without a role
- * has the role of the previous chunk.
+ * Selects text by the model in the chunks of one stream. A `message` next to the `delta` repeats all earlier text and does not count. A
+ * chunk without a role has the role of the previous chunk.
  */
 export function streamedChatText(): WrittenRules {
   let last: string | null = null;

@@ -3,16 +3,16 @@ import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.t
 import { pictureRules } from './pictures.ts';
 import { deliveredAs, deliveredSize, readImageUsage, withSvgUsage } from './usage.ts';
 
-/** What the request asked for. Used if the response does not describe its images. */
+/** Properties of the requested images. They are used if the response does not describe its images. */
 export interface RequestedImages {
   readonly quality: string | null;
   readonly size: string | null;
 }
 
 /**
- * Non-streaming image responses (contract 2.2). Images are megabytes of base64, so they are counted but not kept. Calls charged by tokens require
- * usage; calls charged by image only require images. If all images failed, the call is free. A response without images or creation time counts as
- * having no usage.
+ * Reads non-streaming image responses (contract 2.2). Images are megabytes of base64, so they are counted but not kept. Usage is required
+ * if the call is charged by tokens; if it is charged by image, only images are required. If all images failed, the call is free. A response
+ * without images or creation time counts as having no usage.
  */
 export function imagesResponse(request: RequestedImages): ResponseReading {
   const reading = responseReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (response, basis) => {

@@ -8,7 +8,7 @@ export class StreamTokens {
   #ofPictures = noUsage;
   #ofStream: Usage | null = null;
   #unreported = 0;
-  /** Output of the whole stream, from usage without the other totals. */
+  /** Output tokens of the whole stream, from usage reports without the other totals. */
   #outputOfStream = 0;
 
   add(usage: unknown, pictures: number, quality: string | null): void {
@@ -27,7 +27,7 @@ export class StreamTokens {
     return this.#unreported > 0 && this.#ofStream === null;
   }
 
-  /** Reported tokens: the stream's total, or the sum of its images if that is greater. */
+  /** Returns the reported tokens: the total of the stream, or the sum of its images if that is greater. */
   reported(): Usage {
     const ofStream = this.#ofStream ?? noUsage;
     return totalTokens(ofStream) > totalTokens(this.#ofPictures) ? ofStream : this.#ofPictures;

@@ -15,7 +15,7 @@ export interface RequestedStream extends RequestedImages {
 
 /** Events that complete a stream, or one of several images, at OpenAI and compatible providers. */
 const COMPLETED: readonly string[] = ['image_generation.completed', 'image_edit.completed'];
-/** Previews of unfinished images. Their tokens are included in those of the finished image. */
+/** Event types of previews, which show unfinished images. Their tokens are included in those of the finished image. */
 const PREVIEWS: readonly string[] = ['image_generation.partial_image', 'image_edit.partial_image'];
 const PREVIEW_INDEX = 'partial_image_index';
 
@@ -40,7 +40,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   const tokens = new StreamTokens();
   let pictures = 0;
   let failures = 0;
-  /** Images delivered so far. A final event that cannot be billed is withheld and does not count. */
+  /** Number of images delivered so far. A final event that cannot be billed is withheld and does not count. */
   let passed = 0;
 
   function read(event: Buffer): EventMeaning {
@@ -70,8 +70,8 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   }
 
   /**
-   * Whether a completion event is the last one: the maximum number of images has arrived, or it is a summary without an image, or it cannot be billed
-   * and nothing was delivered before, so that it is withheld.
+   * Whether a completion event is the last event. It is if the maximum number of images has arrived, or if it is a summary without an
+   * image. It is also treated as the last event if it cannot be billed and no image was delivered before; it is then withheld.
    */
   function isEnd(found: number): boolean {
     if (found === 0) return pictures + failures > 0 || request.count === 1;
@@ -111,16 +111,16 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     get canEndHere() {
       return pictures + failures > 0;
     },
-    // Events that do not start with their type are parsed, since a final image mistaken for a preview would not be charged.
+    // Events that do not start with their type are parsed: if a final image were mistaken for a preview, it would not be charged.
     isNeededWhole: (beginning) => !isPreview(eventFields(beginning)),
     noteLarge(beginning) {
       if (isPreview(eventFields(beginning))) return;
-      // Only an image makes an event this large.
+      // An event this large must contain an image.
       passed++;
       tokens.add(undefined, 1, request.quality);
       note(1, { quality: request.quality, size: request.size });
     },
-    // A finished image may precede its previews.
+    // A finished image can arrive before its previews.
     continuesAfterEnd: true,
     get isNeverEstimated() {
       return !isEstimated();
@@ -134,7 +134,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
 const TYPE_AT_START = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
 const TYPE_BYTES = 256;
 
-/** Whether an event, possibly incomplete, is a preview by its name, or by its type if it has no name. */
+/** Whether an event, which might be incomplete, is a preview according to its name or, if it has no name, its type. */
 function isPreview({ name, data }: EventFields): boolean {
   const known = name ?? (data === null ? null : TYPE_AT_START.exec(data.toString('latin1', 0, TYPE_BYTES))?.[1]);
   return known != null && PREVIEWS.includes(known);

@@ -2,8 +2,8 @@ import { isRecord } from '../../lib/json/json.ts';
 import { noUsage, readDeclaredCount, type Usage } from '../metering/usage-facts.ts';
 
 /**
- * Reads the usage of the images protocol (contract 2.2). All three totals are required. Details are required by the contract, but missing in streams
- * and at other vendors; then input counts as text and output as image, the default of image models.
+ * Reads the usage of the images protocol (contract 2.2). All three totals are required. The contract also requires details, but streams and
+ * other vendors omit them; input then counts as text and output as image, which is the default of image models.
  */
 export function readImageUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
@@ -25,8 +25,8 @@ export function readImageUsage(usage: unknown): Usage | null {
 }
 
 /**
- * The share of a total given by one detail, or else by the remainder of another. Details that exceed their total are limited to
- * it, so that no token counts twice.
+ * Returns the tokens of one kind within a total: its own detail or, if that is missing, the total minus the detail of the other kind.
+ * Details that exceed their total are limited to it, so that no token counts twice.
  */
 function part(total: number, own: unknown, other: unknown): number {
   const ownTokens = readDeclaredCount(own);
@@ -36,8 +36,8 @@ function part(total: number, own: unknown, other: unknown): number {
 }
 
 /**
- * Adds the tokens of the model that wrote an SVG, which the provider reports next to `usage`. They are text tokens at the price of the called model.
- * `null` if they are unreadable.
+ * Adds the tokens of the model that wrote an SVG, which the provider reports next to `usage`. They count as text tokens at the price of the
+ * called model. Returns `null` if they are unreadable.
  */
 export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
   if (svgUsage === undefined || svgUsage === null) return usage;
@@ -60,12 +60,12 @@ export function deliveredAs(responded: unknown, requested: string | null): strin
   return isName ? responded : requested;
 }
 
-/** Sizes that are not vendor-specific names: pixels, or `auto`. */
+/** Matches sizes that are not vendor-specific names: pixels, or `auto`. */
 const NO_SIZE_NAME = /^\s*(?:auto|[0-9]+\s*[xX*×:]\s*[0-9]+)\s*$/;
 
 /**
- * The size of delivered images, and the name of the size in the request if different: Ark accepts 2K and reports 2496x1664, and a price list may
- * contain either.
+ * Returns the size of delivered images and, if it is different, the name of the size in the request. For example, Ark accepts 2K and
+ * reports 2496x1664. A price list can contain either.
  */
 export function deliveredSize(
   responded: unknown,

@@ -16,20 +16,20 @@ const LONG_LIVED = 'ephemeral_1h_input_tokens';
 
 export const INPUT_SIDE: readonly string[] = [INPUT, READ, WRITTEN, LIFETIMES];
 
-/** Two counts of the same input differ by the tokens of a chat template. */
+/** Maximum difference between two counts of the same input, as a share. They differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 0.02;
 
-/** The input side reported so far, under its wire names. */
+/** Tracks the input side reported so far, under the names used on the wire. */
 export class InputSide {
   #fields: Fields = {};
-  /** The whole input, if a later report with only cache figures has split it. */
+  /** The whole input, set when a report that contains only cache figures has split it; otherwise `null`. */
   #whole: number | null = null;
 
   get fields(): Fields {
     return this.#fields;
   }
 
-  /** Replaces earlier reports if this one has a readable input; otherwise merges it. */
+  /** Replaces earlier reports if the input of this report is readable; otherwise merges it. */
   replace(report: Fields): void {
     const stated = statedOf(report);
     if (stated[INPUT] === undefined || !isReadable(stated)) {
@@ -40,7 +40,7 @@ export class InputSide {
     this.#fields = this.#withLifetimes(stated, stated);
   }
 
-  /** Merges a report. The latest one that splits the input counts; a report without figures changes nothing. */
+  /** Merges a report. The latest report that splits the input counts. A report without figures changes nothing. */
   update(report: Fields): void {
     const before = this.#fields;
     const stated = statedOf(report);
@@ -57,16 +57,22 @@ export class InputSide {
     if (!hasInput) this.#fields = { ...this.#fields, [INPUT]: undefined };
   }
 
-  /** Merges an unsplit input. It grows with each round of provider tools, or repeats the sum of the tuple. */
+  /**
+   * Merges a report of the input without cache figures. Such a figure either grows with each round of provider tools, or repeats the sum of
+   * the tuple.
+   */
   #takeWhole(input: number): void {
     const before = this.#fields;
     const isSum = cachedOf(before) > 0 && isAbout(input, totalOf(before));
     if (input >= countOf(before, INPUT) && !isSum) this.#fields = { ...before, [INPUT]: input };
-    // If only cache figures were reported before, this is the whole that includes them.
+    // If only cache figures were reported before, this figure is the whole input, which includes them.
     else if (before[INPUT] === undefined) this.#fields = { ...before, [INPUT]: Math.max(input - cachedOf(before), 0) };
   }
 
-  /** Merges cache figures without input. They are part of the input reported earlier, unless that was already split or is smaller. */
+  /**
+   * Merges cache figures without input. They are part of the input reported earlier, unless that input was already split or is smaller than
+   * them.
+   */
   #takeCache(stated: Fields): void {
     const before = this.#fields;
     if (this.#whole === null && cachedOf(before) === 0) this.#whole = countOf(before, INPUT);
@@ -87,7 +93,7 @@ export class InputSide {
     this.#fields = falls ? { ...tuple, ...realWhereZero(before, stated) } : tuple;
   }
 
-  /** Keeps the split by lifetime, which often only the first report has, up to the latest total of writes. */
+  /** Keeps the split of cache writes by lifetime, which often only the first report contains, up to the latest total of writes. */
   #withLifetimes(tuple: Fields, stated: Fields): Fields {
     const written = readCount(stated[WRITTEN]);
     if (written == null || stated[LIFETIMES] !== undefined) return tuple;

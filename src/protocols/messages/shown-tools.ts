@@ -3,8 +3,8 @@ import { ShownUses, type ToolUnit, type ToolUses } from '../metering/tool-uses.t
 import type { Usage } from '../metering/usage-facts.ts';
 
 /**
- * Searches and fetched pages that the blocks of a message show as a call and a result. They count if the usage has no tool counts, because the vendor
- * never reports them or the stream broke off. Code execution is billed in another way.
+ * Searches and fetched pages that the blocks of a message show as a call and a result. They count if the usage has no tool counts, either
+ * because the vendor never reports them or because the stream broke off. Code execution is billed in another way.
  */
 interface ShownTools {
   add(block: unknown): void;
@@ -14,7 +14,9 @@ interface ShownTools {
 }
 
 const RESULT = '_tool_result';
-/** The type of calls that the provider runs. Moonshot and MiniMax use the type of client calls with a provider's tool name. */
+/**
+ * The type of calls that the provider runs. Moonshot and MiniMax instead use the type of client calls, with the name of a provider tool.
+ */
 const SERVER_CALL = 'server_tool_use';
 /** Matches `server_tool_use` and `mcp_tool_use`, but not `tool_use`. */
 const CALL_OF_PROVIDER = '_tool_use';

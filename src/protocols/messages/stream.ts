@@ -23,8 +23,8 @@ const MARKERS = [
 const MARKER_PATTERNS = new BytePatterns(MARKERS.map((marker) => Buffer.from(marker)));
 
 /**
- * `namesContainer`: the request continues an existing container. `offersTools`: it offers tools that the provider runs, some of which appear in
- * blocks like those of client tools.
+ * @param namesContainer whether the request continues an existing container
+ * @param offersTools whether the request offers tools that the provider runs. Some of them appear in blocks like those of client tools.
  */
 export function readMessagesStream(namesContainer = false, offersTools = false): StreamReading {
   const facts = new MessagesUsage();
@@ -52,7 +52,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         }
         return 'pass';
       case 'content_block_start':
-        // This event may also be parsed only because of others in the same chunk.
+        // The event might be parsed only because of other events in the same chunk, so the block is checked again.
         if (!hasEnded && (offersTools || isOfProvider(body.content_block))) shown.add(body.content_block);
         return 'pass';
       case 'content_block_stop':

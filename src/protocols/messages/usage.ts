@@ -31,13 +31,13 @@ export class MessagesUsage {
     for (const name of INPUT_SIDE) this.#fields[name] = this.#input.fields[name];
   }
 
-  /** `null` if input or output is missing or unreadable. */
+  /** Returns the usage; `null` if input or output is missing or unreadable. */
   total(): Usage | null {
     const outputTokens = readCount(this.#fields.output_tokens);
     return outputTokens == null ? null : this.withOutput(outputTokens);
   }
 
-  /** `null` if the input side is missing or unreadable. */
+  /** Returns the usage with the given output; `null` if the input side is missing or unreadable. */
   withOutput(outputTokens: number): Usage | null {
     const tokens = readTokens(this.#fields, outputTokens);
     if (tokens === null) return null;
@@ -59,7 +59,7 @@ export class MessagesUsage {
       const model = typeof iteration.model === 'string' ? iteration.model : null;
       const run = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (run === null) {
-        // Skipped, since the totals include this run.
+        // This run is skipped, because the totals include it.
         if (type === 'message' && model === null) continue;
         return null;
       }
@@ -83,7 +83,10 @@ export class MessagesUsage {
 /** Types of runs that the reported totals include. Compactions are added to the totals here; runs of other models are charged as parts. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
 
-/** Whether a report lists a compaction. Its input then covers only the messages, while earlier reports included the context that was summarized. */
+/**
+ * Whether a report lists a compaction. If so, its input covers only the messages, while earlier reports also included the context that was
+ * summarized.
+ */
 function listsCompaction(iterations: unknown): boolean {
   return Array.isArray(iterations) && iterations.some((run) => isRecord(run) && run.type === 'compaction');
 }
@@ -111,7 +114,7 @@ function readTokens(
     ...noUsage,
     inputTokens,
     cachedInputTokens: cachedInputTokens ?? 0,
-    // Writes beyond the one-hour count are five-minute writes, also if the report has no split.
+    // Cache writes that exceed the one-hour count are five-minute writes, even if the report does not split them.
     cacheWriteTokens: Math.max(fiveMinutes, (written ?? 0) - oneHour),
     cacheWrite1hTokens: oneHour,
     outputTokens,

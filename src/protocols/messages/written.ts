@@ -1,6 +1,6 @@
 import { compilePaths, pathsUnder, type WrittenRules } from '../metering/written-paths.ts';
 
-/** Where a block contains text by the model. `content` is the summary of a compaction. */
+/** Members of a block that contain text by the model. `content` is the summary of a compaction. */
 const TEXT = ['text', 'content'];
 const JSON_TEXT = ['input'];
 const THINKING = ['thinking'];
@@ -18,7 +18,7 @@ const STREAM_PATHS = compilePaths({
   selectors: ['index', 'content_block.type'],
 });
 
-/** Text by the model in the events of one stream. Result blocks, identified by index, do not count. */
+/** Selects text by the model in the events of one stream. Result blocks, identified by their index, do not count. */
 export function streamedMessageText(): WrittenRules {
   const results = new Set<string | null>();
   return {

@@ -3,11 +3,14 @@ import { isPlainText } from '../../lib/plain-text.ts';
 import { readCount } from './usage-facts.ts';
 
 /**
- * Names of cache token counts in usage objects, for all vendors. Other members that look like cache counts are recorded on the call, since they may
- * have a price of their own.
+ * Names of cache token counts in usage objects, for all vendors. Other members that look like cache counts are recorded on the call,
+ * because they might have a separate price.
  */
 export interface CacheSpelling {
-  /** What it counts: reads, all writes, short-lived writes, or writes for an hour or longer. `nothing`: a figure derived from others. */
+  /**
+   * What the member counts: reads, all writes, short-lived writes, or writes for an hour or longer. `nothing`: the figure is derived from
+   * other members.
+   */
   readonly counts: 'read' | 'written' | 'written5m' | 'written1h' | 'nothing';
   readonly path: readonly string[];
   readonly vendor?: string;
@@ -16,7 +19,7 @@ export interface CacheSpelling {
 
 type CacheProtocol = 'chat' | 'responses' | 'messages';
 
-/** Builds spellings of one vendor; `null`: the spelling of the protocol itself. */
+/** Builds the spellings of one vendor; `null`: the spellings of the protocol itself. */
 const spelt =
   (vendor: string | null, document: string) =>
   (counts: CacheSpelling['counts'], ...path: readonly string[]): CacheSpelling => ({
@@ -38,7 +41,7 @@ const mistral = spelt('Mistral', 'https://docs.mistral.ai/api/endpoint/chat');
 const openrouter = spelt(null, 'https://openrouter.ai/docs/features/prompt-caching');
 const perplexity = spelt('Perplexity', 'https://docs.perplexity.ai/api-reference/responses-post');
 
-/** Members of the input details, whose name depends on the protocol. */
+/** Members of the object with input details. The name of this object depends on the protocol. */
 const inDetails = (details: string): readonly CacheSpelling[] => [
   openai('read', details, 'cached_tokens'),
   openrouter('written', details, 'cache_write_tokens'),
@@ -108,17 +111,17 @@ const places: Readonly<Record<CacheProtocol, Places>> = {
 
 export interface CacheCounts {
   readonly read: number;
-  /** Includes long-lived writes. */
+  /** Number of all written tokens, including long-lived writes. */
   readonly written: number;
   readonly written1h: number;
   readonly unknown: number;
-  /** Paths of the members with unknown names. */
+  /** Paths of members whose names are unknown. */
   readonly unexplained: readonly string[];
 }
 
 /**
- * Reads all members of a usage object whose names contain "cache". If a count is reported under several names, the maximum counts. Scans the names
- * once, since some vendors report usage with every event.
+ * Reads all members of a usage object whose names contain "cache". If a count is reported under several names, the maximum counts. The
+ * names are scanned only once, because some vendors report usage with every event.
  */
 export function readCacheCounts(usage: Readonly<Record<string, unknown>>, protocol: CacheProtocol): CacheCounts {
   const reader = new CacheReader(places[protocol]);

@@ -1,7 +1,10 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Usage objects have about a dozen members in two levels. Members beyond this limit are dropped. */
+/**
+ * Maximum number of members of a merged object. Usage objects have about a dozen members in two levels; members beyond this limit are
+ * dropped.
+ */
 const MEMBERS_MAX = 128;
 const DEPTH_MAX = 4;
 
@@ -20,7 +23,7 @@ export function greatestFigures(before: unknown, reported: unknown, depth = 0): 
     return Array.from({ length }, (_, i) => greatestFigures(before[i], reported[i], depth + 1));
   }
   if (!isRecord(before) || !isRecord(reported)) return reported;
-  // Without a prototype, since member names are arbitrary.
+  // The object has no prototype, because member names are arbitrary.
   const merged: Record<string, unknown> = Object.assign(Object.create(null), before);
   let members = Object.keys(before).length;
   for (const [name, value] of Object.entries(reported)) {

@@ -3,12 +3,12 @@ import { readCacheCounts } from './cache-counts.ts';
 import type { ReadResponse } from './response.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Transforms a usage object before it is read, for providers whose figures differ in meaning from the protocol. */
+/** Transforms a usage object before it is read, for providers whose figures have a different meaning than the protocol defines. */
 export type RestateUsage = (usage: unknown) => unknown;
 
 /**
- * Adds cache tokens to the input, and to the total if that omits them, for providers of chat and responses whose input excludes the cache. Usage
- * without an input count is unchanged.
+ * Adds cache tokens to the input, and to the total if the total omits them. For providers of chat and responses whose input excludes the
+ * cache. Usage without an input count is unchanged.
  */
 export function inputWithCache(usage: unknown): unknown {
   if (!isRecord(usage)) return usage;

@@ -1,8 +1,8 @@
 /** Estimates of media output that the provider did not report (`docs/client-aborts.md`, "Estimates"). */
 
 /**
- * Output tokens of an image by quality: those of a square GPT Image picture, the smallest that the vendor bills. Images of unknown quality count as
- * medium.
+ * Output tokens of an image by quality. These are the figures of a square GPT Image picture, the smallest that the vendor bills. Images of
+ * unknown quality count as medium.
  */
 const TOKENS_BY_QUALITY: Readonly<Record<string, number>> = { low: 272, medium: 1_056, high: 4_160 };
 const TOKENS_OF_ANY = 1_056;
@@ -11,7 +11,7 @@ export function pictureTokens(quality: string | null): number {
   return quality !== null && Object.hasOwn(TOKENS_BY_QUALITY, quality) ? TOKENS_BY_QUALITY[quality]! : TOKENS_OF_ANY;
 }
 
-/** 16-bit mono samples at 24 kHz, which OpenAI and DashScope stream as `pcm16` or `wav`. */
+/** Bytes per second of 16-bit mono samples at 24 kHz, which OpenAI and DashScope stream as `pcm16` or `wav`. */
 const PCM_BYTES_PER_SECOND = 48_000;
 /**
  * Maximum bytes per second of speech in compressed formats at 24 kHz: MPEG-2 Layer III has at most 160 kbit/s, AAC 6,144 bits per 1,024 samples, and
@@ -19,9 +19,9 @@ const PCM_BYTES_PER_SECOND = 48_000;
  */
 const BYTES_PER_SECOND: Readonly<Record<string, number>> = { mp3: 20_000, aac: 18_000, opus: 8_000 };
 
-/** OpenAI: one output token per 50 ms. */
+/** Output tokens per second of audio at OpenAI, which counts one token per 50 ms. */
 const TOKENS_PER_SECOND = 20;
-/** DashScope: by the prefix of the model name. */
+/** Output tokens per second of audio at DashScope, by the prefix of the model name. */
 const TOKENS_PER_SECOND_OF: readonly (readonly [model: RegExp, tokens: number])[] = [
   [/qwen3(\.\d+)?-omni/, 12.5],
   [/qwen(2\.5)?-omni/, 25],

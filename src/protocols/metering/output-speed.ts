@@ -4,7 +4,7 @@ import { estimateTokens } from './estimate.ts';
 export interface CompletedStream {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
-  /** Without encrypted reasoning. */
+  /** Size of the text, excluding encrypted reasoning. */
   readonly visibleTextBytes: number;
   readonly durationMs: number;
 }
@@ -12,7 +12,7 @@ export interface CompletedStream {
 /** Assumed output tokens per second of a route without observations. */
 export const TOKENS_PER_SECOND_DEFAULT = 50;
 
-/** Shorter streams are too inaccurate. */
+/** Minimum duration of a stream whose speed is measured. The speed of shorter streams is too inaccurate. */
 const DURATION_MS_MIN = 1_000;
 const MEMORY = 0.9;
 const ROUTES_MAX = 10_000;
@@ -20,18 +20,22 @@ const ROUTES_MAX = 10_000;
 interface Observed {
   tokens: number;
   seconds: number;
-  /** Whether the route reasons without showing it; `null`: no stream has reported reasoning yet. */
+  /** Whether the route generates reasoning without showing it; `null`: no stream has reported reasoning yet. */
   reasonsUnseen: boolean | null;
 }
 
-/** Output speed of routes, and whether they reason without showing it. Learned from complete streams of this process; not persisted. */
+/**
+ * The output speed of routes, and whether they generate reasoning without showing it. Both are learned from complete streams of this
+ * process and are not persisted.
+ */
 export class OutputSpeeds {
   readonly #routes = rememberRecent<Observed>(ROUTES_MAX);
 
   note(routeId: string, { outputTokens, reasoningTokens, visibleTextBytes, durationMs }: CompletedStream): void {
     const observed = this.#routes.get(routeId) ?? { tokens: 0, seconds: 0, reasonsUnseen: null };
     if (reasoningTokens > 0) {
-      // The token count of a text is only roughly known, so more than half of the reasoning must be missing from it.
+      // The token count of a text can only be estimated, so reasoning counts as not shown only if more than half of it is missing from the
+      // text.
       observed.reasonsUnseen = outputTokens - estimateTokens(visibleTextBytes) > reasoningTokens / 2;
     }
     if (durationMs >= DURATION_MS_MIN) {
@@ -41,7 +45,10 @@ export class OutputSpeeds {
     this.#routes.set(routeId, observed);
   }
 
-  /** Estimated output tokens that a route has generated without showing them; 0 if it shows all its output. `isKnown` overrides the observations. */
+  /**
+   * Returns the estimated number of output tokens that a route has generated without showing them; 0 if it shows all its output. `isKnown`
+   * overrides the observations.
+   */
   unseenTokens(routeId: string, elapsedMs: number, isKnown: boolean | null): number {
     const observed = this.#routes.get(routeId);
     if (!(isKnown ?? observed?.reasonsUnseen ?? false)) return 0;

@@ -10,23 +10,23 @@ import {
 } from './usage-facts.ts';
 
 /**
- * Decides whether reported usage is plausible for the delivered output (`docs/providers.md`, "Usage that cannot be true"). The same rules apply to
- * all protocols and to streams: impossible figures count as missing, all others are charged as reported.
+ * Decides whether reported usage is plausible for the delivered output (`docs/providers.md`, "Usage that cannot be true"). The same rules
+ * apply to all protocols and to streams. Impossible figures count as missing; all other figures are charged as reported.
  */
 
 export interface DeliveredOutput {
   readonly textBytes: number;
-  /** Text received before the latest report of output; all text if not streaming. */
+  /** Size of the text received before the latest report of output; the size of all text if the response is not streaming. */
   readonly reportedTextBytes: number;
-  /** The same figures without encrypted reasoning, whose size is a poor measure. */
+  /** This member and the next one repeat the two above without encrypted reasoning, whose size says little about its tokens. */
   readonly visibleBytes: number;
   readonly reportedVisibleBytes: number;
   readonly hasMedia: boolean;
-  /** Whether results other than model output were delivered: embeddings, rankings. */
+  /** Whether results other than model output were delivered, such as embeddings or rankings. */
   readonly hasResults: boolean;
 }
 
-/** For a non-streaming response. */
+/** Describes the output of a non-streaming response. */
 export function deliveredAsWhole(textBytes: number, hasMedia = false, hasResults = false): DeliveredOutput {
   return {
     textBytes,
@@ -40,18 +40,19 @@ export function deliveredAsWhole(textBytes: number, hasMedia = false, hasResults
 
 export const NO_DOUBTS: readonly DoubtedSide[] = [];
 
-/** No token is longer; the longest are runs of spaces. */
+/** Maximum length of a token. The longest tokens are runs of spaces. */
 const TOKEN_BYTES_MAX = 128;
-/** The last few words may arrive after the final report without being missing from it. */
+/** Maximum size of text that can arrive after the final report and still be included in it, such as the last few words. */
 const UNREPORTED_BYTES_MAX = 128;
 
 /**
  * Returns the sides of a usage that are implausible:
- * - output, if it is zero although text or media were delivered, or less than the visible text and most of that arrived after the report;
- * - input, if it is zero although anything was delivered, since no prompt is empty;
- * - search units, if they are zero and the charge is based on them.
+ * - the output, if it is zero although text or media were delivered, or if it is less than the visible text and most of that text arrived
+ *   after the report;
+ * - the input, if it is zero although anything was delivered, because no prompt is empty;
+ * - the search units, if they are zero and the charge is based on them.
  *
- * A response that delivered nothing may have used nothing.
+ * If nothing was delivered, zero usage is plausible.
  */
 export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: ChargeBasis): readonly DoubtedSide[] {
   const { textBytes, visibleBytes, reportedVisibleBytes, hasMedia, hasResults } = delivered;
@@ -68,8 +69,9 @@ export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: Charge
 }
 
 /**
- * The output of a stream without final figures. The latest report covers the text before it; the text after it is estimated. A report that precedes
- * all text (such as `message_start`), or is too small for the text before it, is provisional; then the maximum of all figures counts.
+ * Returns the output tokens of a stream without final figures. The latest report covers the text before it; the text after it is estimated.
+ * A report is provisional if it precedes all text (such as `message_start`) or is too small for the text before it. In that case, the
+ * maximum of all figures counts.
  */
 export function boundedOutput(
   reportedTokens: number,
@@ -83,7 +85,9 @@ export function boundedOutput(
   return isOfAll ? reportedTokens : reportedTokens + estimateTokens(laterBytes);
 }
 
-/** Counts the reports of a stream that contain output. Reports are cumulative, so one with a lower figure is ignored. */
+/**
+ * Counts the usage reports of a stream that contain output. Reports are cumulative, so a report with a lower figure than before is ignored.
+ */
 export class OutputReports {
   count = 0;
   #greatest = 0;

@@ -5,7 +5,7 @@ import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 import type { WrittenRules } from './written-paths.ts';
 
-/** The members kept from a non-streaming response while it was relayed (see `JsonCapture`). */
+/** The members of a non-streaming response that were kept while it was relayed (see `JsonCapture`). */
 export interface ReadResponse {
   member(name: string): unknown;
   /** Whether the member contains one of the markers in `keepMarked`. */
@@ -16,23 +16,23 @@ export interface ReadResponse {
 }
 
 export interface ResponseReading {
-  /** Top-level members to keep. They must be small unless the whole response is. */
+  /** Top-level members to keep. They must be small, unless the whole response is small. */
   readonly keep: readonly string[];
-  /** A member to keep if it contains a marker and is not large. It must not be required for charging. Absent: none. */
+  /** A member to keep if it contains a marker and is not large. Charging must not depend on it. Absent: none. */
   readonly keepMarked?: MarkedMember;
-  /** Array members whose items are counted, of any size. */
+  /** Array members of any size whose items are counted. */
   readonly count: readonly string[];
-  /** What to count in the response and its items, of any size. Absent: nothing. */
+  /** What to count in the response and its items, which can have any size. Absent: nothing. */
   readonly holding?: HoldingRules;
-  /** The usage; `null` if the response is of another kind, or lacks the quantity that it is charged by. */
+  /** Returns the usage; `null` if the response has another format, or lacks the quantity on which its charge is based. */
   usage(response: ReadResponse, basis: ChargeBasis): Usage | null;
-  /** Keys of what later calls may refer to. Such calls must go to the same provider. */
+  /** Returns the keys of everything in the response to which later calls can refer. Such calls must go to the same provider. */
   continuationKeys(response: ReadResponse): readonly string[];
-  /** Where the response contains text by the model. Absent: it has none. */
+  /** Where the response contains text by the model. Absent: nowhere. */
   readonly written?: WrittenRules;
   /** Whether the response contains results other than model output, such as embeddings. Absent: no. */
   hasResults?(response: ReadResponse): boolean;
-  /** How to estimate a success without plausible usage. Absent: it is never charged. */
+  /** How to estimate the usage of a successful response without plausible usage. Absent: such a response is never charged. */
   readonly estimate?: ResponseEstimate;
 }
 
@@ -44,14 +44,14 @@ interface EstimatedTokens {
   readonly searchUnits: number;
 }
 
-/** For a success whose provider reports no plausible usage. */
+/** Estimates the usage of a successful response if the provider reports no plausible usage. */
 export interface ResponseEstimate {
   readonly keep: readonly string[];
   readonly count: readonly string[];
   isSuccess(response: ReadResponse): boolean;
-  /** Tokens of audio and images in the output, except images within text. Absent: none. */
+  /** Returns the tokens of audio and images in the output, except images within text. Absent: none. */
   mediaTokens?(response: ReadResponse): MediaTokens;
-  /** Formats the estimate as the members in which the provider would report it. */
+  /** Formats the estimate in the same members in which the provider would report it. */
   members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;
 }
 

@@ -7,7 +7,7 @@ import { isPlainText } from '../../lib/plain-text.ts';
 interface ServiceTerm {
   readonly member: string;
   readonly priceKey: string;
-  /** Values that mean the base price. */
+  /** Values that do not change the base price. */
   readonly plain: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export type ServiceTerms = { readonly [Name in TermName]?: string };
 export const termNames = Object.keys(serviceTerms) as readonly TermName[];
 export const termPriceKeys: readonly TermPriceKey[] = termNames.map((name) => serviceTerms[name].priceKey);
 
-/** Most calls have no terms; this check is cheaper than going over all names. */
+/** Fast path: most calls have no terms, and this check is cheaper than going over all names. */
 export function hasTerms(terms: ServiceTerms): boolean {
   return Object.keys(terms).length > 0;
 }
@@ -48,7 +48,7 @@ export function isPlainTerm(name: TermName, value: string): boolean {
   return (serviceTerms[name].plain as readonly string[]).includes(value);
 }
 
-/** The terms that a response reports, including values that mean the base price, which override what was requested. */
+/** Returns the terms that a response reports. Values for the base price are included, because they override what was requested. */
 export function readTerms(reported: Readonly<Record<string, unknown>>, names = termNames): ServiceTerms | undefined {
   let terms: { [Name in TermName]?: string } | undefined;
   for (const name of names) {

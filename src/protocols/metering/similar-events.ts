@@ -8,7 +8,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 const KEPT_BYTES_MAX = 4_096;
-/** After this many consecutive misses, the events of a stream are assumed to differ in other ways. */
+/** Maximum number of consecutive misses. After that, the events of a stream are assumed to differ in more than their text. */
 const MISSES_MAX = 8;
 
 /** Kinds of variable parts: the text, and members that OpenAI adds to every event and that are not read. */
@@ -27,8 +27,8 @@ interface Varying {
 }
 
 /**
- * Detects events that differ from the previous one only in their text, which is true of most events while a model writes. Such an event need not be
- * parsed: everything else that was found in the previous one is true of it too.
+ * Detects events that differ from the previous one only in their text. Most events do while a model writes. Such an event need not be
+ * parsed, because all other data in it equals that of the previous event.
  */
 export class SimilarEvents {
   /** The constant parts of an event. Each except the last is followed by a variable part. */
@@ -36,7 +36,7 @@ export class SimilarEvents {
   #kinds: readonly number[] = [];
   #misses = 0;
 
-  /** Size of the text in a similar event; -1 if these bytes are not one. */
+  /** Returns the size of the text in a similar event; -1 if these bytes are not a similar event. */
   textBytesIn(bytes: Buffer): number {
     const parts = this.#constantParts;
     let size = -1;
@@ -52,7 +52,7 @@ export class SimilarEvents {
       const kind = this.#kinds[i]!;
       at = endOf(kind, bytes, start);
       if (kind !== TEXT) continue;
-      // A longer text may contain a base64 image.
+      // A longer text might contain a base64 image.
       if (at - start >= CHUNK_BYTES_MIN) return -1;
       size = decodedSize(bytes, start, at);
     }
@@ -76,7 +76,7 @@ export class SimilarEvents {
       this.forget();
       return;
     }
-    // Copied, since the chunk may be part of a large buffer.
+    // The bytes are copied, because the chunk might be part of a large buffer.
     const ends = [0, ...varying.map((each) => each.end)];
     this.#constantParts = ends.map((from, i) => Buffer.from(bytes.subarray(from, varying[i]?.start)));
     this.#kinds = varying.map(({ kind }) => kind);
@@ -87,7 +87,7 @@ export class SimilarEvents {
   }
 }
 
-/** The end of a variable part: a text ends at its quote, or at a byte that text cannot contain. */
+/** Returns the end of a variable part. A text ends at its quote, or at a byte that text cannot contain. */
 function endOf(kind: number, bytes: Buffer, start: number): number {
   let at = start;
   if (kind === NUMBER) {
@@ -96,7 +96,7 @@ function endOf(kind: number, bytes: Buffer, start: number): number {
   }
   while (at < bytes.length && bytes[at] !== QUOTE && bytes[at]! >= SPACE) {
     if (bytes[at] === BACKSLASH) {
-      // The next byte belongs to the text.
+      // The byte after a backslash belongs to the text.
       if (kind === FILLING || at + 1 >= bytes.length || bytes[at + 1]! < SPACE) return at;
       at++;
     }

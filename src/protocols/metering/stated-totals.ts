@@ -7,22 +7,25 @@ interface StatedTotals {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly cache: Pick<CacheCounts, 'read' | 'written' | 'unknown'>;
-  /** Separately priced tokens outside input and output, which the total may include. Absent: none. */
+  /** Separately priced tokens that are in neither input nor output. The total might include them. Absent: none. */
   readonly separate?: { readonly citationTokens: number; readonly separateReasoningTokens: number } | null;
 }
 
 interface UnstatedTokens {
   readonly cacheTokens: number;
-  /** The share of them reported under unknown names. They are charged at the price of reads, the lowest of a cache. */
+  /**
+   * Number of cache tokens that were reported under unknown names. They are charged at the price of cache reads, the lowest price of a
+   * cache.
+   */
   readonly unknownTokens: number;
   readonly outputTokens: number;
-  /** Whether the total exceeds input and output for no known reason. The excess is then ignored. */
+  /** Whether the total exceeds input and output for no known reason. The excess is ignored in that case. */
   readonly isDoubtful: boolean;
 }
 
 const NOTHING: UnstatedTokens = { cacheTokens: 0, unknownTokens: 0, outputTokens: 0, isDoubtful: false };
 
-/** Path recorded on the call if the total is implausible. */
+/** Path that is recorded on the call if the total is implausible. */
 export const DOUBTFUL_TOTAL = 'usage.total_tokens';
 
 /**
@@ -39,7 +42,7 @@ export function unstatedTokens(
   outputTokensMax: number,
 ): UnstatedTokens {
   const known = read + written;
-  // Unknown names may repeat a count that is reported under a known name.
+  // Unknown names might repeat a count that is also reported under a known name.
   const cache = known > 0 ? known : unknown;
   const beyondBoth = countOf(usage.total_tokens) - inputTokens - outputTokens;
   const beyond = separate === null ? beyondBoth : beyondSeparate(beyondBoth, separate);
@@ -55,7 +58,7 @@ export function unstatedTokens(
   });
   if (beyond <= 0) return unstated(0);
   const reasoning = Math.max(reasoningTokens, countOf(usage.reasoning_tokens));
-  // Kinds of cache tokens that the input may exclude, if it is large enough to include the other kinds.
+  // Kinds of cache tokens that the input might exclude: those for which the input is large enough to include the other kinds.
   const parts = [cache, written, read].filter((part) => part > 0 && inputTokens + part >= cache);
   const isReasoning = beyond === reasoning;
   const isCache = parts.includes(beyond);
@@ -66,25 +69,27 @@ export function unstatedTokens(
   return outputTokens + beyond <= outputTokensMax ? unstated(beyond) : unstated(0, outside, true);
 }
 
-/** The excess of a total without separately priced tokens, which the total may include completely, or only one kind of them. */
+/**
+ * Returns the excess of a total after subtracting separately priced tokens. The total might include all of them, only one kind, or none.
+ */
 function beyondSeparate(beyond: number, separate: NonNullable<StatedTotals['separate']>): number {
   const { citationTokens, separateReasoningTokens } = separate;
   const isOneKind = beyond === citationTokens || beyond === separateReasoningTokens;
   return isOneKind ? 0 : beyond - citationTokens - separateReasoningTokens;
 }
 
-/** Two counts of the same input differ by the tokens of a chat template. */
+/** Maximum ratio between two counts of the same input. They differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 1.02;
 
 function tokensOutside(inputTokens: number, read: number, written: number, ofMessages: number): number {
   if (ofMessages > inputTokens) return ofMessages;
-  // Counts under other names may overlap, but none exceeds the total that includes it.
+  // Counts under other names can overlap, but no count exceeds a total that includes it.
   return Math.max(read, written) > inputTokens * SAME_INPUT_SHARE ? read + written : 0;
 }
 
 /**
- * Cache tokens under the names of the messages protocol, whose input excludes them, or under names that relays derive from these. A relay may use
- * them only for writes, and the names of chat for reads.
+ * Returns cache tokens that are reported under the names of the messages protocol, whose input excludes them, or under names that relays
+ * derive from these. A relay might use these names only for writes, and the names of chat for reads.
  */
 function cacheOfMessages(usage: Readonly<Record<string, unknown>>, read: number): number {
   const { cache_creation: lifetimes } = usage;

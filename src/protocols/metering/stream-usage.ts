@@ -22,7 +22,7 @@ export class StreamUsage {
   readonly #reading: StreamReading;
   readonly #text: WrittenText | null;
   readonly #stream: StreamState;
-  /** Number of output reports so far, and the text received before the latest one. */
+  /** Number of output reports so far. The next two fields are the sizes of the text received before the latest report. */
   #reports = 0;
   #reportedBytes = 0;
   #reportedVisibleBytes = 0;
@@ -42,8 +42,8 @@ export class StreamUsage {
   }
 
   /**
-   * Whether the provider has reported the whole output. A report that is implausible for the output received is not final, since more may follow,
-   * such as a second terminal event.
+   * Whether the provider has reported the whole output. A report that is implausible for the output received is not final, because another
+   * report might follow, for example in a second terminal event.
    */
   get isFinal(): boolean {
     const usage = this.#reading.usage();
@@ -54,7 +54,7 @@ export class StreamUsage {
     return this.#reading.usage() ?? this.#reading.partialUsage();
   }
 
-  /** Without encrypted reasoning. */
+  /** Size of the text, excluding encrypted reasoning. */
   get visibleTextBytes(): number {
     return this.#text?.visibleBytes ?? 0;
   }
@@ -70,15 +70,16 @@ export class StreamUsage {
     return this.#isEstimable() && !holdsInput(this.#reading.partialUsage());
   }
 
-  /** The reported usage; `null` if it is not final or not plausible. */
+  /** Returns the reported usage; `null` if it is not final or not plausible. */
   observed(): UsageFacts | null {
     const usage = this.#reading.usage();
     return usage === null || this.#doubtsIn(usage).length > 0 ? null : { ...usage, source: 'observed' };
   }
 
   /**
-   * The usage: the reported figures if final and plausible, otherwise with estimates of what they do not cover. Output is estimated by the size of
-   * its text or, for models that reason without showing it, by `unseenOutputTokens`. `null` if no part of a response was received.
+   * Returns the usage. If the reported figures are final and plausible, these are used; otherwise estimates replace or complete them.
+   * Output is estimated by the size of its text or, for models that generate reasoning without showing it, by `unseenOutputTokens`. Returns
+   * `null` if no part of a response was received.
    */
   facts(inputTokensEstimate: number, unseenOutputTokens = 0): UsageFacts | null {
     const observed = this.#reading.usage();
@@ -105,7 +106,7 @@ export class StreamUsage {
       reportedTextBytes: this.#reportedBytes,
       visibleBytes: this.#visibleBytes(),
       reportedVisibleBytes: this.#reportedVisibleBytes,
-      // Only relevant if there is no text.
+      // Media matter only if there is no text.
       hasMedia: textBytes === 0 && this.#hasMedia(),
       hasResults: false,
     };
@@ -131,7 +132,7 @@ export class StreamUsage {
     return media.audioOutputTokens + media.imageOutputTokens > 0 || (media.parts ?? []).length > 0;
   }
 
-  /** A stream with nothing but an error is not charged. */
+  /** Whether usage can be estimated. A stream that contains only an error is not charged. */
   #isEstimable(): boolean {
     const { hasBegun, hasError } = this.#stream;
     if (this.#reading.isNeverEstimated || !hasBegun) return false;
@@ -142,8 +143,8 @@ export class StreamUsage {
 const NO_MEDIA: MediaTokens = { audioOutputTokens: 0, imageOutputTokens: 0 };
 
 /**
- * Adds audio and image tokens that a report lacks. A report that does not distinguish kinds of output includes them in `outputTokens`, so they are
- * subtracted there.
+ * Adds audio and image tokens that a report lacks. If a report does not distinguish kinds of output, `outputTokens` includes these tokens,
+ * so they are subtracted from it.
  */
 function withMedia(reported: Usage, media: MediaTokens): Usage {
   const audioOutputTokens = Math.max(reported.audioOutputTokens, media.audioOutputTokens);
@@ -154,7 +155,9 @@ function withMedia(reported: Usage, media: MediaTokens): Usage {
   return { ...reported, outputTokens, audioOutputTokens, imageOutputTokens, ...(parts && { parts }) };
 }
 
-/** Some providers report zeros before actual figures; no request has an empty input. */
+/**
+ * Whether the usage contains a real input count. Some providers report zeros before the actual figures, and no request has an empty input.
+ */
 function holdsInput(usage: Usage | null): boolean {
   return usage !== null && inputTokensOf(usage) > 0;
 }

@@ -8,10 +8,10 @@ import { WrittenText } from './written-text.ts';
 
 export interface TapOutput {
   forward(bytes: Buffer): void;
-  /** Forwards an event in which the provider reports an error. Its message may contain data that the client must not see. */
+  /** Forwards an event in which the provider reports an error. The error message can contain data that the client must not see. */
   forwardError(event: Buffer): void;
   finish(bytes: Buffer): void;
-  /** Like `forwardError`, for an event that ends the stream and therefore waits for settlement. */
+  /** Does the same as `forwardError` for an event that ends the stream and therefore waits for settlement. */
   finishError(event: Buffer): void;
 }
 
@@ -32,7 +32,7 @@ export class StreamTap implements SseSink {
   hasError = false;
   /** Whether an event of a response was received. Keep-alive comments and errors do not count. */
   hasBegun = false;
-  /** Whether the stream ended before delivering anything: its first event was its end. */
+  /** Whether the first event of the stream was its end, so that nothing was delivered. */
   isVoid = false;
   readonly #reading: StreamReading;
   readonly #output: TapOutput;
@@ -41,14 +41,14 @@ export class StreamTap implements SseSink {
   readonly #splitter = new SseSplitter(this);
   #isTerminated = false;
   #isInLarge = false;
-  /** The stream ended within an event that was not delivered, or only partly. */
+  /** Whether the stream ended within an event, so that the event was not delivered, or only in part. */
   #isCut = false;
-  /** The last event was delivered without its empty line, as received. */
+  /** Whether the last event was delivered as received, without its empty line. */
   #lacksEmptyLine = false;
-  /** The previous bytes ended with the CR of a CRLF after a dropped event; the LF must be dropped too. */
+  /** Whether the previous bytes ended with the CR of a CRLF after a dropped event. The LF must then be dropped, too. */
   #dropsLineFeed = false;
 
-  /** @param signed Collects the signed blocks of the stream; `null`: not collected. */
+  /** @param signed collects the signed blocks of the stream; `null`: they are not collected */
   constructor(reading: StreamReading, output: TapOutput, signed: SignedBlocks | null = null) {
     this.#reading = reading;
     this.#output = output;
@@ -62,8 +62,8 @@ export class StreamTap implements SseSink {
   }
 
   /**
-   * Called when the provider's stream has ended. An event that only lacks its empty line is delivered. A partial event is not, because clients would
-   * fail on it before they see the error that follows.
+   * Called when the provider's stream has ended. An event that only lacks its empty line is delivered. A partial event is not delivered,
+   * because clients would fail to parse it before they reach the error that follows.
    */
   end(): void {
     const rest = this.#splitter.takeRest();
@@ -78,20 +78,20 @@ export class StreamTap implements SseSink {
   }
 
   /**
-   * Whether the stream reached the end defined by its protocol. Some providers omit the terminal event; their streams are complete if they end
-   * cleanly (`endedCleanly`) after everything that matters.
+   * Whether the stream reached the end defined by its protocol. Some providers omit the terminal event. Their streams are complete if they
+   * end cleanly (`endedCleanly`) after all required events.
    */
   isComplete(endedCleanly: boolean): boolean {
     if (this.isVoid) return false;
     return this.#isTerminated || (endedCleanly && !this.hasError && !this.#isCut && this.#reading.canEndHere);
   }
 
-  /** Whether a comment may be inserted here: the bytes forwarded so far do not end within an event. */
+  /** Whether a comment can be inserted here, because the bytes forwarded so far do not end within an event. */
   get isBetweenEvents(): boolean {
     return this.#splitter.isBetweenEvents && !this.#lacksEmptyLine && !this.#isTerminated;
   }
 
-  /** Whether the end of the output was received. Usually only usage follows. */
+  /** Whether the end of the output was received. After it, usually only usage follows. */
   get hasOutputEnd(): boolean {
     return this.#isTerminated || this.#reading.hasOutputEnd;
   }
@@ -119,7 +119,7 @@ export class StreamTap implements SseSink {
       this.#output.forward(run);
       return;
     }
-    // `[DONE]` as the first event is an end in every protocol.
+    // If `[DONE]` is the first event, it is the end of the stream in every protocol.
     if (this.#reading.matters(run) || (!this.hasBegun && run.includes(DONE))) {
       this.#readEvents(run);
       return;
@@ -175,7 +175,7 @@ export class StreamTap implements SseSink {
 
   #meaningOf(event: Buffer): EventMeaning {
     if (!this.hasBegun && isDone(event)) return 'done';
-    // Counted event by event, so that events after the end do not count, even in the same chunk.
+    // Text is counted event by event, so that events after the end do not count, even if they are in the same chunk.
     this.#text?.add(event);
     const meaning = this.#read(event);
     const isOfResponse = meaning !== 'error' && meaning !== 'failed' && meaning !== 'done';

@@ -13,17 +13,17 @@ type Counts = { [Unit in ToolUnit]?: number };
 const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   web_search: 'webSearches',
   web_search_preview: 'webSearches',
-  // In DashScope's `plugins`; Groq.
+  // The name in DashScope's `plugins` and at Groq.
   search: 'webSearches',
   'browser.search': 'webSearches',
   browser_search: 'webSearches',
-  // Perplexity.
+  // The name at Perplexity.
   search_web: 'webSearches',
   fetch_url: 'webFetches',
   fetch_url_content: 'webFetches',
   web_fetch: 'webFetches',
   web_extractor: 'webFetches',
-  // Groq.
+  // The name at Groq.
   visit: 'webFetches',
   visit_website: 'webFetches',
   'browser.open': 'webFetches',
@@ -35,17 +35,17 @@ const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   code_interpreter: 'codeExecutions',
 };
 const COUNTED = /^(.+)_(?:requests|calls)$/;
-/** Prefixes of OpenRouter and xAI. */
+/** Prefixes of tool names at OpenRouter and xAI. */
 const OWNER = /^(?:openrouter:|server_side_tool_)/;
 
-/** The unit of a tool by its vendor's name, which may end like the name of a count. */
+/** Returns the unit of a tool, given the vendor's name of the tool. The name can have the suffix of a count. */
 export function toolUnit(tool: string): ToolUnit {
   const name = tool.toLowerCase().replace(OWNER, '');
   const counted = COUNTED.exec(name)?.[1] ?? name;
   return Object.hasOwn(UNIT_OF, counted) ? UNIT_OF[counted]! : 'otherToolUses';
 }
 
-/** OpenRouter's total of all executed tools, including those with counts of their own. */
+/** OpenRouter's total of all executed tools. It includes tools that also have separate counts. */
 const EXECUTED = 'tool_calls_executed';
 
 export function readToolUses(counts: unknown): ToolUses | null {
@@ -64,11 +64,11 @@ export function readToolUses(counts: unknown): ToolUses | null {
   return uses;
 }
 
-/** OpenRouter: calls that models requested, whether they ran or not. */
+/** OpenRouter's number of calls that models requested, whether or not they ran. */
 const REQUESTED = 'tool_calls_requested';
 
 interface ReportedUses {
-  /** Includes tools with a count of zero. */
+  /** Number of uses by unit, including counts of zero. */
   readonly uses: ToolUses;
   /** Whether the vendor counts every tool, so that tools without a count were not used. */
   readonly areAll: boolean;
@@ -97,25 +97,25 @@ const search = (countOf: (value: unknown) => unknown): CountingMember => ({
 });
 
 const MEMBERS: Readonly<Record<string, CountingMember>> = {
-  // OpenRouter.
+  // Used by OpenRouter.
   server_tool_use: requests,
   server_tool_use_details: requests,
-  // xAI.
+  // Used by xAI.
   server_side_tool_usage_details: requests,
   server_side_tool_usage: byTool((count) => count),
-  // DashScope, in chat and responses.
+  // Used by DashScope, in chat and responses.
   plugins: byTool((tool) => (isRecord(tool) ? tool.count : null)),
   x_tools: byTool((tool) => (isRecord(tool) ? tool.count : null)),
-  // Volcengine Ark.
+  // Used by Volcengine Ark.
   tool_usage: byTool((count) => count),
-  // Perplexity: tool uses of an agent; queries of a research; or the context size of a single search.
+  // Perplexity: the tool uses of an agent, the queries of a research call, or the context size of a single search.
   tool_calls_details: { ...byTool((tool) => (isRecord(tool) ? tool.invocation : tool)), areAll: true },
   num_search_queries: search((count) => count),
   search_context_size: search((size) => (typeof size === 'string' && size !== '' ? 1 : null)),
 };
 export const COUNTING_MEMBERS: readonly string[] = Object.keys(MEMBERS);
 
-/** LiteLLM: searches of all vendors, within the input details. */
+/** LiteLLM's count of searches, for all vendors, within the input details. */
 const SEARCHES = 'web_search_requests';
 const searchesIn = ({ prompt_tokens_details: details }: Readonly<Record<string, unknown>>): unknown =>
   isRecord(details) ? details[SEARCHES] : undefined;
@@ -133,7 +133,7 @@ export function readsToolCount(member: string, name: string, value: unknown): bo
  * names, the maximum counts.
  */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
-  // Fast path for nearly all calls; the rest would dominate the cost of reading usage.
+  // Fast path for nearly all calls. The code below would dominate the cost of reading usage.
   const searches = readCount(searchesIn(usage));
   let counts = searches != null;
   for (const name of COUNTING_MEMBERS) counts ||= usage[name] !== undefined;
@@ -165,7 +165,7 @@ function add(uses: Counts, unit: ToolUnit, count: number): void {
   uses[unit] = (uses[unit] ?? 0) + count;
 }
 
-/** Counts tool uses that a response shows. Each counts once, however often it appears, up to `TOOL_USES_MAX`. */
+/** Counts tool uses that a response shows. Each use counts once, however often it appears. At most `TOOL_USES_MAX` uses are counted. */
 export class ShownUses {
   readonly #seen = new Map<string, ToolUnit>();
 
@@ -185,5 +185,5 @@ export class ShownUses {
   }
 }
 
-/** Vendors' ids are shorter. */
+/** Maximum length of an id. The ids of vendors are shorter. */
 const PLACE_CHARACTERS_MAX = 256;

@@ -5,8 +5,8 @@ import { countsToolUses, readsToolCount } from './tool-uses.ts';
 import { readCount } from './usage-facts.ts';
 
 /**
- * Finds counts outside the totals that vendors may bill but that no row of `usageUnits` reads: tokens outside the totals, and tool uses under unknown
- * names. Their paths are recorded on the call. `cache-counts.ts` handles cache counts.
+ * Finds counts that vendors might bill but that no row of `usageUnits` reads: tokens outside the totals, and tool uses under unknown names.
+ * Their paths are recorded on the call. `cache-counts.ts` handles cache counts.
  */
 export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly string[] {
   let places: string[] | null = null;
@@ -35,20 +35,20 @@ const NONE: readonly string[] = [];
 const PLACES_MAX = 4;
 const PLACE_CHARACTERS_MAX = 96;
 
-/** What a member counts, judged by its name. `none`: nothing billed in addition to the totals. */
+/** What a member counts, judged by its name. `none`: nothing that is billed in addition to the totals. */
 type Kind = 'uses' | 'tokens' | 'none';
 
 const OF_TOOLS =
   /(?:^|_)(?:tools?|plugins?|connectors?|search|searches|quer(?:y|ies)|fetch(?:es)?|browser|pages?|sources?|citations?|containers?)(?:_|$)/;
 const OF_TOKENS = /_tokens$|_audio_seconds$/;
-/** Details and copies of the totals; draft and predicted output. */
+/** Names of details and copies of the totals, and of draft and predicted output. */
 const OF_TOTALS =
   /^(?:num_)?(?:prompt|completion|input|output|total|generated|generation|visible|text|image|audio|video|cached|draft|accepted|rejected|predicted)_(?!audio_seconds$)/;
-/** Amounts of money, times, limits. */
+/** Names of amounts of money, times and limits. */
 const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
-/** Members that repeat other counts: sources of a tool (Volcengine Ark), and a count that includes unbilled uses (xAI). */
+/** Members that repeat other counts: the sources of a tool (Volcengine Ark), and a count that includes unbilled uses (xAI). */
 const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];
-/** Included in output at most vendors. Perplexity's citations and separate reasoning have units of their own. */
+/** Names of tokens that most vendors include in the output. Perplexity's citations and separate reasoning have their own units. */
 const WITH_UNITS = /^(?:reasoning|thinking|thoughts|citation)_tokens$/;
 
 /** Cached by name. Nearly all reports have the same dozen names, and matching the patterns would be a third of the cost of reading usage. */

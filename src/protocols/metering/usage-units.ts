@@ -4,18 +4,22 @@
  */
 export interface UsageUnit {
   /**
-   * What it counts: input tokens, output tokens, a share of `outputTokens`, or something else. Units of a side are disjoint and add up to its total.
+   * What the unit counts: input tokens, output tokens, a share of `outputTokens`, or something else. The units of a side do not overlap and
+   * add up to its total.
    */
   readonly side: 'input' | 'output' | 'withinOutput' | 'other';
   readonly price: UnitPrice | null;
-  /** The bound that it shares with other units, and its order: units with a lower `turn` are counted first and cut last. `null`: none. */
+  /**
+   * The bound that the unit shares with other units, and its order within the bound: units with a lower `turn` are counted first and cut
+   * last. `null`: the unit has no bound.
+   */
   readonly bound: UnitBound | null;
-  /** Column in `calls`; `null`: a member of `other_units`, omitted if zero. */
+  /** Column of the unit in `calls`; `null`: the unit is a member of `other_units`, omitted if zero. */
   readonly column: string | null;
 }
 
 export interface UnitPrice {
-  /** Key in the configuration. Records contain `<key>NanoPerMillion`, or `<key>Nano` for a price per use. */
+  /** Key of the price in the configuration. Call records contain it as `<key>NanoPerMillion`, or as `<key>Nano` for a price per use. */
   readonly key: string;
   readonly per: 'million' | 'one';
   /** The price applies only to calls that are charged on this basis. */
@@ -31,7 +35,7 @@ export interface UnitBound {
   readonly turn: number;
 }
 
-/** Maximum tool uses charged per call. Deep research takes some hundred searches. */
+/** Maximum number of tool uses charged per call. Deep research takes some hundred searches. */
 export const TOOL_USES_MAX = 1_000;
 
 function toolUses<const Key extends string, const Turn extends number>(key: Key, turn: Turn) {
@@ -43,7 +47,7 @@ function toolUses<const Key extends string, const Turn extends number>(key: Key,
   } as const;
 }
 
-/** In the order of prices, records and the admin API. */
+/** The units in the order in which prices, records and the admin API list them. */
 export const usageUnits = {
   inputTokens: {
     side: 'input',
@@ -95,7 +99,7 @@ export const usageUnits = {
     bound: { name: 'outputTokens', turn: 0 },
     column: 'output_tokens',
   },
-  /** The share of `outputTokens` that was reasoning. Not charged in addition, but may select the prices of its run. */
+  /** The share of `outputTokens` that was reasoning. It is not charged separately, but can determine which prices apply to its run. */
   reasoningTokens: { side: 'withinOutput', price: null, bound: null, column: 'reasoning_tokens' },
   imageOutputTokens: {
     side: 'output',
@@ -110,8 +114,8 @@ export const usageUnits = {
     column: null,
   },
   /**
-   * Reasoning that the provider counts separately from output. Each round of a research writes some, far more than the longest output but less than a
-   * context, so it shares the bound of the input.
+   * Reasoning tokens that the provider counts separately from output. Each round of a research call generates reasoning; it can be much
+   * longer than the longest output, but not longer than a context. The unit therefore shares the bound of the input.
    */
   separateReasoningTokens: {
     side: 'output',
@@ -119,7 +123,7 @@ export const usageUnits = {
     bound: { name: 'inputTokens', turn: 6 },
     column: null,
   },
-  /** Search units of some rerank providers: one query with up to 100 documents. */
+  /** Search units of some rerank providers. One unit is a query with up to 100 documents. */
   searchUnits: {
     side: 'other',
     price: { key: 'perSearchUnit', per: 'one', basis: 'searchUnits', standIn: null },
@@ -133,9 +137,12 @@ export const usageUnits = {
   containers: toolUses('perContainer', 4),
   /** Uses of all other provider tools, such as MCP servers and searches outside the web. */
   otherToolUses: toolUses('perToolUse', 5),
-  /** Provider-side rounds, detected by tool uses or listed turns. The model reads its context again in each. Never charged directly. */
+  /**
+   * Rounds on the provider's side, detected by tool uses or listed turns. In each round, the model reads its context again. Rounds are
+   * never charged directly.
+   */
   serverToolUses: { side: 'other', price: null, bound: null, column: null },
-  /** Number of context summaries by the provider. Other units count their tokens. */
+  /** Number of times that the provider summarized the context. The tokens of the summaries count in other units. */
   compactions: { side: 'other', price: null, bound: null, column: null },
 } as const satisfies Readonly<Record<string, UsageUnit>>;
 
@@ -200,14 +207,14 @@ export const pricedUnits: readonly PricedUnit[] = unitNames.flatMap((name) => {
   ];
 });
 
-/** Units with a column in `calls`, and those in `other_units`. */
+/** Units that have a column in `calls`. Other units are stored in `other_units`. */
 export const unitColumns = unitNames.flatMap((unit) => {
   const { column } = usageUnits[unit];
   return column === null ? [] : [{ unit, column }];
 });
 export const otherUnits = unitsWhere(({ column }) => column === null);
 
-/** Units that the admin API shows: those with a column, and those that may be charged. */
+/** Units that the admin API shows: units that have a column, and units that can be charged. */
 export const shownUnits = unitsWhere(({ column, price }) => column !== null || price !== null);
 
 export const tokenUnits = unitsWhere(({ side }) => side !== 'other');

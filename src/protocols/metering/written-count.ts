@@ -10,15 +10,15 @@ import {
   type WrittenRules,
 } from './written-paths.ts';
 
-/** Encrypted reasoning is base64 of about as many bytes as the reasoning text. */
+/** Size of reasoning text relative to its encrypted form, which is base64 of about as many bytes. */
 const OPAQUE_SHARE = 3 / 4;
 export const SELECTOR_BYTES_MAX = 64;
 const EMPTY_BYTES = 2;
 const SEVERAL = -2;
 
-/** Counts the text that a model wrote, by counter. Text within a judged object counts once the object is judged. */
+/** Counts the text that a model wrote, in several counters. Text within an object that is judged counts once the judgment is known. */
 export class WrittenCount {
-  /** Number of texts, and the last one: its offsets, counter and run. */
+  /** Number of texts. The next fields describe the last one: its offsets, counter and run. */
   texts = 0;
   textStart = 0;
   textEnd = 0;
@@ -28,15 +28,17 @@ export class WrittenCount {
   readonly #rules: WrittenRules;
   readonly #bytes: number[];
   readonly #pending: number[];
-  /** The counter with pending bytes; `NONE` or `SEVERAL`. */
+  /** The counter that has pending bytes; `NONE` if no counter has any, `SEVERAL` if several do. */
   #pendingIn = NONE;
   readonly #selectors: (string | null)[];
   #hasSelectors = false;
   readonly #lastSelectors: string[];
   readonly #runs: (DataRuns | undefined)[];
-  /** Pending bytes before the current JSON container. */
+  /** Number of pending bytes before the current JSON container. */
   #before = 0;
-  /** The counter that received all pending bytes of the last judged object; `NONE` if several did, or not all bytes counted. */
+  /**
+   * The counter that received all pending bytes of the last judged object; `NONE` if several counters did, or if some bytes did not count.
+   */
   #writtenIn = NONE;
   #writtenBytes = 0;
 
@@ -50,17 +52,17 @@ export class WrittenCount {
     this.#runs = new Array(runs).fill(undefined);
   }
 
-  /** Base64 images within the text. */
+  /** Number of base64 images within the text. */
   get pictures(): number {
     return this.#runs.reduce((sum, run) => sum + (run?.pictures ?? 0), 0);
   }
 
-  /** Bytes of text and reasoning. Reasoning is measured by what is visible or by its encrypted form. */
+  /** Bytes of text and reasoning. Reasoning is measured by its visible text or by its encrypted form. */
   get sizeBytes(): number {
     return this.#sizeWith(OPAQUE_SHARE);
   }
 
-  /** Like `sizeBytes`, without encrypted reasoning. */
+  /** The same as `sizeBytes`, excluding encrypted reasoning. */
   get visibleBytes(): number {
     return this.#sizeWith(0);
   }
@@ -74,7 +76,7 @@ export class WrittenCount {
     return bytes[TEXT]! + reasoning;
   }
 
-  /** Judged by the selector values received so far. */
+  /** Returns the counters including pending bytes, which are judged by the selector values received so far. */
   #withPending(): readonly number[] {
     const verdict = this.#verdict();
     return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#judged(counter, verdict));
@@ -104,7 +106,10 @@ export class WrittenCount {
     this.add(counter, sizeBytes - runs.dataIn(bytes, start, end));
   }
 
-  /** Whether the last object consisted of exactly the last text and all of it counted, so that a similar object can be counted by size alone. */
+  /**
+   * Whether the last object consisted only of the last text, and all of that text counted. A similar object can then be counted by its size
+   * alone.
+   */
   get hasWrittenText(): boolean {
     const isInPicture = this.#textRun !== NONE && this.#runs[this.#textRun]?.isOpen === true;
     return this.#writtenIn === this.#textCounter && this.#writtenBytes === this.#textBytes && !isInPicture;
@@ -123,7 +128,7 @@ export class WrittenCount {
     this.#before = this.#pending[counter]!;
   }
 
-  /** Called at its end. Empty containers do not count. */
+  /** Called at the end of a container that is counted as JSON. Empty containers do not count. */
   containerEnds(counter: number): void {
     if (this.#pending[counter] === this.#before + EMPTY_BYTES) this.#pending[counter] = this.#before;
   }
@@ -148,7 +153,7 @@ export class WrittenCount {
   judge(): void {
     const pendingIn = this.#pendingIn;
     if (pendingIn === NONE && !this.#hasSelectors) return;
-    // Objects without text may determine how later ones are judged.
+    // Even objects without text are judged, because they can determine how later objects are judged.
     const verdict = this.#verdict();
     if (pendingIn >= 0 && verdict === 'written') {
       this.#writtenIn = pendingIn;

@@ -23,7 +23,7 @@ const STRING = 4;
 const SKIPPED = 5;
 const OVER = 6;
 
-/** A local copy; reading an imported binding in a loop is slower. */
+/** A local copy of the imported table, because reading an imported binding in a loop is slower. */
 const SPECIAL = SPECIAL_BYTES;
 
 /** Parses JSON incrementally and counts the strings at the paths of a protocol. */
@@ -34,18 +34,18 @@ export class WrittenJson {
   readonly #isInLines: boolean;
   #state = VALUE;
   #node: PathNode | null;
-  /** Open containers on a path: an object, or the items of an array. */
+  /** Open containers that are on a path: objects, or the items of arrays. */
   readonly #open: PathNode[] = [];
   readonly #isObject: boolean[] = [];
   #depth = 0;
   /** Number of open containers that are skipped or counted as JSON. */
   #skippedDepth = 0;
-  /** Counter and run of the current string, or of the container that is counted as JSON. */
+  /** The counter and the run of the current string, or of the container that is counted as JSON. */
   #counter = NONE;
   #run = NONE;
   #stateAfterString = AFTER_VALUE;
   readonly #plainTexts = new PlainTexts();
-  /** Start of a token that continues beyond the bytes; `NONE` if there is none. */
+  /** Offset of a token that continues beyond the received bytes; `NONE` if no token does. */
   cutAt = NONE;
 
   constructor(root: PathNode, count: WrittenCount, isInLines: boolean) {
@@ -61,7 +61,7 @@ export class WrittenJson {
     this.#depth = 0;
   }
 
-  /** Reads until the end of the line or of the bytes, and returns that offset. */
+  /** Reads to the end of the line or of the bytes, and returns that offset. */
   read(bytes: Buffer, start: number, isLast: boolean): number {
     this.cutAt = NONE;
     const end = this.#read(bytes, start, isLast);
@@ -119,7 +119,7 @@ export class WrittenJson {
     return bytes.length;
   }
 
-  /** Reads a key. Skips members on no path, and stops at the value of a member on a path. */
+  /** Reads a key. Skips members that are on no path, and stops at the value of a member that is on a path. */
   #key(bytes: Buffer, start: number, isLast: boolean): number {
     const node = this.#open[this.#depth - 1]!;
     let from = start;
@@ -128,7 +128,7 @@ export class WrittenJson {
       while (at < bytes.length && SPECIAL[bytes[at]!] === 0) at++;
       if (bytes[at] !== QUOTE) {
         if (at === bytes.length && !isLast && at - from <= SELECTOR_BYTES_MAX) return this.#cut(bytes, from);
-        // The key is too long or has an escape, which names on a path never have.
+        // The key is too long or contains an escape. Names on a path are short and contain no escapes.
         this.#node = null;
         this.#beginString(NONE, NONE, AFTER_KEY);
         return from + 1;
@@ -254,7 +254,7 @@ export class WrittenJson {
     this.#state = STRING;
   }
 
-  /** Reads until the end of the string or of the bytes. A string cannot contain a line break. */
+  /** Reads to the end of the string or of the bytes. A string cannot contain a line break. */
   #string(bytes: Buffer, start: number, isLast: boolean): number {
     const length = bytes.length;
     let escapeStart = NONE;

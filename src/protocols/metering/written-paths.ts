@@ -4,17 +4,17 @@
  */
 interface WrittenPaths {
   readonly text: readonly string[];
-  /** Text that some providers send as an object in place of a string. Its JSON size counts. */
+  /** Paths of text that some providers send as an object in place of a string. The size of its JSON counts. */
   readonly json?: readonly string[];
-  /** Reasoning. Providers send the same reasoning at several paths, so the maximum of these groups counts. */
+  /** Paths of reasoning, in groups. Providers send the same reasoning at several paths, so only the largest group counts. */
   readonly reasoning?: readonly (readonly string[])[];
-  /** Encrypted reasoning in base64, an alternative form of the groups above. */
+  /** Paths of encrypted reasoning in base64, an alternative form of the groups above. */
   readonly encrypted?: readonly string[];
-  /** Path of the objects that are judged separately. Absent: the whole value, or each event of a stream. */
+  /** Path of the objects that are judged separately. Absent: the whole value is judged or, in a stream, each event. */
   readonly judged?: string;
-  /** Selectors: paths of strings and numbers by which an object is judged, at most 64 bytes each. */
+  /** Selectors: paths of strings and numbers by which an object is judged. Values have at most 64 bytes. */
   readonly selectors?: readonly string[];
-  /** Whether the event name replaces the first of `selectors` if an event lacks it. Absent: no. */
+  /** Whether the name of an event is used if the event lacks the first of `selectors`. Absent: no. */
   readonly isNamedByEvent?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface WrittenRules {
   judge?(selectors: readonly (string | null)[]): Verdict;
 }
 
-/** Counters: text, encrypted reasoning, and one per group of reasoning. */
+/** Numbers of the counters: text, encrypted reasoning, and one for each group of reasoning. */
 export const TEXT = 0;
 export const ENCRYPTED = 1;
 export const FIRST_REASONING = 2;

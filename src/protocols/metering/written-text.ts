@@ -10,7 +10,7 @@ const SPACE = 0x20;
 
 const DATA = Buffer.from('data:');
 const NAME = Buffer.from('event:');
-/** Enough bytes to identify a line: a byte order mark and a field name. */
+/** Number of bytes that suffice to identify a line: a byte order mark and a field name. */
 const LINE_BYTES = 9;
 
 const IN_DATA = 0;
@@ -20,22 +20,23 @@ const OTHER_LINE = 2;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Measures the text that a model wrote, in the events of a stream or in a non-streaming response. Finds the strings at the paths of a protocol in one
- * pass without building values. Invalid JSON ends the reading of its event. Memory: selector values, and the beginning of a token.
+ * Measures the text that a model wrote, in the events of a stream or in a non-streaming response. Finds the strings at the paths of a
+ * protocol in one pass, without building values. Invalid JSON stops the reading of its event. Only selector values and the beginning of an
+ * incomplete token are kept in memory.
  */
 export class WrittenText {
   readonly #count: WrittenCount;
   readonly #json: WrittenJson;
   readonly #paths: CompiledPaths;
   readonly #similar = new SimilarEvents();
-  /** State at the start of an event: a line, or immediately JSON. */
+  /** State at the start of an event: at the start of a line, or directly in JSON. */
   readonly #start: number;
   #line: number;
   #isAfterCr = false;
   /** An incomplete token at the end of the previous chunk. */
   #rest = NO_BYTES;
 
-  /** @param isStream Whether the bytes are an event stream, as opposed to one JSON value. */
+  /** @param isStream whether the bytes are an event stream; otherwise they are one JSON value */
   constructor(rules: WrittenRules, isStream = true) {
     const { paths } = rules;
     this.#count = new WrittenCount(rules);
@@ -61,7 +62,10 @@ export class WrittenText {
     this.addPart(events, true);
   }
 
-  /** Counts complete events that contain nothing else of interest. Events that differ from them in only one text are then counted by `addSimilar`. */
+  /**
+   * Counts complete events that need no other processing. Later events that differ from them in only one text can be counted by
+   * `addSimilar`.
+   */
   addPassed(events: Buffer): void {
     const count = this.#count;
     const wasAtEvent = this.#isAtEvent;
@@ -71,7 +75,7 @@ export class WrittenText {
     if (isOneText) this.#similar.note(events, count.textStart, count.textEnd);
   }
 
-  /** Counts events that are similar to the last ones. Returns false if they are not. */
+  /** Counts events that are similar to the last counted ones. Returns false if they are not similar. */
   addSimilar(events: Buffer): boolean {
     const sizeBytes = this.#similar.textBytesIn(events);
     if (sizeBytes === -1) return false;
@@ -83,7 +87,7 @@ export class WrittenText {
     return this.#line === LINE_START && !this.#isAfterCr && this.#rest.length === 0;
   }
 
-  /** Counts the next chunk of an event or a response, cut at any byte. */
+  /** Counts the next chunk of an event or a response. Chunks can be cut at any byte. */
   addPart(part: Buffer, isLast: boolean): void {
     this.#similar.forget();
     const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
@@ -92,7 +96,7 @@ export class WrittenText {
     if (isLast) this.#endEvent();
   }
 
-  /** Returns the offset of an incomplete token, or the end of the bytes. */
+  /** Reads the bytes. Returns the offset of an incomplete token at the end, or the end of the bytes. */
   #read(bytes: Buffer, isLast: boolean): number {
     const end = bytes.length;
     let at = 0;
@@ -116,7 +120,7 @@ export class WrittenText {
     return end;
   }
 
-  /** Identifies a line, and stops at the value of a data line. Returns the same offset if more bytes are needed. */
+  /** Identifies a line, and stops at the value of a data line. Returns `start` if more bytes are needed. */
   #lineStart(bytes: Buffer, start: number, isLast: boolean): number {
     const byte = bytes[start]!;
     const wasAfterCr = this.#isAfterCr;

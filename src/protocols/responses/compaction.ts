@@ -6,11 +6,11 @@ import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
- * Reads responses of `POST /v1/responses/compact` (contract 2.1). A result that violates the contract, or whose usage is implausible, counts as
- * having no usage, so the call fails closed.
+ * Reads responses of `POST /v1/responses/compact` (contract 2.1). A result that violates the contract, or whose usage is implausible,
+ * counts as having no usage, so the call fails closed.
  *
- * The contract requires the user's messages followed by exactly one compaction. Items of unknown types are allowed anywhere. A second or incomplete
- * compaction, a message of another role, or a message after the compaction is an error.
+ * The contract requires the user's messages, followed by exactly one compaction. Items of unknown types are allowed anywhere. The result is
+ * invalid if it contains a second or incomplete compaction, a message of another role, or a message after the compaction.
  */
 export const compactionResponse: ResponseReading = {
   keep: ['id', 'object', 'created_at', 'output', 'usage', 'service_tier'],
@@ -29,7 +29,7 @@ export const compactionResponse: ResponseReading = {
   },
 };
 
-/** A compaction is never empty. */
+/** Stands for the text of the compaction, which is never empty. */
 const COMPACTION_TEXT = deliveredAsWhole(1);
 
 function isCompactionResult(response: ReadResponse): boolean {
@@ -43,7 +43,7 @@ function isCompactionResult(response: ReadResponse): boolean {
   );
 }
 
-/** A single item without an array can only be the compaction. */
+/** A single item that is not in an array can only be the compaction. */
 function isCompactedOutput(output: unknown): boolean {
   let hasCompaction = false;
   for (const item of Array.isArray(output) ? output : [output]) {
@@ -75,7 +75,8 @@ function isUserMessage(item: Record<string, unknown>): boolean {
 }
 
 /**
- * The contract only names text. Messages from the request may also contain images and files (contract 4.3), which a provider may return unchanged.
+ * The contract mentions only text. Messages from the request can also contain images and files (contract 4.3), and a provider might return
+ * these unchanged.
  */
 function isUserContent(block: unknown): boolean {
   if (!isRecord(block)) return false;

@@ -6,19 +6,19 @@ import { signedKey, signedKeyOfHash } from '../signed-blocks.ts';
 import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
 
 /**
- * Continuation keys are hashes of what later calls may refer to; such calls must go to the same provider. Responses are identified by id, compactions
- * by encrypted content: `r:` or `e:` and a SHA-256 in base64url, so that neither ids nor content are stored. For reasoning, which is a signed block,
- * the same provider is only preferred.
+ * Continuation keys are hashes of everything in a response to which later calls can refer. Such calls must go to the same provider.
+ * Responses are identified by id, compactions by encrypted content: `r:` or `e:` and a SHA-256 in base64url, so that neither ids nor
+ * content are stored. For reasoning, which is a signed block, the same provider is only preferred.
  */
 
-/** Maximum compactions stored per response, and looked up per request. */
+/** Maximum number of compactions stored per response, and looked up per request. */
 export const AFFINITY_KEYS_MAX = 16;
 
 export function responseContinuationKey(id: string): string {
   return stateKey({ kind: 'response', id });
 }
 
-/** @param content The decoded value of the JSON string; a buffer contains UTF-8. */
+/** @param content the decoded value of the JSON string; a buffer contains UTF-8 */
 export function encryptedContinuationKey(content: Buffer | string): string {
   return `${ENCRYPTED}${hash('sha256', content, 'base64url')}`;
 }
@@ -30,13 +30,14 @@ export function reasoningKeys(continuationKeys: readonly string[]): string[] {
   return contexts.map((key) => signedKeyOfHash(key.slice(ENCRYPTED.length)));
 }
 
-/** The type in the contract (2.1), and the type in an earlier version of the vendor's backend. */
+/** The item type in the contract (2.1), and the one in an earlier version of the vendor's backend. */
 const COMPACTION_TYPES: readonly unknown[] = ['compaction', 'compaction_summary'];
 
 const STATE_KEYS_MAX = REFERENCES_MAX;
 
 /**
- * Collects the keys of what later calls may refer to: the response, its items, their containers and files, its compactions, and the last reasoning.
+ * Collects the keys of everything to which later calls can refer: the response, its items, their containers and files, its compactions, and
+ * the last reasoning.
  */
 export class ResponseContinuationKeys {
   readonly #keepsItems: boolean;
@@ -45,7 +46,7 @@ export class ResponseContinuationKeys {
   readonly #compactions = new Set<string>();
   #reasoning: string | null = null;
 
-  /** @param keepsItems Whether the provider stores the items of the response. It does unless the request forbids it. */
+  /** @param keepsItems whether the provider stores the items of the response, as it does unless the request forbids it */
   constructor(keepsItems = true) {
     this.#keepsItems = keepsItems;
   }
@@ -100,19 +101,19 @@ export class ResponseContinuationKeys {
 
 const CONTAINER_FILE = 'container_file_citation';
 
-/** Maximum matches examined. Conversations have a few hundred; a hostile input may have millions. */
+/** Maximum number of matches that are examined. Conversations have a few hundred; a hostile input can have millions. */
 const PLACES_MAX = 16_384;
 
 const KEY = Buffer.from('"encrypted_content"');
 const BACKSLASH = 0x5c;
 
 /**
- * Returns the keys of encrypted content in the `input` of a request, newest (last in the text) first, at most `AFFINITY_KEYS_MAX`. `body[inputStart,
- * inputEnd)` is the value of `input` and must be valid JSON. It is searched once from its end, without parsing, and at most `PLACES_MAX` values are
- * read.
+ * Returns the keys of encrypted content in the `input` of a request, newest (last in the text) first, at most `AFFINITY_KEYS_MAX`.
+ * `body[inputStart, inputEnd)` is the value of `input` and must be valid JSON. It is searched once from its end, without parsing, and at
+ * most `PLACES_MAX` values are read.
  *
- * An opening quote never follows a backslash, which distinguishes a key from the same characters inside a string. A key with escapes is not found. No
- * client writes one, and the call would only lose its continuation key.
+ * An opening quote never follows a backslash, which distinguishes a key from the same characters inside a string. A key that contains
+ * escapes is not found. No client sends such a key, and the call would only lose its continuation key.
  */
 export function continuationKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
   const input = body.subarray(inputStart, inputEnd);
@@ -121,7 +122,7 @@ export function continuationKeysOfInput(body: Buffer, inputStart: number, inputE
   for (let places = 0; at !== -1 && places < PLACES_MAX && keys.size < AFFINITY_KEYS_MAX; places++) {
     const content = input[at - 1] === BACKSLASH ? null : stringAt(input, valueStart(input, at + KEY.length));
     if (content !== null && content.length > 0) keys.add(encryptedContinuationKey(content));
-    // A negative offset would count from the end.
+    // At 0, the search stops: `lastIndexOf` would interpret a negative offset as counted from the end.
     at = at === 0 ? -1 : input.lastIndexOf(KEY, at - 1);
   }
   return [...keys];

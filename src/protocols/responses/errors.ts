@@ -3,7 +3,8 @@ import { type ChatErrorBody, renderChat } from '../chat/errors.ts';
 import { unixSeconds } from '../plan-windows.ts';
 
 /**
- * An event named `error` with the error members at the top level and `"type": "error"`, for streams of responses and images (contract, section 6).
+ * Renders an event named `error` with the error members at the top level and `"type": "error"`, for streams of responses and images
+ * (contract, section 6).
  */
 export const typedStreamError: RenderStreamError = (error) => {
   const { error: body } = renderChat(error);
@@ -11,7 +12,7 @@ export const typedStreamError: RenderStreamError = (error) => {
   return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
 };
 
-/** The vendor ends a failed responses stream with two events. SDKs throw at the first; Codex reads only the second. */
+/** Renders two events, with which the vendor ends a failed responses stream. SDKs throw at the first one; Codex reads only the second. */
 export const responsesStreamError: RenderStreamError = (error, requestId) => {
   const { code, message } = error;
   const response = { id: requestId, object: 'response', status: 'failed', error: { code, message }, output: [] };
@@ -21,14 +22,14 @@ export const responsesStreamError: RenderStreamError = (error, requestId) => {
 
 interface ResponsesErrorBody {
   readonly error: ChatErrorBody['error'] & {
-    /** Unix seconds. */
+    /** Time in Unix seconds. */
     readonly resets_at?: number;
   };
 }
 
 /**
- * The chat format. Errors for limits that reset also have the type and the time by which Codex recognizes them; Codex then displays the time and
- * stops.
+ * The error format of chat. Errors of limits that reset also contain the type and the time by which Codex recognizes them. Codex then
+ * displays the time and stops.
  */
 export const responsesEnvelope: Envelope<ResponsesErrorBody> = {
   name: 'chat',

@@ -11,7 +11,7 @@ type Form = 'any' | 'string' | 'boolean' | 'object' | 'strings' | 'objects' | 'b
 
 interface Field {
   readonly forms: readonly Form[];
-  /** Allowed strings; absent: any. */
+  /** Allowed values of a string. Absent: any. */
   readonly values?: readonly string[];
 }
 
@@ -19,8 +19,8 @@ const text: Field = { forms: ['string'] };
 const objects: Field = { forms: ['objects'] };
 
 /**
- * Fields of input items (contract 4.3). The vendor's clients send some fields in more forms than the contract lists, depending on the type of item.
- * These are accepted too, since a history from the vendor must pass; comments name the items.
+ * Fields of input items (contract 4.3). Depending on the type of item, the vendor's clients send some fields in more forms than the
+ * contract lists. These forms are accepted too, because a history from the vendor must pass; comments name the items.
  */
 const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
@@ -29,14 +29,15 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['name', text],
   ['namespace', text],
   ['call_id', text],
-  // Written by a model, so it may be invalid JSON. `tool_search_call` has the value itself.
+  // Arguments are written by a model, so they can be invalid JSON. In `tool_search_call`, the arguments are a JSON value instead of a
+  // string.
   ['arguments', { forms: ['any'] }],
   ['encrypted_content', text],
   [
     'status',
     {
       forms: ['string'],
-      // The first three are in the contract; the others are used by `*_call` items and `apply_patch_call_output`.
+      // The first three values are in the contract; the others are used by `*_call` items and `apply_patch_call_output`.
       values: [
         'in_progress',
         'completed',
@@ -50,7 +51,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
     },
   ],
   ['content', { forms: ['string', 'blocks'] }],
-  // A string in `image_generation_call`.
+  // The action is a string in `image_generation_call`.
   ['action', { forms: ['object', 'string'] }],
   ['approval_request_id', text],
   ['approve', { forms: ['boolean'] }],
@@ -62,7 +63,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['server_label', text],
   ['server_url', text],
   ['shell_id', text],
-  // A string or content blocks for functions and custom tools; objects without a type for shells.
+  // The output is a string or content blocks for functions and custom tools, and objects without a type for shells.
   ['output', { forms: ['object', 'string', 'openBlocks'] }],
   ['queries', { forms: ['strings'] }],
   ['results', objects],
@@ -72,7 +73,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['pending_safety_checks', objects],
 ]);
 
-/** Fields of content blocks (contract 4.3). `file_id` is refused before this table is used. */
+/** Fields of content blocks (contract 4.3). A block with `file_id` is rejected before this table is used. */
 const blockFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
   ['text', text],
@@ -97,14 +98,15 @@ export function checkInput(input: unknown, param = 'input'): void {
   input.forEach((item: unknown, index) => {
     const path = `${param}[${index}]`;
     if (!isRecord(item)) throw wrongForm(path, 'an object', item);
-    // A block may appear directly among the items.
+    // A content block can appear directly among the items.
     refuseFile(item, path);
     checkFields(item, itemFields, path);
   });
 }
 
 /**
- * An item that references a stored one cannot be estimated (contract 4.4): an `item_reference`, or an id without a type.
+ * Rejects items that refer to stored ones, because their tokens cannot be estimated (contract 4.4). These are an `item_reference`, and an
+ * id without a type.
  *
  * @throws GatewayError `invalidRequest`
  */
@@ -123,7 +125,7 @@ export function checkEstimateInput(input: unknown, param = 'input'): void {
 const REMOTE_FIELDS = ['server_url', 'connector_id', 'tunnel_id', 'connector', 'tunnel'];
 
 /**
- * Remote schemas are not fetched, so they cannot be counted (contract 4.4).
+ * Rejects tools whose schemas are remote. These are not fetched, so their tokens cannot be counted (contract 4.4).
  *
  * @throws GatewayError `invalidRequest`
  */
@@ -166,7 +168,7 @@ function checkFields(record: Record<string, unknown>, fields: ReadonlyMap<string
 
 function checkParts(value: unknown, form: Form, param: string): void {
   if (!Array.isArray(value)) {
-    // A screenshot appears in `output` without an array.
+    // A screenshot is an object in `output`, without an array.
     if (form === 'object' && isRecord(value)) refuseFile(value, param);
     return;
   }

@@ -5,7 +5,10 @@ import { RESPONSE_TEXT } from './written.ts';
 
 const BILLED = ['service_tier', 'tool_usage', 'server_side_tool_usage'];
 
-/** Responses that failed or are only queued cannot be estimated. `undefined`: no status. */
+/**
+ * Statuses of responses whose usage can be estimated; `undefined`: the response has no status. Responses that failed or are only queued
+ * cannot be estimated.
+ */
 const ENDED = [undefined, 'completed', 'incomplete'];
 
 const ESTIMATE: ResponseEstimate = {
@@ -21,8 +24,8 @@ const ESTIMATE: ResponseEstimate = {
 };
 
 /**
- * Responses are billed by usage, whatever their status: incomplete and failed ones can have usage too. Without usage the call fails closed, unless
- * the provider's configuration allows an estimate.
+ * Reads responses. They are billed by usage whatever their status, because incomplete and failed responses can have usage too. Without
+ * usage, the call fails closed, unless the configuration of the provider allows an estimate.
  */
 export const responsesResponse = (keepsItems = true, context: ResponsesUsageContext = {}): ResponseReading => ({
   keep: ['id', 'object', 'usage', 'output', ...BILLED],

@@ -12,7 +12,7 @@ const BLOCK = openMembers({
   annotations: 'content',
   logprobs: 'content',
 });
-/** Content blocks, or a screenshot without an array. */
+/** Content blocks in an array, or a screenshot without an array. */
 const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
 const ITEM_RULES = {
@@ -21,7 +21,7 @@ const ITEM_RULES = {
   status: 'content',
   container_id: state('container'),
   file_id: state('file'),
-  // Declared for items (contract 4.3), where no vendor resolves it. In a tool it refers to state.
+  // The contract declares this member for items (4.3), where no vendor resolves it. In a tool, it refers to state.
   connector_id: 'content',
   environment: open(ENVIRONMENT),
   content: BLOCKS,
@@ -40,7 +40,7 @@ const ITEM = openMembers({
   ...ITEM_RULES,
 });
 
-/** Content members of items. An item of unknown type with none of these refers to an item that the provider stores. */
+/** Members that contain the content of items. An item of unknown type that has none of these refers to an item that the provider stores. */
 const CONTENT: readonly string[] = ['content', 'output', 'tools', ...ITEM_CONTENT];
 
 /** Items that the vendor looks up by id unless they contain one of these members. */
@@ -53,7 +53,7 @@ const LOOKED_UP: Readonly<Record<string, readonly string[]>> = {
   image_generation_call: ['result'],
 };
 
-/** Items that never refer to stored ones. */
+/** Item types that never refer to stored items. */
 const COMPLETE = [
   ...['file_search_call', 'computer_call', 'computer_call_output', 'web_search_call', 'function_call'],
   ...['function_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'configuration_update'],
@@ -63,7 +63,7 @@ const COMPLETE = [
   ...['program_output', 'input_text', 'input_image', 'input_file'],
 ];
 
-/** Members by item type, one of which makes the item complete. An empty list: always looked up. */
+/** For each item type, members that make the item complete if at least one is present. With an empty list, the item is always looked up. */
 export const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[] | 'complete'> = new Map<
   string,
   readonly string[] | 'complete'

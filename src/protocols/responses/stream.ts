@@ -17,13 +17,13 @@ import { billedToolUses, citesPages, isSearch, NO_CONTAINERS, serverToolCalls } 
 import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 import { LAST_EVENT_TEXT, streamedResponseText } from './written.ts';
 
-/** Some providers use this final event, as in the realtime protocol, whatever the outcome. */
+/** Final event of some providers, as in the realtime protocol, whatever the outcome. */
 const DONE = 'response.done';
 
 /**
- * Responses streams consist of named events whose data repeats the name as `type`. Clients use `type`, so the event name counts only if there is
- * none. The stream ends with `response.completed`, `response.incomplete`, `response.failed` or `response.done`, which contain the whole response with
- * usage, or with an `error`. There is no `[DONE]`; if a provider sends one, it is forwarded.
+ * Responses streams consist of named events whose data repeats the name as `type`. Clients use `type`, so the event name counts only if
+ * there is no `type`. The stream ends with `response.completed`, `response.incomplete`, `response.failed` or `response.done`, which contain
+ * the whole response with usage, or with an `error`. The protocol has no `[DONE]`; if a provider sends one, it is forwarded.
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed', DONE];
 const ITEM_DONE = 'response.output_item.done';
@@ -35,7 +35,10 @@ const namesThatMatter = [
   ...['response.created', ITEM_DONE, CITED, 'error'].map((name) => Buffer.from(name)),
 ];
 
-/** A type further into an event is not its own: vendors put the type first. */
+/**
+ * Maximum offset of the type of an event. A `type` after this offset belongs to nested data, because vendors put the type of the event
+ * first.
+ */
 const BEGINNING_BYTES = 1024;
 
 const TYPE = Buffer.from('"type"');
@@ -59,7 +62,7 @@ const ITEM: JsonParts = {
 
 const PICTURE = 'image_generation_call';
 
-/** The members that are read. The last event repeats the output, which may contain images of several megabytes. */
+/** The members of the data that are read. The last event repeats the output, which can contain images of several megabytes. */
 const READ: JsonParts = {
   type: true,
   error: true,
@@ -76,17 +79,20 @@ const READ: JsonParts = {
   },
 };
 
-/** Reads large events selectively, which takes a quarter of the time if they contain an image. Full parsing is faster for small events. */
+/**
+ * Parses the data of an event. Large events are read selectively, which takes a quarter of the time if they contain an image; for small
+ * events, full parsing is faster.
+ */
 function parseData(data: Buffer): unknown {
   return data.length > EVENT_BYTES_MAX ? parseJsonParts(data, READ) : parseJson(data.toString('utf8'));
 }
 
-/** Suffix of events that complete part of the output: `response.output_text.done`. */
+/** Suffix of events that complete part of the output, such as `response.output_text.done`. */
 const PART_END = Buffer.from('.done');
 const ITEM_END = /^event: ?response\..+\.done\r?$|"type"\s*:\s*"response\.[^"]+\.done"/m;
 const PART_END_TYPE = /^response\..+\.done$/;
 
-/** Events with none of these patterns are not parsed. */
+/** Patterns of events that are parsed. Events that contain none of them are not parsed. */
 const MARKERS = [TYPE, NAME, ERROR, ENCRYPTED, PART_END];
 const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const NAME_PATTERNS = new BytePatterns([TYPE, NAME]);
@@ -111,10 +117,10 @@ export function readResponsesStream(
   const reports = new OutputReports();
   let repeatedTextBytes = 0;
   let audioCharacters = 0;
-  /** Estimated tokens of images that a tool made with another model. */
+  /** Estimated tokens of images that a tool generated with another model. */
   let pictureOutput = 0;
 
-  /** Whether an event with this pattern must be parsed, given what follows the pattern. */
+  /** Whether an event that contains this pattern must be parsed, given the bytes after the pattern. */
   function isRelevant(run: Buffer, marker: Buffer, end: number): boolean {
     switch (marker) {
       case TYPE:
@@ -168,7 +174,7 @@ export function readResponsesStream(
       case 'error':
         return 'failed';
       case null:
-        // The chat protocol's error format, which compatible providers use on all endpoints.
+        // This is the error format of chat, which compatible providers use on all endpoints.
         return body.error ? 'failed' : 'pass';
       default:
         return 'pass';
@@ -184,7 +190,7 @@ export function readResponsesStream(
     calls.push({
       type,
       status,
-      // These calls differ from the caller's only by name.
+      // Custom tool calls that the provider runs differ from those of the caller only by name.
       name: type === 'custom_tool_call' ? item.name : undefined,
       action: { type: isSearch(action) ? 'search' : 'other' },
       container_id,
@@ -192,7 +198,7 @@ export function readResponsesStream(
     });
   }
 
-  /** Tool uses so far, for a stream that has not reported usage. */
+  /** Returns the tool uses so far, for a stream that has not reported usage. */
   function usesSoFar(): Usage | null {
     if (calls.length === 0 && !hasCitations) return null;
     const output = calls.length === 0 ? CITING : calls;

@@ -5,15 +5,15 @@ import { readCount } from '../metering/usage-facts.ts';
 export interface ContainerUse {
   /** Container ids in the request. These containers were charged when they were created. */
   readonly named: readonly string[];
-  /** The call continues state that may include other containers, which cannot be distinguished from new ones. */
+  /** Whether the call continues state that might include other containers. These cannot be distinguished from new ones. */
   readonly mayContinue: boolean;
-  /** The request offers tools that the provider runs. Responses show their calls. */
+  /** Whether the request offers tools that the provider runs. Responses show calls of these tools. */
   readonly offersTools: boolean;
 }
 
 export const NO_CONTAINERS: ContainerUse = { named: [], mayContinue: false, offersTools: false };
 
-/** Calls of tools that the caller runs. The caller returns the result in the next request. */
+/** Item types of calls that the caller runs. The caller returns the result in the next request. */
 const CLIENT_CALLS: readonly unknown[] = [
   'function_call',
   'custom_tool_call',
@@ -24,20 +24,20 @@ const CLIENT_CALLS: readonly unknown[] = [
 
 const CALL = '_call';
 const RESULTS = '_results';
-/** OpenRouter: prefix of the item types of its tools. */
+/** Prefix of item types for OpenRouter's tools. */
 const OWNED = 'openrouter:';
-/** xAI reports searches of X as calls of custom tools. */
+/** Names of custom tools. xAI reports searches of X as calls of these tools. */
 const SEARCH_OF_X = /^x_(?:keyword|semantic|user)_search$|^x_thread_fetch$/;
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Items of tools that the provider ran: calls, and result items at Perplexity. */
+/** Returns the items of tools that the provider ran: calls and, at Perplexity, result items. */
 export function serverToolCalls(output: unknown): readonly Item[] {
   if (!Array.isArray(output)) return [];
   return output.filter((item: unknown): item is Item => isRecord(item) && toolOf(item) !== null);
 }
 
-/** The vendor's name of the tool; `null` if the item shows none that the provider ran. */
+/** Returns the vendor's name of the tool; `null` if the item shows no tool that the provider ran. */
 function toolOf(item: Item): string | null {
   const { type, name, execution } = item;
   if (typeof type !== 'string' || execution === 'client') return null;
@@ -47,7 +47,7 @@ function toolOf(item: Item): string | null {
   return type.startsWith(OWNED) ? type : null;
 }
 
-/** Items that do not imply another model run: model output, calls for the caller, lists and approval requests of MCP servers. */
+/** Item types that do not imply another model run: model output, calls for the caller, and lists and approval requests of MCP servers. */
 const NO_ROUNDS: readonly unknown[] = [
   ...CLIENT_CALLS,
   ...['message', 'reasoning', 'compaction', 'item_reference', 'mcp_list_tools', 'mcp_approval_request'],
@@ -65,7 +65,7 @@ function isRound(item: Item): boolean {
 
 const OUTPUT = '_output';
 
-/** Billed tool uses. The provider's counts take precedence over items, since some uses are free of charge. */
+/** Returns the billed tool uses. The provider's counts take precedence over items, because some uses are free of charge. */
 export function billedToolUses(response: Item, usage: Item, containerUse: ContainerUse): ToolUses {
   const { server_side_tool_usage } = response;
   const reported = reportedToolUses(isRecord(server_side_tool_usage) ? { server_side_tool_usage, ...usage } : usage);
@@ -81,11 +81,11 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
     const tool = toolOf(item)!;
     switch (tool) {
       case 'shell':
-        // Without a container, the caller runs the shell.
+        // Without a container, the caller runs the shell, so nothing is billed.
         if (containerId !== null) uses.codeExecutions++;
         break;
       case 'image_generation':
-        // Billed by image tokens.
+        // These uses are billed by image tokens instead.
         break;
       default: {
         const unit = toolUnit(tool);
@@ -98,18 +98,21 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
   const webSearch = isRecord(response.tool_usage) ? response.tool_usage.web_search : null;
   const billed = isRecord(webSearch) ? readCount(webSearch.num_requests) : null;
   const named = { ...uses, ...reported?.uses };
-  // A vendor may report counts for only some of the tools that have no unit of their own.
+  // A vendor might report counts for only some of the tools that have no unit of their own, so the maximum counts.
   const others = Math.max(uses.otherToolUses, named.otherToolUses);
   return { ...named, otherToolUses: others, ...(billed != null && { webSearches: billed }) };
 }
 
-/** Opening a page and finding text in it are not billed as searches. Neither are empty searches, which xAI reports. */
+/** Whether an action is billed as a search. Opening a page and finding text in it are not, nor are empty searches, which xAI reports. */
 export function isSearch(action: unknown): boolean {
   if (!isRecord(action) || action.type === undefined) return true;
   return action.type === 'search' && !(action.query === '' && action.queries === undefined);
 }
 
-/** Whether the text cites web pages. If no tool was offered or used, a provider plugin or the model searched; this counts as one search. */
+/**
+ * Whether the text cites web pages. If it does although no tool was offered or used, a provider plugin or the model itself searched; this
+ * counts as one search.
+ */
 export function citesPages(output: unknown): boolean {
   return listOf(output).some(
     (item) =>

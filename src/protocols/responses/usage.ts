@@ -68,7 +68,7 @@ export function readResponsesUsage(
 
 export const IMAGE_MODEL = 'image_generation';
 
-/** Usage of the image tool's model, which the usage of the response does not include. */
+/** Returns the usage of the image tool's model, which is not included in the usage of the response. */
 function imagesOf(toolUsage: unknown): ModelUsage | null {
   const usage = readImageUsage(detailsOf(toolUsage).image_gen);
   return usage === null || usage.inputTokens + usage.imageInputTokens + usage.imageOutputTokens === 0

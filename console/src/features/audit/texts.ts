@@ -60,26 +60,27 @@ export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
   'the balance is the sum of the ledger entries': '余额等于账目之和',
   'reserved money is the sum of the open reservations': '预留金额等于未结预留之和',
   'entries are numbered without gaps and carry the balance forward': '账目编号连续，余额逐条结转',
-  'the last entry number of a balance is that of its ledger': '余额记录的末条编号与账本一致',
-  'every settled call has its entry with its charge': '每笔已结算调用都有相应扣费账目',
-  'no charge without its call': '每笔扣费都有对应调用',
-  'the charges of dropped call records equal the sums recorded at the drop':
+  'the last entry number of every balance matches the ledger': '余额记录的末条编号与账本一致',
+  'every settled call has a ledger entry with its charge': '每笔已结算调用都有相应扣费账目',
+  'every charge belongs to a call': '每笔扣费都有对应调用',
+  'the charges of dropped call records equal the sums recorded when they were dropped':
     '记录已删除的调用，其扣费与删除时的汇总一致',
-  'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has':
+  'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains':
     '待处理调用不扣费；已处理调用的扣费不超过其预留金额，且不与其他记录重复',
-  'refunds are of a charged call of their account, and never more than its charge':
+  'every refund belongs to a charged call of the same account, and refunds never exceed its charge':
     '退款对应本账户已扣费的调用，且不超过扣费金额',
-  'the price list of every call record is there': '每条调用记录的价目均存在',
-  'a subscription counts its coding calls in flight': '套餐订阅的进行中调用数正确',
-  'a subscription counts the tokens that calls in flight have reserved in its period':
+  'the price list of every call record is stored': '每条调用记录的价目均存在',
+  'subscriptions correctly count their coding calls in flight': '套餐订阅的进行中调用数正确',
+  'subscriptions correctly count the tokens that calls in flight have reserved in the current period':
     '套餐订阅统计的本周期预留 token 数正确',
-  'a subscription counts the slots of its five-hour window': '套餐订阅的五小时窗口计数正确',
-  'a limited key counts its calls in flight and what they have reserved': '受限密钥的进行中调用数及预留金额正确',
+  'subscriptions correctly count the slots of their five-hour windows': '套餐订阅的五小时窗口计数正确',
+  'limited keys correctly count their calls in flight and the amounts reserved by these calls':
+    '受限密钥的进行中调用数及预留金额正确',
   'what a limited key spent in a day is part of its week and its month, and these of what it spent in all':
     '受限密钥的日消费计入周、月消费，周、月消费计入总消费',
   'a coding call has no charge': '套餐内调用不扣费',
-  'an ended call has nothing reserved': '已结束的调用没有预留',
-  'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher':
+  'an ended call has no reservation': '已结束的调用没有预留',
+  'every redeemed voucher has a ledger entry of its value or a subscription, and every entry and subscription from a voucher has a redemption':
     '每个已兑换的兑换码都有相应面值的账目或订阅，且每个此类账目都有对应兑换码',
-  'sums of usage have the charges and refunds of the ledger': '用量汇总与账本的扣费和退款一致',
+  'usage sums match the charges and refunds of the ledger': '用量汇总与账本的扣费和退款一致',
 };

@@ -1,10 +1,10 @@
 import type { Limit } from './limit.ts';
 
-/** The prepaid balance: a call is admitted while some of it is not reserved, and reserves its maximum cost. */
+/** Limits a call by the prepaid balance. A call is admitted while some of the balance is not reserved, and reserves its maximum cost. */
 export const balance: Limit = {
   refuse(_call, { money }) {
     if (money.balanceNano - money.reservedNano > 0n) return null;
-    // If only reservations use it up, ends of calls in flight may free some.
+    // If the balance is only exhausted by reservations, calls in flight might free some of it when they end.
     return { kind: 'insufficientBalance', retryAt: money.balanceNano > 0n ? 'soon' : null, isPaymentRequired: true };
   },
   take({ amountNano }, { money }, reservation) {

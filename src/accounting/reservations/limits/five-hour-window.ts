@@ -4,9 +4,10 @@ import type { Slot, SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /**
- * The five-hour window of a Coding Plan: exact for each call, and as cheap for a limit of 100,000 as for one of 10. A subscription counts
- * its slots. An admission deletes expired slots from the oldest end, no more than it can use, so each slot is written once and deleted
- * once. It deletes as many slots that lie in the future, which a wrong clock left.
+ * Limits the calls in the five-hour window of a Coding Plan. The limit is exact for each call, and a limit of 100,000 costs no more than
+ * one of 10: the subscription stores the number of its slots, and an admission deletes only as many of the oldest expired slots as it can
+ * use. Each slot is thus written once and deleted once. An admission deletes up to the same number of slots in the future, which exist only
+ * after the clock was wrong.
  */
 export const fiveHourWindow: Limit = {
   advance({ subscription }, context) {
@@ -34,7 +35,7 @@ export const fiveHourWindow: Limit = {
   },
   window({ terms, subscription }, { nowMs }) {
     const { slots, oldestSlots, oldestSlotsMax } = subscription;
-    // More slots may be expired, or lie in the future, than were read.
+    // If the maximum number of slots was read, more of them could be expired or in the future, so the use is unknown.
     const lapsed = oldestSlots.filter(({ takenAtMs }) => takenAtMs <= nowMs - FIVE_HOURS_MS).length;
     const ahead = oldestSlots.filter(({ takenAtMs }) => isAhead(takenAtMs, nowMs)).length;
     if (Math.max(lapsed, ahead) >= oldestSlotsMax) return null;
@@ -44,16 +45,16 @@ export const fiveHourWindow: Limit = {
   },
 };
 
-/** Whether a slot counts: it is in the window, or so little in the future that the clock may have gone back. */
+/** Whether a slot counts: it is within the window, or so slightly in the future that the clock might have gone back. */
 function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
   return takenAtMs > nowMs - FIVE_HOURS_MS && !isAhead(takenAtMs, nowMs);
 }
 
-/** When the window has capacity again: when the slot expires that brings it below its limit. */
+/** Returns the time at which the window has capacity again: the expiry of the slot without which the use is below the limit. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
   const givenBack = new Set(subscription.deletedSlots);
   const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs) && !givenBack.has(slot.callId));
-  // If the clock went back, a new slot may expire before stored ones.
+  // If the clock went back, a new slot can expire before stored ones.
   const window = [...live, ...subscription.newSlots].sort((one, other) => one.takenAtMs - other.takenAtMs);
   return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;
 }

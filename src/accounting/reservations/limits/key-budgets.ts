@@ -9,7 +9,10 @@ import { KEY, type LimitedOwner, MEMBER, type OwnedCall } from './limited-owner.
 
 type BudgetKinds = Readonly<Record<ShownBudget['period'], ErrorKind>>;
 
-/** Reservations count as spent. Off by default. Calls on a plan cost no money, so budgets do not limit them. */
+/**
+ * Creates the limit that enforces the budgets of a key or a member. Reservations count as spent. Budgets are optional. They do not limit
+ * calls on a plan, which cost no money.
+ */
 const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit => ({
   refuse(call, account, context) {
     const owner = of(call, account);
@@ -38,7 +41,7 @@ const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit
   },
 });
 
-/** The use of the budgets of a key and of its member, without reservations of calls in flight. */
+/** Returns the use of the budgets of a key and its member, excluding reservations of calls in flight. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
   const shown: ShownBudget[] = [];
   for (const owner of OWNERS) {
@@ -66,7 +69,7 @@ export const memberBudgets = budgetsOf(MEMBER, {
   day: 'memberSpendLimitReached',
 });
 
-/** Counts a charge in all budgets of a key or a member, in the periods in which it is charged. */
+/** Adds a charge to all budgets of a key or a member, in the periods that are current at the time of the charge. */
 export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {
   beginPeriods(key, periods);
   key.spentNano += chargeNano;
@@ -75,12 +78,12 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, periods: Run
   key.totalSpentNano += chargeNano;
 }
 
-/** The smallest remainder of the budgets, without reservations of calls in flight; `null` if there are none. */
+/** Returns the smallest remainder of the budgets, excluding reservations of calls in flight; `null` if no budget is set. */
 export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
   return leastOf(allBudgets(key, periods).map(({ capNano, spentNano }) => leftOf(capNano, spentNano)));
 }
 
-/** `null` if there are no amounts. */
+/** Returns the smallest amount; `null` if there are no amounts. */
 export function leastOf(amounts: readonly (bigint | null)[]): bigint | null {
   const known = amounts.filter((nano) => nano !== null);
   return known.length === 0 ? null : known.reduce((least, nano) => (nano < least ? nano : least));
@@ -91,10 +94,12 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
   return spentNano < capNano ? capNano - spentNano : 0n;
 }
 
-/** The caps that this file enforces. `key-limits.ts` enforces the others. */
+/** Names of the caps that this file enforces. `key-limits.ts` enforces the other caps. */
 export type BudgetCap = ReturnType<typeof allBudgets>[number]['cap'];
 
-/** The budgets of a key or a member. The one that frees last comes first, because a refusal lasts until then. */
+/**
+ * Returns the budgets of a key or a member. The budget with the longest period comes first, because a refusal lasts until that period ends.
+ */
 function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;

@@ -17,13 +17,13 @@ import {
 } from './rate-bucket.ts';
 
 /**
- * Requests and tokens per minute of the account and of the key, for all models together and for the called one: at most four buckets per
- * call (`docs/decisions/0035-limits-by-the-minute.md`). A request counts whatever its outcome. Tokens are taken for the call's maximum use,
- * at most the lowest limit, and corrected by its actual use.
+ * Limits the requests and tokens per minute of the account and of the key, for all models together and for the called model. A call uses at
+ * most four buckets (`docs/decisions/0035-limits-by-the-minute.md`). A request counts whatever its outcome. At admission, a call takes its
+ * maximum number of tokens, but at most the lowest limit; when it ends, the number is corrected to the actual use.
  */
 export const minuteRates: Limit = {
   refuse({ request }, account, context) {
-    // The body is not read yet: there may be capacity when it is.
+    // There might be capacity by the time the body has been read.
     if (request === null) return null;
     let longest: { waitMs: number; reached: Omit<ReachedRate, 'status'> } | null = null;
     for (const rate of ratesOf(request, account, context)) {
@@ -81,7 +81,8 @@ export const minuteRates: Limit = {
       const state = rates.get(rateName(place));
       const fill = rateFills[i];
       if (state === undefined || !fill) continue;
-      // As if the use had been known when the bucket was last drained, which was at the admission of this call or later.
+      // Sets the level that the bucket would have if the actual use had been known when it was last drained. That was at the admission of
+      // this call, or later.
       state.tokensUsed =
         more >= 0
           ? withMore(state.tokensUsed, more)
@@ -90,7 +91,7 @@ export const minuteRates: Limit = {
   },
 };
 
-/** What remains of the limits of a call, after the call if it was admitted; `null` if it has no limits. */
+/** Returns the remainder of the limits of a call, after subtracting an admitted call; `null` if the call has no limits. */
 export function rateStatus(
   request: ReservationRequest,
   account: AccountState,
@@ -113,17 +114,17 @@ function tighter(other: RateLeft | null, used: number, max: number | null, asOfM
   return isTighter ? left : other;
 }
 
-/** A limit with the maxima that apply: its own, or those of the configuration. */
+/** A limit with the maxima in force: its own, or else those of the configuration. */
 interface Rate extends RateMaxima {
   readonly state: RateState;
 }
 
-/** Whether an account may have limits per minute; most have none. */
+/** Whether an account might have limits per minute. Most accounts have none. */
 export function hasRates({ rates }: AccountState, { rateDefaults }: AdmissionContext): boolean {
   return rates.size > 0 || rateDefaults !== null;
 }
 
-/** The limits that apply to a call. Limits that only the configuration has may not be among the account's yet. */
+/** Returns the limits that apply to a call. Limits that are only in the configuration might not be stored for the account yet. */
 function ratesOf(
   { accountId, keyId, model, modelAliases }: ReservationRequest,
   { rates }: AccountState,
@@ -148,7 +149,7 @@ function underAliases(keyId: string, aliases: readonly string[], rates: AccountS
   return aliases.flatMap((model) => rates.get(rateName({ keyId, model })) ?? []);
 }
 
-/** A bucket under another name of the model continues under its id. */
+/** Returns the initial counts of a bucket. If a bucket exists under an alias of the model, its counts are used. */
 function countsOf(others: readonly RateState[]): RateCounts {
   const [last] = others.toSorted((a, b) => b.countedAtMs - a.countedAtMs);
   return {
@@ -160,7 +161,7 @@ function countsOf(others: readonly RateState[]): RateCounts {
 
 const UNLIMITED = { requestsMax: null, tokensMax: null, isStored: false } as const;
 
-/** Keys of limits that may be stored under other names of the call's model. */
+/** Returns the keys of limits that might be stored under aliases of the call's model. */
 export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 'keyId' | 'modelAliases'>) {
   return modelAliases.flatMap((model) => [
     { keyId: '', model },
@@ -168,7 +169,7 @@ export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 
   ]);
 }
 
-/** Keys of the limits and buckets of a call: those of its account and its key, for all models and for its own. */
+/** Returns the keys of the limits and buckets of a call: for its account and its key, for all models and for the called model. */
 export function placesOf(keyId: string, model: string): readonly Pick<RateState, 'keyId' | 'model'>[] {
   return [
     { keyId: '', model: '' },
@@ -178,14 +179,19 @@ export function placesOf(keyId: string, model: string): readonly Pick<RateState,
   ];
 }
 
-/** Use as of an instant: now, or slightly later if the clock went back; nothing drains until then. */
+/**
+ * The use of a bucket at an instant. The instant is the current time, or slightly later if the clock went back; nothing drains until then.
+ */
 interface Used {
   readonly asOfMs: number;
   readonly requests: number;
   readonly tokens: number;
 }
 
-/** A bucket further in the future is reset (`accounting/counts/counted-since.ts`). */
+/**
+ * Returns the current use of a bucket. A bucket that was counted further in the future than the tolerance is reset
+ * (`accounting/counts/counted-since.ts`).
+ */
 function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): Used {
   if (isAhead(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
   const elapsedMs = nowMs - state.countedAtMs;

@@ -1,18 +1,18 @@
 import type { RateFill } from '../tables.ts';
 
 /**
- * A bucket of a limit per minute. Its use drains evenly, so that a full bucket is empty after a minute: a limit of n allows n at once, and
- * then one every 60/n seconds. A bucket is one number and one instant, exact in integers: use is counted in 60,000ths, of which a limit of
- * n drains n per millisecond.
+ * The bucket of a limit per minute. Its content drains evenly, so a full bucket is empty after a minute: a limit of n allows n at once, and
+ * then one every 60/n seconds. A bucket is stored as one number and one instant, in exact integers: use is counted in 60,000ths of a
+ * request or token, and a limit of n drains n of these per millisecond.
  */
 
-/** One request or token. */
+/** One request or token, in the unit of buckets. */
 export const ONE = 60_000;
 
-/** More than any call uses; keeps sums within the exact integers of a double. */
+/** Larger than the use of any call. Keeps sums within the exact integers of a double. */
 const USED_MAX = 100_000_000_000 * ONE;
 
-/** The use after some time. A clock that goes back drains nothing. */
+/** Returns the use after some time has elapsed. If the clock went back, nothing drains. */
 export function drained(used: number, max: number, elapsedMs: number): number {
   return Math.max(used - max * Math.max(elapsedMs, 0), 0);
 }
@@ -22,8 +22,8 @@ export function withMore(used: number, count: number): number {
 }
 
 /**
- * The tokens of a call that have not drained at an instant, given the level of the bucket after the call: tokens that were in the bucket
- * before drain first. 0 if the instant is before the call, because the bucket has been reset since.
+ * Returns the tokens of a call that have not drained at an instant, given the level of the bucket after the call. Tokens that were in the
+ * bucket before the call drain first. Returns 0 if the instant is before the call, because the bucket must have been reset since.
  */
 export function undrained([used, max, countedAtMs]: RateFill, tokens: number, atMs: number): number {
   if (atMs < countedAtMs) return 0;
@@ -31,19 +31,19 @@ export function undrained([used, max, countedAtMs]: RateFill, tokens: number, at
 }
 
 /**
- * The use after `count` tokens are given back, except drained ones, which have admitted others already. If those came back, too, calls that
- * run for ten minutes would let ten times the limit through at their ends.
+ * Returns the use after `count` tokens are given back. Drained tokens are not given back, because other calls were already admitted in
+ * their place. Otherwise calls that run for ten minutes would, at their ends, allow ten times the limit.
  */
 export function withoutUndrained(used: number, count: number, undrained: number): number {
   return Math.max(used - Math.min(count * ONE, undrained), 0);
 }
 
-/** Time until a whole one is free; 0 if one is. */
+/** Returns the milliseconds until a whole request or token is free; 0 if one is free now. */
 export function msUntilOneFree(used: number, max: number): number {
   return Math.max(Math.ceil((used + ONE - max * ONE) / max), 0);
 }
 
-/** Time until any fraction is free; 0 if some is. */
+/** Returns the milliseconds until any fraction of a request or token is free; 0 if some is free now. */
 export function msUntilAnyFree(used: number, max: number): number {
   return used < max * ONE ? 0 : Math.floor((used - max * ONE) / max) + 1;
 }
