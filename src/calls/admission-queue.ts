@@ -7,11 +7,11 @@ interface WaitingCall {
   readonly place: number;
   /** Tries the admission; returns whether the wait is over, because the call was admitted or refused. */
   attempt(): Promise<boolean>;
-  /** Sets the listener that runs when the client leaves; it replaces the one before. */
+  /** Sets the listener that runs when the client leaves. It replaces an earlier listener. */
   onGone(listener: () => void): void;
 }
 
-/** `full`: too many calls wait. `late`: the time is over. `left`: the client left. `closed`: this node is closing. */
+/** `full`: too many calls wait. `late`: the maximum wait is over. `left`: the client left. `closed`: this node is closing. */
 export type QueueResult = 'through' | 'full' | 'late' | 'left' | 'closed';
 
 /** Interval at which the first call in a queue tries again, because a call on another node may have ended. */
@@ -19,7 +19,10 @@ const RETRY_MS = 500;
 
 export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
 
-/** Calls wait in order of arrival. They try again when a call ends on this node, and at intervals, for ends on other nodes. */
+/**
+ * The queues of calls at a concurrency limit. Calls wait in the order of arrival. They try again when a call ends on this node, and at intervals,
+ * because calls on other nodes may have ended.
+ */
 export function createAdmissionQueue() {
   const queues = new Map<string, { readonly limits: QueueLimits; readonly waiters: Waiter[] }>();
   let isClosed = false;
@@ -61,7 +64,7 @@ export function createAdmissionQueue() {
       if (waiters.length >= limits.length) return 'full';
       if (isClosed) return 'closed';
       const waiter = new Waiter(call.place);
-      // A later call may be in the queue already: it was not tried first, because calls were waiting.
+      // A call that arrived later may already be in the queue, because calls that arrive while others wait are queued without an attempt.
       const behind = waiters.findLastIndex(({ place }) => place < call.place);
       waiters.splice(behind + 1, 0, waiter);
       size++;

@@ -68,7 +68,7 @@ export class CallAdmission {
     if (refusal !== null) throw refusalError(refusal, request, databaseClock.nowMs());
   }
 
-  /** At the concurrency limit a call waits in the admission queue, if its plan has one, after all that wait already. */
+  /** At the concurrency limit a call waits in the admission queue, if its plan has one, behind all calls that already wait. */
   async #admitQueued(request: ReservationRequest, { settings, client }: Call): Promise<Admission> {
     const { reservations, queue } = this.#dependencies;
     const { accountId } = request;
@@ -139,10 +139,10 @@ function reservationRequest(call: Call): ReservationRequest {
   };
 }
 
-/** What the text and headers of a refusal depend on, besides the refusal. */
+/** What the message and headers of a refusal depend on, besides the refusal itself. */
 type Refused = Pick<PrecheckRequest, 'policy' | 'settings'>;
 
-/** The error of a refused call. If its limit resets by itself, the error includes when. */
+/** The error of a refused call. If the limit resets by itself, the error includes the time of the reset. */
 function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {
   const { kind, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {
@@ -169,7 +169,7 @@ function whenToRetry(refusal: Refusal, refused: Refused, nowMs: number): Gateway
   };
 }
 
-/** A wait that clients may sleep through: its error type differs from that of an exhausted quota. */
+/** The error at a limit per minute. Clients can wait until it resets, so its error type differs from that of an exhausted quota. */
 function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, nowMs: number): GatewayErrorOptions {
   const { of, max, isOfKey, model } = rate;
   const owner = isOfKey ? 'API key' : 'account';
@@ -177,13 +177,13 @@ function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, n
   const own = { ...resetHeaders(retryAtMs), ...rateHeaders(rate.status, nowMs, refused) };
   return {
     message:
-      `The limit of ${max} ${of} a minute of this ${owner}${model === null ? '' : ` for ${model}`} is reached. ` +
+      `The limit of ${max} ${of} per minute of this ${owner}${model === null ? '' : ` for ${model}`} is reached. ` +
       `Please try again in ${seconds}s.`,
     headers: { ...retryAfter(retryAtMs, nowMs), ...(refused.settings.config.server.callHeaders && own) },
   };
 }
 
-/** Spending limits, part of which calls in flight may hold. */
+/** Spending limits. Calls in flight may have reserved part of them. */
 const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
   'balanceDailyLimitExceeded',
   'keyTotalSpendLimitReached',
@@ -196,4 +196,4 @@ const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
   'memberSpendLimitReached',
 ]);
 
-const HELD = 'Calls in flight hold part of it. Try again when one of them has ended.';
+const HELD = 'Calls in flight have reserved part of this limit. Try again when one of them has ended.';

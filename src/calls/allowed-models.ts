@@ -10,8 +10,8 @@ const NAMED_MAX = 20;
 type ModelLists = Pick<Principal, 'allowedModels' | 'memberModels'>;
 
 /**
- * Checks that the allow-lists of a key and of its member contain a model, by its current id or one that is now an alias. `param` is the
- * request field that names the model.
+ * Checks that the allow-lists of a key and of its member contain a model, under its current id or under an id that is now an alias. `param` is
+ * the request field that names the model.
  *
  * @throws GatewayError `modelNotAllowed` or `memberModelNotAllowed`, with the models that the key, or the member, may use.
  */
@@ -62,8 +62,8 @@ export interface AllowedModel extends PricedInnerModel {
 /**
  * The inner models that a request names, each with the model of the catalog that prices and admits it.
  *
- * @throws GatewayError `invalidRequest` with the member to blame if a name is not allowed: its use would have no price and would not be
- * checked against the plan; `modelNotAllowed` or `memberModelNotAllowed` if the key, or its member, may not use it.
+ * @throws GatewayError `invalidRequest`, with the request field, if a name is not allowed: the use of that model would have no price and would
+ * not be checked against the plan; `modelNotAllowed` or `memberModelNotAllowed` if the key, or its member, may not use the model.
  */
 export function allowInnerModels(
   named: Demand['innerModels'],

@@ -16,7 +16,7 @@ import type { AllowedModel } from './allowed-models.ts';
 import type { CallReport, CallSession, EndpointPolicy } from './call-request.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
 
-/** How a call ended: seen by its relay, or by its failure. */
+/** How a call ended, according to its relay or to its failure. */
 export interface CallEnd {
   readonly status: CallOutcome['status'];
   /** `null`: nothing is charged. */
@@ -24,11 +24,11 @@ export interface CallEnd {
   readonly httpStatus: number | null;
   readonly error: GatewayError | null;
   readonly requestId: string;
-  /** Whether the call counts in windows and limits of calls, whatever is charged: its success had begun. */
+  /** Whether the call counts in windows and limits of calls. It does if a successful response had begun, whatever is charged. */
   readonly counts: boolean;
   /** The instant of the first byte of the provider's response; `null`: none arrived. */
   readonly firstByteAtMs: number | null;
-  /** Keys of state that later calls may refer to. */
+  /** Continuation keys of state that later calls may refer to. */
   readonly continuationKeys: readonly string[];
   /** The response for repeats of an idempotent call, without the headers of the call; `null`: repeats run the call again. */
   readonly response: StoredResponse | null;
@@ -52,13 +52,13 @@ interface CallAtEnd {
   readonly inner: readonly AllowedModel[];
   readonly reservation: { readonly amountNano: bigint };
   readonly priceFactorBasisPoints: number;
-  /** Whether a limit of tokens per minute counts its usage. */
+  /** Whether a limit of tokens per minute counts the usage of the call. */
   readonly isTokenLimited: boolean;
 }
 
 /**
- * Everything that the end of a call stores; the only place that creates an outcome. The charge covers the reported usage, up to what the
- * call can have used, at the price in force and the price factor of its admission.
+ * Creates everything that the end of a call stores. Only this function creates outcomes. The charge covers the reported usage, up to the maximum
+ * that the call can have used, at the price and the price factor that were in force at its admission.
  */
 export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: number): SettlementRecord {
   const { principal, policy, input, callId, model, route, price, startedAtMs, report } = call;
@@ -131,7 +131,7 @@ function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
   });
 }
 
-/** Without inner models all reported usage is the call's own. */
+/** Without inner models, all reported usage is that of the call's own model. */
 const NO_NAMES: readonly string[] = [];
 
 /** The cost prices of the route that served the call, in force when the call began. */
@@ -158,7 +158,7 @@ function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts
   return { ...notes, session: { source: session.source, provider, model } };
 }
 
-/** Notes estimates in place of reported usage, and an estimate above the reservation if no limit bounded the reservation. */
+/** Notes estimates that replace reported usage, and an estimate above the reservation if the output had no limit. */
 function chargeNotesOf(
   call: CallAtEnd,
   { usage, chargeNano, notes: chargeNotes }: CallCharge,

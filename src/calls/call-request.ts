@@ -7,7 +7,7 @@ import type { ClientTrace } from './call-trace.ts';
 import type { Client } from './relay/client.ts';
 import type { Settings } from './settings.ts';
 
-/** A request with a known credential and a received, checked body. */
+/** A request with a known credential, whose body was received and checked. */
 export interface CallRequest {
   readonly policy: EndpointPolicy;
   readonly principal: Principal;
@@ -22,30 +22,30 @@ export interface CallRequest {
   claim: Claim | null;
 }
 
-/** What pays for a call. The address decides, and a call never switches (contract 1). */
+/** What pays for a call. The address of the endpoint determines it, and it does not change during the call (contract 1). */
 export type Context = 'balance' | 'coding';
 
 export interface EndpointPolicy {
   readonly context: Context;
   readonly operation: Operation;
-  /** Status of a refusal for lack of money (contract 7). */
+  /** HTTP status of a refusal for lack of money (contract 7). */
   readonly moneyStatus: 402 | 429;
 }
 
-/** The session of a call, if it chooses routes or credentials. */
+/** The session of a call, if it affects the choice of routes or credentials. */
 export interface CallSession {
-  /** The field that named it, such as `prompt_cache_key`. */
+  /** The request field that named the session, such as `prompt_cache_key`. */
   readonly source: string;
-  /** A hash of account, model and session, because the session may be named by the caller's text. */
+  /** A hash of account, model and session, because the name of the session may be any text of the caller. */
   readonly key: string;
 }
 
-/** What a call adds to the report of its request, as soon as it is known. */
+/** The facts that a call adds to the report of its request as soon as they are known. */
 export interface CallReport extends ClientTrace {
   readonly clientRequestId: string | null;
   principal: Principal | null;
   isStream: boolean;
-  /** As the request names it, of any length; `null`: it names none. */
+  /** The model as the request names it, of any length; `null`: the request names none. */
   modelAsked: string | null;
   model: string | null;
   callId: string | null;

@@ -40,7 +40,7 @@ interface CallRunnerDependencies extends RelayDependencies {
   readonly logger: Logger;
 }
 
-/** The life of a call after its body is checked (`docs/architecture.md`, "The way of a call"). */
+/** Runs calls whose bodies were checked (`docs/architecture.md`, "The way of a call"). */
 export class CallRunner {
   readonly #dependencies: CallRunnerDependencies;
 
@@ -98,7 +98,7 @@ export class CallRunner {
     for (let i = 0; i < candidates.length; i++) {
       const route = candidates[i]!;
       if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
-      // A client that has left would pay for a response that it cannot read.
+      // If the call were sent, a client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) {
@@ -113,7 +113,7 @@ export class CallRunner {
         reportFailure(permit, error);
         failures.push(error);
         if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
-        logger.info({ callId, ...failureDetails(route, error) }, 'a route did not take the call');
+        logger.info({ callId, ...failureDetails(route, error) }, 'a route did not accept the call');
       } finally {
         permit.ended();
       }
@@ -122,7 +122,7 @@ export class CallRunner {
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
-  /** The routes that were not drained while the call waited for its admission; if none is left, all. */
+  /** The routes of a call that were not drained while it waited for its admission; if none is left, all of its routes. */
   #stillOpen({ model, routes }: Call): readonly Route[] {
     const open = withoutDrained(model, routes, this.#dependencies.drained);
     return open.length > 0 ? open : routes;
@@ -152,7 +152,7 @@ export class CallRunner {
     }
   }
 
-  /** Runs and records an attempt of a traced call. The attempt ends when the storing of the call's end begins. */
+  /** Runs and records an attempt of a traced call. The attempt ends before the end of the call is stored. */
   async #traced(call: Call, attempt: Attempt, trace: CallTrace): Promise<void> {
     const { clock } = this.#dependencies;
     const { providerId: provider, providerModel } = call.route;
@@ -178,7 +178,7 @@ export class CallRunner {
   }
 }
 
-/** Routes in cooldown after a 429 come last, the one whose cooldown ends first before the others. */
+/** Puts routes in cooldown after a 429 last, in the order in which their cooldowns end. */
 function cooldownLast(routes: readonly Route[], { providers }: Settings, clock: Clock): readonly Route[] {
   if (routes.length === 1) return routes;
   const nowMs = clock.nowMs();

@@ -9,7 +9,7 @@ export interface TracedAttempt extends TimeSpan {
   readonly spanId: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** The code of its error; `null`: it succeeded. */
+  /** The error code of the attempt; `null`: it succeeded. */
   readonly errorCode: string | null;
 }
 
@@ -18,7 +18,7 @@ export interface OpenAttempt {
   readonly startedAtMs: number;
 }
 
-/** Further attempts of a call are not recorded. */
+/** Maximum number of attempts that are recorded for a call. */
 const ATTEMPTS_MAX = 32;
 
 /** Trace data of a running call. Spans are created from it once the request has been reported. */
@@ -54,7 +54,7 @@ export interface ClientTrace {
   readonly trace: CallTrace | null;
 }
 
-/** The span of the attempt if that is exported; otherwise the client's headers, so that its trace stays connected. */
+/** The headers with the span of the attempt if that is exported; otherwise the client's headers, so that its trace stays connected. */
 export function traceHeaders(
   { traceparent, tracestate, trace }: ClientTrace,
   attempt: OpenAttempt | null,

@@ -34,7 +34,7 @@ export interface SettlementDependencies {
  * exactly once, with or without a charge; its end creates the stored response for its repeats.
  */
 export class Call implements ShownHeaders {
-  // From the request.
+  // Set from the request.
   readonly policy: EndpointPolicy;
   readonly principal: Principal;
   readonly requestHeaders: IncomingHttpHeaders;
@@ -46,16 +46,16 @@ export class Call implements ShownHeaders {
   readonly report: CallReport;
   readonly claim: Claim | null;
 
-  // Set by its preparation, before its admission.
+  // Set by the preparation of the call, before its admission.
   startedAtMs!: number;
   model!: Model;
   /** The routes that the call may take, in the order in which they are tried; at least one. */
   routes!: readonly Route[];
-  /** The provider that signed the newest thinking of the call; `null`: unknown, or only one provider serves the model. */
+  /** The provider that signed the newest thinking block in the request; `null`: unknown, or only one provider serves the model. */
   signerId: string | null = null;
-  /** Whether routes to several providers serve the model: then signed blocks of the response are recorded. */
+  /** Whether several providers serve the model. If so, signed blocks of the response are recorded. */
   hasSeveralMakers = false;
-  /** The session of the call; `null`: it has none, or there is nothing to choose. */
+  /** The session of the call; `null`: the call has none, or there is no choice of routes or credentials. */
   session: CallSession | null = null;
   /** The price in force, for the reservation and the charge. */
   price!: PriceInForce;
@@ -66,15 +66,15 @@ export class Call implements ShownHeaders {
   /** Maximum use of all models of the call together. */
   reservation!: { readonly amountNano: bigint; readonly tokens: number };
 
-  // Set by its admission and its attempts.
+  // Set by the admission of the call and its attempts.
   /** The route of the current or the last attempt. */
   route!: Route;
   readonly failedRoutes: FailedRoute[] = [];
   #admitted!: Admitted;
-  /** By the database's clock. */
+  /** The time of the admission, by the database's clock. */
   #admittedAtMs = 0;
   #permit: RoutePermit | null = null;
-  /** What remains for the account: after this call's reservation, or after its end if the headers show that. */
+  /** What remains for the account: after the reservation of this call, or after its end if the response headers show that. */
   #remaining: Remaining = null;
   #chargeNano: bigint | null = null;
   #hasFailed = false;
@@ -95,7 +95,7 @@ export class Call implements ShownHeaders {
     this.#dependencies = dependencies;
   }
 
-  /** The reservation is durable: from now on the call must be ended. */
+  /** Records the admission. The reservation is durable, so from now on the call must be ended. */
   admitted(admission: Admitted, atMs: number): void {
     this.#admitted = admission;
     this.#admittedAtMs = atMs;
@@ -114,7 +114,10 @@ export class Call implements ShownHeaders {
     return rates !== null && rates.tokens !== null;
   }
 
-  /** Whether the call has ended, or its end was tried and failed. False if its record could not be created, so that nothing was tried. */
+  /**
+   * Whether the call has ended, or its end was attempted and failed. False if the record of its end could not be created, so that nothing was
+   * attempted.
+   */
   get isEnded(): boolean {
     return this.#isEnded;
   }
@@ -136,11 +139,11 @@ export class Call implements ShownHeaders {
   }
 
   /**
-   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave (`docs/architecture.md`,
-   * "Invariants of money").
+   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success be sent (`docs/architecture.md`, "Invariants
+   * of money").
    *
-   * @throws GatewayError `settlementFailed` if part of the response was delivered, or is about to be, and the end could not be made
-   * durable; for a failure, the error itself.
+   * @throws GatewayError `settlementFailed` if part of the response was delivered, or is about to be, and the end could not be made durable; for
+   * a failure, the error itself.
    */
   async end(end: CallEnd): Promise<void> {
     const { settlement, clock, logger } = this.#dependencies;
@@ -152,7 +155,7 @@ export class Call implements ShownHeaders {
     try {
       const record = settlementRecord(this, end, endedAtMs);
       const { outcome } = record;
-      // Nothing is settled before this line, so a call whose record fails can be released.
+      // Nothing is settled before this line. If creating the record fails, the call can still be released.
       this.#isEnded = true;
       const { availableNano } = await settlement.end(record);
       this.#dependencies.onEnded(outcome.accountId);
@@ -175,8 +178,8 @@ export class Call implements ShownHeaders {
   }
 
   /**
-   * Ends a failed call. Its reservation is released, with its slots in windows and limits of calls, unless the call counts although nothing
-   * was delivered. If the provider may have executed it (`mayHaveRun`), repeats get the failure and do not run the call again.
+   * Ends a failed call and releases its reservation. This includes its slots in windows and limits of calls, unless the call counts although
+   * nothing was delivered. If the provider may have executed the call (`mayHaveRun`), repeats get the failure and do not run the call again.
    *
    * @throws if the end could not be made durable
    */
@@ -202,18 +205,21 @@ export class Call implements ShownHeaders {
     }
   }
 
-  /** Created when a response takes them: those of a non-streaming response differ before and after its end. */
+  /**
+   * The gateway's headers of the response. They are created each time, because those of a non-streaming response differ before and after the
+   * call's end.
+   */
   get headers(): Readonly<Record<string, string>> {
     const { callId, policy, settings, principal } = this;
     if (!settings.config.server.callHeaders) return {};
     const remaining = this.#remaining;
     const isOfPlan = remaining !== null && 'calls' in remaining;
-    // A key that may not see the balance gets none of it.
+    // A key that may not see the balance gets no remaining balance.
     const own = {
       ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
       ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
     };
-    // An error that states its subject does not need the others.
+    // A failure gets no plan headers here: a refusal by a limit of the plan has set its own.
     if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
     return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
@@ -234,7 +240,7 @@ function storedFailure(failure: GatewayError, requestId: string): StoredResponse
   return { head: { error, callHeaders: {} }, body: null };
 }
 
-/** What remains after the end of a call; a call on a plan that does not count gives its slot back. */
+/** What remains after the end of a call. If a call on a plan does not count, its slot is released. */
 function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
   if (before !== null && 'calls' in before) {
     return counts ? before : { calls: before.calls + 1, windows: [] };

@@ -12,11 +12,14 @@ import type { Providers } from '../providers/upstream/provider.ts';
 export interface Continuation {
   /** The provider and model of the continued state; `null`: unknown. */
   readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /** From the newest known signed block. That provider accepted the earlier blocks, so it comes before their providers. */
+  /**
+   * The provider and model of the newest known signed block. This provider accepted the earlier blocks, so it is preferred to the providers of
+   * those.
+   */
   readonly signed: Pick<ContinuedState, 'model' | 'providerId'> | null;
   /** The size of the largest response that the call continues; `undefined`: the size of one is unknown. */
   readonly continuedTokens: number | undefined;
-  /** The first reference to state that no response to this account contained. */
+  /** The request's first reference to state that no response to this account contained. */
   readonly unknown: StateReference | null;
 }
 
@@ -92,7 +95,7 @@ export function routesToState(
 }
 
 /**
- * The routes of providers that may be sent the parts of a request that the gateway does not know.
+ * The routes of providers that may receive parts of a request that the gateway does not know.
  *
  * @throws GatewayError `invalidRequest` if there is no such route.
  */
@@ -149,11 +152,11 @@ const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   prompt: 'Stored prompts are not implemented; send the instructions themselves.',
   skill: 'Skills of your own are not implemented.',
   thread: 'Threads are not implemented; send the messages themselves.',
-  tunnel: 'Tunnels belong to the account holder at the provider; name a server on the internet.',
+  tunnel: 'Tunnels belong to the account holder at the provider; use a server on the internet.',
   connector: 'Connectors of your own are not implemented.',
   profile: 'Workspaces and user profiles belong to the account holder at the provider.',
-  cache: 'What a provider has in its cache or memory cannot be named; send the content itself.',
-  adapter: 'Files and code of a provider cannot be named.',
-  network: "Addresses in a provider's network cannot be named.",
+  cache: "The content of a provider's cache or memory cannot be referenced; send the content itself.",
+  adapter: 'Files and code at a provider cannot be referenced.',
+  network: "Addresses in a provider's network cannot be used.",
   state: 'It refers to state at the provider that belongs to no account of this gateway.',
 };

@@ -51,7 +51,10 @@ export class Preparation {
     this.#plan(call, named, continuation);
   }
 
-  /** Whether it matters which provider created the state that a call continues. A single provider matters if it is drained. */
+  /**
+   * Whether it matters which provider created the state that a call continues. With a single provider, it matters only if that provider is
+   * drained.
+   */
   #isChoice(model: Model, operation: Operation): boolean {
     const routes = model.routes[operation.protocol.name];
     return (
@@ -60,7 +63,7 @@ export class Preparation {
     );
   }
 
-  /** `named`: the model that the request names; `null`: none. */
+  /** @param named the model that the request names; `null`: none */
   #plan(call: Call, named: Model | null, continuation: Continuation): void {
     const { continuedState, signed } = continuation;
     const { policy, principal, input, settings } = call;
@@ -88,7 +91,7 @@ export class Preparation {
   #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
     const { health, drained, randomSource } = this.#dependencies;
     const { model, policy, principal, input, settings, session, signerId, startedAtMs } = call;
-    // Unknown state may be kept by a provider with a drained route.
+    // A provider with a drained route may have the unknown state, so no route is avoided.
     const avoided = unknown === null ? drained : NOTHING_DRAINED;
     const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
     const makers = { continuedId: continuedState?.providerId, signerId: signerId ?? undefined };
@@ -114,7 +117,7 @@ function sessionOf({ policy, principal, input, requestHeaders, settings, model }
   return { source: by, key };
 }
 
-/** Each inner model may read the whole request and write its maximum output. */
+/** Adds the maximum use of inner models. Each of them can read the whole request and write its maximum output. */
 function withInnerModels({ input, inner, estimate }: Call, continued: number): Call['reservation'] {
   let { amountNano, tokens } = estimate;
   const unlimited = { ...input, demand: { ...input.demand, outputTokensLimit: null } };
@@ -161,7 +164,7 @@ interface Unhealthy {
   readonly settings: Settings;
 }
 
-/** The model of a call that names none: the model of the earlier call that it continues (contract 4.3). */
+/** The model of a call whose request names none: the model of the earlier call that it continues (contract 4.3). */
 function restoredModel(
   continuedState: Continuation['continuedState'],
   operation: Operation,
@@ -176,10 +179,10 @@ function restoredModel(
 }
 
 /**
- * Checks that service terms and media that a request asks for have a price: a tier, a speed, a region, audio. Tools that it only lists need
- * none, since agents list them with every request.
+ * Checks that the service terms and media that a request asks for have a price: a tier, a speed, a region, audio. Tools that a request only lists
+ * need no price, because agents list them with every request.
  *
- * @throws GatewayError `invalidRequest` with the field to blame.
+ * @throws GatewayError `invalidRequest` with the request field that has no price.
  */
 function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {
   const [term] = unpricedTerms(prices, terms);

@@ -19,7 +19,7 @@ import { scrub } from '../providers/upstream/secrets.ts';
 
 interface ProviderTestDependencies {
   readonly provider: Provider;
-  /** Its credentials in the order of the settings. Secret. */
+  /** The provider's credentials, in the order of the settings. They are secret. */
   readonly credentials: readonly { readonly name: string; readonly value: string }[];
   readonly catalog: Catalog;
   /** Header names that the provider's protocol may use. */
@@ -39,20 +39,23 @@ interface CredentialTest {
   /** The problem, without secrets; `null` for a success. */
   readonly message: string | null;
   readonly usage: UsageFacts | null;
-  /** The charge of a call at the list price; `null`: nothing has a price. */
+  /** The charge of the call at the list price; `null`: the call has no price. */
   readonly chargeNano: bigint | null;
 }
 
 export interface ProviderTest {
   readonly operation: string;
-  /** The model of the catalog; `null`: none has this name there. */
+  /** The id of the model in the catalog; `null`: the catalog has no model of this name. */
   readonly model: string | null;
   readonly providerModel: string;
   readonly priceRule: string | null;
   readonly results: readonly CredentialTest[];
 }
 
-/** 16 tokens where vendors refuse fewer. Images cost their full price, so they are only tested on request. */
+/**
+ * The request bodies of tests. They allow 1 output token, or 16 where vendors refuse fewer. Images cost their full price, so they are only tested
+ * on request.
+ */
 const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => object>>> = {
   chat: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
   messages: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
@@ -63,7 +66,7 @@ const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => obje
 };
 const BY_DEFAULT = (Object.keys(BODIES) as JsonOperationName[]).filter((name) => name !== 'images.generate');
 
-/** Reasoning models refuse `max_tokens`, and name this field in the refusal. */
+/** Reasoning models refuse `max_tokens`, and their error message names this field. */
 const OTHER_LIMIT = 'max_completion_tokens';
 
 const LIMIT_MS = 60_000;
@@ -84,7 +87,7 @@ export async function testProvider(
   const operation = findOperation(asked.operation, model, provider);
   const price = model === null ? null : priceInForce(model.price, clock.nowMs());
   const results: CredentialTest[] = [];
-  // One after the other, because concurrent calls could reach a rate limit.
+  // Credentials are tested one after the other, because concurrent calls could reach a rate limit.
   for (const credential of credentials) {
     results.push(await testCredential({ ...dependencies, credential, operation, model, providerModel, price }));
   }
@@ -96,7 +99,7 @@ function findModel(name: string | null, provider: Provider, catalog: Catalog) {
   const protocol = provider.protocol.name as ProtocolName;
   const routeOf = (model: Model) => model.routes[protocol].find(({ providerId }) => providerId === provider.id);
   if (name === null) {
-    // A model that can be tested by default comes first.
+    // A model that can be tested by default is preferred.
     const served = catalog.models.filter((model) => routeOf(model) !== undefined);
     const model = served.find((each) => defaultOperation(each, provider) !== null) ?? served[0];
     if (model !== undefined) return { model, providerModel: routeOf(model)!.providerModel };
@@ -127,7 +130,7 @@ function findOperation(name: string | null, model: Model | null, provider: Provi
   throw invalidRequest(
     chosen === null
       ? `No operation of this model is tested by default; name the operation: ${known.join(', ')}.`
-      : `This operation cannot be tested at this provider. Known: ${known.join(', ')}.`,
+      : `This operation cannot be tested at this provider. These can be tested: ${known.join(', ')}.`,
     'operation',
   );
 }
@@ -204,7 +207,7 @@ async function send(dependencies: CredentialDependencies, body: object): Promise
   };
 }
 
-/** Shares connections like an account. */
+/** The tenant of tests, which shares connections like an account. */
 const TESTER = { accountId: 'provider-test', isOnlyAccount: false };
 
 type Result = Pick<CredentialTest, 'message' | 'usage' | 'chargeNano'>;
@@ -248,7 +251,7 @@ function readResponse(
   return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
 }
 
-/** The text of a failure: the provider's own words for a refusal, or the connection's error. */
+/** The text of a failure: the provider's own message for a refusal, or the connection's error. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof UpstreamFailure)) return error instanceof Error ? error.message : String(error);
   const { cause, response } = error;

@@ -51,7 +51,7 @@ export interface Refusal {
 
 const estimates = { responses: inputTokens, messages: countTokens };
 
-/** Loaded with the first body, because an error while this file is loaded would leave waiting bodies without a result. */
+/** Loaded when the first body arrives, because an error while this file is loaded would leave waiting bodies without a result. */
 let tokenizer: Tokenizer | null = null;
 
 export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {

@@ -37,9 +37,9 @@ const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 /**
- * The largest body that is read in the thread that serves calls (`here`), and by the quick threads (`quick`), by what reading does.
- * Scanning the worst text takes 60 ns per byte, or 140 if every name is escaped; parsing it and checking the values takes 250. So no body
- * blocks calls for more than 4 to 9 ms, or the quick threads for more than 60 to 150 ms. Common text takes 1 to 10 ns per byte.
+ * Maximum size of a body that is read in the thread that serves calls (`here`), and by the quick threads (`quick`), depending on what reading
+ * does. In the worst case, scanning takes 60 ns per byte, or 140 ns if every name is escaped, and parsing and checking the values takes 250 ns.
+ * So no body blocks calls for more than 4 to 9 ms, or the quick threads for more than 60 to 150 ms. Common text takes 1 to 10 ns per byte.
  */
 const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly here: number; readonly quick: number }>> =
   {
@@ -47,25 +47,25 @@ const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly he
     parses: { here: 16 * KIB, quick: 256 * KIB },
   };
 /**
- * A body that is only scanned is tried in the thread that serves calls up to this size, with a maximum of steps; if it takes more, another
- * thread reads it from the start. Prompts of agents are some hundred KB of text with few values, which take less time to read than to move
- * to another thread and back. The worst body takes as long here as one below `here`: 5 ms.
+ * A body of up to this size that is only scanned is tried in the thread that serves calls, with a maximum number of steps. If it takes more
+ * steps, another thread reads it from the start. Prompts of agents are some hundred KB of text with few values, which take less time to read than
+ * to move to another thread and back. The worst body takes as long here as one below `here`: 5 ms.
  */
 const TRIED_HERE = { sizeBytesMax: 512 * KIB, limits: { ...defaultJsonScanLimits, stepsMax: 32_768 } } as const;
-/** The largest body whose tokens the quick threads count; none are counted in the thread that serves calls. */
+/** Maximum size of a body whose tokens the quick threads count. No tokens are counted in the thread that serves calls. */
 const QUICK_COUNT_BYTES_MAX = 256 * KIB;
 
-/** One core is left to the thread that serves calls. The one slow thread is mostly idle. */
+/** One core is left for the thread that serves calls. The single slow thread is mostly idle. */
 export const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
 const SLOW_THREADS_MAX = 1;
-/** For each of the two pools. The memory of bodies has its own budget. */
+/** Maximum number of tasks in each of the two pools. The memory of bodies has its own budget. */
 export const PLACES_MAX = 256;
-/** Ten times the time of the worst body of 64 MiB on a busy machine. */
+/** Ten times the duration of the worst body of 64 MiB on a busy machine. */
 const TASK_MS_MAX = 30_000;
-/** Twice the heap of the worst body of 64 MiB within the limits of `scanJson`. */
+/** Twice the heap that the worst body of 64 MiB needs within the limits of `scanJson`. */
 const HEAP_MIB_MAX = 1_024;
 const IDLE_MS = 300_000;
-/** Waiting tasks take at most seconds. */
+/** Waiting tasks take a few seconds at most. */
 const RETRY_AFTER_SECONDS = '2';
 
 const WORKER_FILE = moduleFile('./request-worker', import.meta.url);
@@ -92,8 +92,8 @@ function tryHere(operation: JsonOperation, body: Buffer): RequestFacts | null {
 export type RequestWorkers = ReturnType<typeof createRequestWorkers>;
 
 /**
- * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: beyond a small size another thread does the
- * work (decision 16). A body that exceeds the limits of time or memory there fails alone.
+ * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: above a small size another thread does the work
+ * (decision 16). If a body exceeds the limits of time or memory there, no other body is affected.
  *
  * All methods throw `GatewayError`, or reject with it: the refusal of the body, or `overloaded` if too many bodies of the account wait.
  */

@@ -29,12 +29,12 @@ export interface EstimateTerms {
 /** Tokens that one use of a server tool adds to the context, such as the results of a search. */
 export const TOOL_USE_TOKENS = 8_000;
 
-/** An input may be longer than its estimate by this factor. */
+/** The actual input may be longer than its estimate by this factor. */
 const COMPACTION_MARGIN = 2;
 
 /**
- * Estimates the maximum cost of a call at the list price: everything that multiplies it, at the price in force (`docs/reservations.md`).
- * The amount may exceed the balance: admission only requires that something remains.
+ * Estimates the maximum cost of a call at the list price in force, including everything that can multiply the cost (`docs/reservations.md`). The
+ * amount may exceed the balance: admission only requires that something remains.
  */
 export function estimateReservation(input: EstimatedInput, terms: EstimateTerms): ReservationEstimate {
   const { demand, choices } = input;
@@ -44,7 +44,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   const inputTokens = Math.min(input.inputTokensEstimate + continuedTokens, contextTokens);
   const length = bounded(inputTokens + demand.serverToolUses * TOOL_USE_TOKENS);
   const compacts = demand.compactsAboveTokens !== null && length * COMPACTION_MARGIN > demand.compactsAboveTokens;
-  // The summary reads the whole input and has its own output; the call continues with what it leaves of the input.
+  // The summary reads the whole input and has its own output. The call then reads what remains of the input.
   const readTokens = compacts ? bounded(2 * length) : length;
   const summaryTokens = compacts ? (model.outputTokensMax ?? demand.outputTokensDefault) : 0;
   const outputTokens = bounded(expectedOutput(input, model) + summaryTokens);
@@ -66,7 +66,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   };
 }
 
-/** Output tokens of all choices together, by the limits in the request, or by the model's own. */
+/** Output tokens of all choices together, according to the limits in the request, or else to the model's own limit. */
 function expectedOutput({ choices, demand }: EstimatedInput, model: Model): number {
   const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
   if (outputTokensLimit === 0) return 0;
@@ -75,7 +75,9 @@ function expectedOutput({ choices, demand }: EstimatedInput, model: Model): numb
   return bounded(Math.min(expected + thinkingTokens + moreOutputTokens, most) * choices);
 }
 
-/** The requested output of all choices, which a plan limits. `null`: the request leaves it to the model. */
+/**
+ * The output tokens that the request allows for all choices together, which a plan limits. `null`: the request leaves the length to the model.
+ */
 export function requestedOutput(
   { choices, demand }: Pick<CallInput, 'choices' | 'demand'>,
   model: Model,
@@ -86,7 +88,7 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/** Only the response shows the runs of the model, their outputs, what was cached and which tools ran, so the highest prices apply. */
+/** The highest prices that can apply. Only the response shows the runs of the model, their outputs, what was cached and which tools ran. */
 function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;
   const steps = above === undefined ? [] : Object.keys(above).filter((step) => inputTokens > Number(step));
@@ -105,7 +107,7 @@ function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitP
   return found;
 }
 
-/** Cached for the lifetime of the price list, by what calls ask for. */
+/** Cached for the lifetime of a price list. The inner key consists of the features of a request that affect its prices. */
 const dearestOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
 
 function makeDearest({ above = {}, ...unstepped }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
@@ -140,7 +142,7 @@ const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
   price.basis === 'tokens' && price.per === 'one' ? [field] : [],
 );
 
-/** The requested terms, without cheaper ones: the provider may serve the call on the plain terms. */
+/** The requested terms, without those that are cheaper than the plain terms: the provider may serve the call on the plain terms. */
 function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
   if (!hasTerms(asked)) return asked;
   return Object.fromEntries(

@@ -3,7 +3,7 @@ import { createSettings, type Settings } from './settings.ts';
 
 /** The current settings, and earlier ones until their last request has ended. */
 export class SettingsInForce {
-  /** Only `change` sets it. A plain field, because a call reads it a dozen times. */
+  /** Only `change` sets this field. It is a plain field, because a call reads it a dozen times. */
   current: Settings;
   readonly #ofProcess: (config: Config) => Config;
   readonly #inUse: Set<Settings>;
@@ -24,7 +24,7 @@ export class SettingsInForce {
     const { providers } = this.current;
     providers.useCredentials();
     this.#inUse.add(this.current);
-    // In sequence, because several configurations may share a provider.
+    // Earlier settings are retired in sequence, because several configurations may share a provider.
     this.#retired = this.#retired
       .then(() => previous.inFlight.idle())
       .then(() => previous.providers.retire(providers))

@@ -10,13 +10,13 @@ export interface Settings {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly providers: Providers;
-  /** The calendar of the billing time zone, for days of spending caps. */
+  /** The calendar of the billing time zone, which determines the days of spending caps. */
   readonly localTime: LocalTime;
   /** The plans; the same array while these settings are in force. */
   readonly plans: readonly PlanTerms[];
-  /** The limits per minute of accounts without their own; `null`: there are none. */
+  /** The limits per minute of accounts without limits of their own; `null`: there are none. */
   readonly rateDefaults: RateDefaults | null;
-  /** The largest request that any plan accepts: token counts at coding addresses need no subscription. */
+  /** Size of the largest request that any plan accepts. It limits token counts at coding addresses, which need no subscription. */
   readonly codingInputBytesMax: number;
   /** Requests that use these settings; the connections to providers stay open until the last one has ended. */
   readonly inFlight: InFlight;

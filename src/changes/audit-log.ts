@@ -51,7 +51,7 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
       const row = toRow(change);
       const { id } = row;
       await store.insert(row);
-      // If the outcome cannot be recorded, that is only logged, because the change has been made by then.
+      // A failure to record the outcome is only logged, because the change has already been made.
       return {
         done: ({ actor, subjectId, accountId, after, before = change.before }: ChangeResult) =>
           attempt(id, () => {

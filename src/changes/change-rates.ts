@@ -8,13 +8,13 @@ import type { Actor } from '../people/actor.ts';
  * The counts are in memory, in the node's process or in the primary process of several workers.
  */
 export const CHANGE_RATES = {
-  /** A user or an API key in the account API; a user's keys count as the user. */
+  /** Limit of a user, or of an API key, in the account API. A user's keys count as the user. */
   caller: { burst: 100, everyMs: 15_000 },
-  /** All actors of one account. */
+  /** Limit of all actors of one account together. */
   account: { burst: 300, everyMs: 5_000 },
-  /** A signed-in operator in the admin API. */
+  /** Limit of a signed-in operator in the admin API. */
   operator: { burst: 500, everyMs: 1_000 },
-  /** An admin token, which may belong to a program that imports or provisions accounts. */
+  /** Limit of an admin token, which may belong to a program that imports or provisions accounts. */
   token: { burst: 20_000, everyMs: 20 },
 } as const satisfies Record<string, Rate>;
 

@@ -14,7 +14,7 @@ import type { Recorded } from './recorded-value.ts';
 /** A sentence in both languages without its subject, the actor. It begins with a participle, so that it can follow "may have". */
 type Sentence = (facts: ChangeFacts) => Bilingual;
 
-/** A change of an account or a user, including its status and name. */
+/** Sentence for a change of an account or a user, including its status and name. */
 const changed =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -45,7 +45,7 @@ const fixed = (en: string, zh: string): Sentence => {
   return (facts) => ({ en: filled(en, 'en', facts), zh: filled(zh, 'zh', facts) });
 };
 
-/** A ledger entry on an account's balance. */
+/** Sentence for a ledger entry on an account's balance. */
 const posted =
   (write: (amount: Recorded, account: Bilingual) => Bilingual): Sentence =>
   (facts) => {
@@ -74,7 +74,7 @@ const resolved: Sentence = (facts) => {
   return { en: `resolved ${call.en}${way.en}${said.en}`, zh: `处理${call.zh}${way.zh}${said.zh}` };
 };
 
-/** What was done to where calls go: a provider, a model at all of them or at one, or a route. */
+/** Sentence for the draining or resuming of a provider, of a model at all providers or at one, or of a route. */
 const drain =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -260,7 +260,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     };
   },
   export: fixed('downloaded a backup of the database', '下载数据库备份'),
-  // Actions of earlier versions.
+  // Actions that only earlier versions recorded.
   'export.read': fixed('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,

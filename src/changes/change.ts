@@ -6,7 +6,7 @@ export interface NewChange
 }
 
 export interface ChangeResult {
-  /** The actor at the end: a visitor may have signed in meanwhile. */
+  /** The actor at the end of the change: a visitor may have signed in during it. */
   readonly actor: ChangeActor;
   readonly subjectId: string | null;
   readonly accountId: string | null;

@@ -58,7 +58,7 @@ const insertChange: Statement = {
   text: `insert into changes (${CHANGES.list}) values (${CHANGES.parameters()})`,
 };
 
-/** A recorded outcome is not overwritten. */
+/** Records an outcome. Does not overwrite an earlier one. */
 const endChange: Statement = {
   name: 'changes.end',
   text: `update changes set ended_at = $2, outcome = $3, subject_id = $4, account_id = $5, before = $6::jsonb, after = $7::jsonb, error_code = $8,
@@ -95,7 +95,7 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-/** Absent or `null` fields do not filter. */
+/** Fields that are absent or `null` do not restrict the list. */
 export interface ChangeFilter {
   readonly actorKind?: ChangeActorKind | null | undefined;
   readonly actorId?: string | null | undefined;

@@ -1,6 +1,6 @@
 import { isRecord } from '../lib/json/json.ts';
 
-/** Lists and records up to this size are recorded completely. */
+/** Lists and records with at most this number of items are recorded completely. */
 const SHOWN_MAX = 20;
 
 /** One side of the difference between two long lists or records. */

@@ -8,7 +8,7 @@ type RecordedObject = { readonly [name: string]: Recorded };
 
 /** Approximate maximum size of a recorded value. */
 const SIZE_CHARS_MAX = 16_000;
-/** Maximum number of list items, and of items in lists of plain values, such as networks. */
+/** Maximum number of items in a list; lists of plain values, such as networks, have the second limit. */
 const ITEMS_MAX = 20;
 const PLAIN_ITEMS_MAX = 200;
 const DEPTH_MAX = 8;
@@ -74,7 +74,7 @@ function keep(value: unknown, depth: number, room: number): Kept {
   return { value: shown, size: size + rest.length + 2 };
 }
 
-/** Keeps names distinct that become equal by hiding or truncation. */
+/** Builds a record. Names that become equal when they are hidden or truncated are kept distinct. */
 function recordOf(members: readonly { readonly name: string | null; readonly value: Recorded }[]): RecordedObject {
   const kept = new Map<string, Recorded>();
   for (const { name, value } of members) {

@@ -3,11 +3,11 @@ import { makeDurableDirectory, syncDirectory } from '../lib/files/durable-files.
 
 /** An open file, with offsets in bytes. Every operation fails with the system's own error. */
 export interface DiskFile {
-  /** Returns the number of bytes written, which can be less than all. */
+  /** Returns the number of bytes written, which can be less than the size of `bytes`. */
   write(bytes: Buffer, offset: number): Promise<number>;
-  /** Returns the number of bytes read, which can be less than `into` takes; 0 at the end of the file. */
+  /** Returns the number of bytes read, which can be less than the size of `into`; 0 at the end of the file. */
   read(into: Buffer, offset: number): Promise<number>;
-  /** Resolves when everything written is on the disk. */
+  /** Resolves when all written bytes are on the disk. */
   sync(): Promise<void>;
   truncate(bytes: number): Promise<void>;
   identity(): Promise<string>;
@@ -17,7 +17,7 @@ export interface DiskFile {
 interface FileFacts {
   /** Equal for two names, or a name and an open file, if and only if they are the same file. */
   readonly identity: string;
-  /** In milliseconds since the Unix epoch. */
+  /** Time of the last write, in milliseconds since the Unix epoch. */
   readonly modifiedMs: number;
 }
 

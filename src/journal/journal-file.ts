@@ -15,10 +15,10 @@ const LINE_FEED = 0x0a;
 const HEAD_BYTES = 10;
 /** The checksum and a space. */
 const CHECKSUM_BYTES = 9;
-/** The approximate size of a write: a batch of large entries is not copied as a whole. */
+/** Approximate size of a write, so that a batch of large entries is not copied as a whole. */
 const WRITE_BYTES = 1024 * 1024;
 const READ_BYTES = 64 * 1024;
-/** Too large for the free space in the last block of the file, so that writing it needs new blocks. */
+/** Bytes for a trial write. They exceed the free space in the last block of the file, so that writing them needs new blocks. */
 const TRIAL = Buffer.alloc(64 * 1024, LINE_FEED);
 
 /** The position of an entry's text in its file, in bytes, and its CRC-32. */
@@ -47,7 +47,7 @@ export class JournalFile {
   #bytes: number;
   #isUsable = true;
   #hasTail = false;
-  /** Entries that are not removed. The journal keeps this count. */
+  /** Number of entries that are not removed. The journal maintains this number. */
   entries = 0;
   /** Whether the file is damaged and must be kept for an operator. */
   isDamaged = false;
@@ -73,7 +73,7 @@ export class JournalFile {
     }
   }
 
-  /** A scanned file of another process. */
+  /** Opens a scanned file of another process. */
   static async ofAnother(disk: Disk, path: string, file: DiskFile, bytes: number): Promise<JournalFile> {
     return new JournalFile(disk, path, file, await file.identity(), bytes);
   }
@@ -123,7 +123,7 @@ export class JournalFile {
     });
   }
 
-  /** Writes, syncs and removes empty lines. @throws if the disk does not take them. */
+  /** Tests the disk: writes, syncs and removes empty lines. @throws if the disk does not accept them. */
   async tryOut(): Promise<void> {
     await this.#keepOrUndo(async () => {
       await this.#write(TRIAL, this.#bytes);
@@ -186,7 +186,7 @@ export class JournalFile {
     for (let done = 0; done < bytes.length; ) {
       const count = await this.#file.write(bytes.subarray(done), offset + done);
       // Prevents an endless loop.
-      if (count === 0) throw new Error('the disk took no more bytes');
+      if (count === 0) throw new Error('the disk accepted no more bytes');
       done += count;
     }
     return offset + bytes.length;

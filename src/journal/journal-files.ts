@@ -13,9 +13,9 @@ interface Stored {
   readonly spans: readonly EntrySpan[];
 }
 
-/** Limit for own files and for taken-over files. More open files than this are a sign that none of them can be deleted. */
+/** Maximum number of own files, and of taken-over files. More open files are a sign that none of them can be deleted. */
 const FILES_MAX = 64;
-/** How often in a row another process may take a new file over before its first sync. */
+/** Maximum number of times in a row that another process takes over a new file before its first sync. */
 const MOVES_MAX = 8;
 
 /**
@@ -56,7 +56,7 @@ export class JournalFiles {
     return this.#takenOver.size < FILES_MAX;
   }
 
-  /** Whether a file could not be deleted or truncated yet. */
+  /** Whether a file is still to be deleted or truncated after a failure. */
   get isUnfinished(): boolean {
     return this.#all().some((file) => file.hasTail || (file.entries === 0 && file !== this.#current));
   }
@@ -86,7 +86,7 @@ export class JournalFiles {
     return this.#current;
   }
 
-  /** Stores all entries with one sync, or none. @throws the system's own error. */
+  /** Stores either all entries, with one sync, or none. @throws the system's own error. */
   async store(entries: readonly string[]): Promise<Stored> {
     for (let moves = 0; moves < MOVES_MAX; moves++) {
       const file = await this.open();
@@ -97,10 +97,10 @@ export class JournalFiles {
       }
       await this.#retire(file);
     }
-    throw new Error(`its file was taken over ${MOVES_MAX} times in a row`);
+    throw new Error(`other processes took over the journal file ${MOVES_MAX} times in a row`);
   }
 
-  /** Tests whether the disk takes a write. @throws the system's own error if it does not. */
+  /** Tests whether the disk accepts a write. @throws the system's own error if it does not. */
   async tryOut(): Promise<void> {
     const file = await this.open();
     await this.#writing(file, () => file.tryOut());
@@ -156,7 +156,7 @@ export class JournalFiles {
       if (file.isDamaged) await disk.rename(file.path, damagedName(file.path));
       else await disk.remove(file.path);
     } catch (error) {
-      // Another process has taken it over.
+      // Another process has taken over the file.
       if (!isMissing(error)) throw error;
     }
     this.#own.delete(file);

@@ -16,7 +16,7 @@ export interface Problem {
   readonly text: string;
 }
 
-/** With less free space, no new call may begin: this much is reserved for calls in flight. */
+/** Minimum free space for new calls: this much is reserved for calls in flight. */
 const FREE_BYTES_MIN = 8 * 1024 * 1024;
 const CHECK_MS = 1000;
 
@@ -60,7 +60,7 @@ export class JournalHealth {
   checkSpaceWhenDue(): void {
     const nowMs = this.#options.clock.nowMs();
     const agoMs = nowMs - this.#spaceCheckedMs;
-    // Also checks if the clock was set back.
+    // The free space is also checked if the clock was set back.
     if (this.#isCheckingSpace || (agoMs >= 0 && agoMs < CHECK_MS)) return;
     void this.checkSpace();
   }

@@ -692,5 +692,5 @@ it('a journal file is named after its process', async () => {
     readdirSync(directory).map((name) => basename(name)),
     ['node_0kq3.journal'],
   );
-  await assert.rejects(openIt({ name: '../x' }), /name of a file/);
+  await assert.rejects(openIt({ name: '../x' }), /valid as a file name/);
 });

@@ -15,14 +15,14 @@ export type EntryId = number;
 
 export interface JournalOptions {
   readonly directory: string;
-  /** Unique to this process, such as the id of its node. */
+  /** Unique name of this process, such as the id of its node. */
   readonly name: string;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly disk?: Disk;
-  /** Own entries at which new calls are refused. At twice this number, entries are refused too. */
+  /** Number of own entries at which new calls are refused. At twice this number, entries are also refused. */
   readonly entriesMax?: number;
-  /** Bytes of own files at which new calls are refused. At twice this number, entries are refused too. */
+  /** Size of own files, in bytes, at which new calls are refused. At twice this size, entries are also refused. */
   readonly bytesMax?: number;
   /** The size at which a file takes no more entries, so that one remaining entry does not keep all later ones on the disk. */
   readonly fileBytesMax?: number;
@@ -30,7 +30,7 @@ export interface JournalOptions {
   readonly retryMs?: number;
 }
 
-/** The disk did not take an entry, or a limit of the journal is reached. */
+/** The disk did not accept an entry, or a limit of the journal is reached. */
 export class JournalUnwritableError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -41,7 +41,7 @@ export class JournalUnwritableError extends Error {
 /** The entry was removed after this process or another one applied it. */
 export class JournalEntryGoneError extends Error {
   constructor() {
-    super('the journal no longer has this entry');
+    super('the journal no longer contains this entry');
     this.name = 'JournalEntryGoneError';
   }
 }
@@ -52,7 +52,7 @@ export class JournalEntryGoneError extends Error {
  * @throws JournalUnwritableError if no file can be created; its message says what to do.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  assert.match(options.name, /^[\w-]+$/, 'the name of a journal becomes the name of a file');
+  assert.match(options.name, /^[\w-]+$/, 'the name of a journal must be valid as a file name');
   const { directory, name, disk = nodeDisk } = options;
   try {
     await disk.makeDirectory(directory);
@@ -96,7 +96,7 @@ export class Journal {
   readonly #retryMs: number;
   readonly #entries = new Map<EntryId, Entry>();
   #lastId: EntryId = 0;
-  /** Appended, but neither stored nor refused yet. */
+  /** Number of entries that were appended, but neither stored nor refused yet. */
   #waitingEntries = 0;
   #waitingBytes = 0;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -149,10 +149,10 @@ export class Journal {
   }
 
   /**
-   * Stores an entry, one line of text, durably. Entries that are appended meanwhile share the next write and sync. It also tries if
-   * `isWritable` is false: the reserve is for calls in flight.
+   * Stores an entry, one line of text, durably. Entries that are appended meanwhile share the next write and sync. An entry is stored even if
+   * `isWritable` is false, because the reserved space is for calls in flight.
    *
-   * @throws JournalUnwritableError if the disk does not take the entry, or at twice a limit. Nothing is stored then.
+   * @throws JournalUnwritableError if the disk does not accept the entry, or at twice a limit. Nothing is stored then.
    */
   async append(entry: string): Promise<EntryId> {
     assert(entry !== '' && !entry.includes('\n') && entry.isWellFormed(), 'an entry must be one line of text');
@@ -167,7 +167,7 @@ export class Journal {
   /**
    * Returns an entry as it was stored.
    *
-   * @throws JournalEntryGoneError if it was removed here or by the process that wrote it; it then counts as removed.
+   * @throws JournalEntryGoneError if this process or the one that wrote the entry has removed it; the entry then counts as removed.
    */
   async read(id: EntryId): Promise<string> {
     if (this.#isClosed) throw new Error('the journal is closed');
@@ -264,7 +264,7 @@ export class Journal {
     }
   }
 
-  /** Runs tasks on the files in sequence, and schedules a retry if one left work. */
+  /** Runs tasks on the files in sequence, and schedules a retry if a task could not complete its work. */
   #inSequence<Result>(task: () => Promise<Result>): Promise<Result> {
     const result = this.#lastTask.then(task);
     const end = (): void => {
@@ -284,7 +284,7 @@ export class Journal {
     }, this.#retryMs).unref();
   }
 
-  /** The limit that own entries have reached `times` times, or null. Entries of other processes do not count. */
+  /** The limit of which the own entries have reached a multiple (`times`), or null. Entries of other processes do not count. */
   #limitReached(times: number): Problem | null {
     const entries = this.#files.ownEntries + this.#waitingEntries;
     const bytes = this.#files.ownBytes + this.#waitingBytes;

@@ -7,9 +7,9 @@ import { RefusalMinute } from './refusal.ts';
 import type { Refusal, RefusalsStore } from './refusals-store.ts';
 import type { RequestObserver, RequestReport } from './request-report.ts';
 
-/** Refusals that may wait for the database; beyond that, refusals are only counted. */
+/** Maximum number of refusals that wait for the database; further ones are only counted. */
 const WAITING_MAX = 2_000;
-/** Refusals and counts that may wait; beyond that they are dropped. One minute can have 10,000 counts. */
+/** Maximum number of refusals and counts that wait; further ones are dropped. One minute can have 10,000 counts. */
 const ROWS_WAITING_MAX = 12_000;
 const BATCH_MAX = 500;
 /** How long a refusal waits for others to share its insert. */
@@ -21,7 +21,7 @@ interface RefusalRecorderOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly timers?: Timers;
-  /** Individual records per minute: for each account and code, and for all unknown accounts together. */
+  /** Maximum number of individual records per minute: for each account and code, and for all unknown accounts together. */
   readonly recordedMax?: number;
 }
 
@@ -90,7 +90,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
     async close(): Promise<void> {
       cancel?.();
       await writing;
-      // Closes the current minute early: no more refusals come.
+      // Closes the current minute early, because no more refusals arrive.
       turnMinute(Number.POSITIVE_INFINITY);
       do await write();
       while (waiting.length > 0);
@@ -99,7 +99,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   };
 }
 
-/** The row of a count has only time, account and code. */
+/** The row of a count contains only time, account and code. */
 const NOTHING_KNOWN = {
   keyId: null,
   clientRequestId: null,
@@ -159,7 +159,7 @@ function toRefusal(report: RequestReport): Refusal {
   };
 }
 
-/** A text that may quote the client, as the database can store it: shortened, without keys, addresses and control characters. */
+/** Text that may quote the client, in a form that the database can store: shortened, without keys, addresses and control characters. */
 function storable(text: string, lengthMax: number): string {
   return scrub(text.slice(0, lengthMax), []).toWellFormed();
 }

@@ -1,8 +1,8 @@
 type RefusalFate = 'recorded' | 'counted' | 'dropped';
 
-/** Individual records per minute: for each account and code, and for all unknown accounts together. */
+/** Maximum number of individual records per minute: for each account and code, and for all unknown accounts together. */
 export const RECORDED_A_MINUTE = 100;
-/** Pairs of account and code that are counted per minute; refusals of further pairs are dropped. */
+/** Maximum number of pairs of account and code that are counted per minute. Refusals of further pairs are dropped. */
 const COUNTED_MAX = 10_000;
 const MINUTE_MS = 60_000;
 

@@ -13,7 +13,7 @@ const columns = tableColumns({
   /** The request id, or a new id for a count. Ids sort by time. */
   id: textColumn('id'),
   atMs: instantColumn('at'),
-  /** 1, or the number of refusals of a minute, account and code without records of their own. */
+  /** 1 for an individual record; otherwise the number of refusals of an account and code in a minute that have no individual record. */
   count: countColumn('count'),
   /** Null if the key is unknown. */
   accountId: orNull(textColumn('account_id')),
@@ -24,7 +24,7 @@ const columns = tableColumns({
   /** The path's pattern; null if the address does not exist. */
   path: orNull(textColumn('path')),
   operation: orNull(textColumn('operation')),
-  /** As sent by the client, shortened. */
+  /** The model as sent by the client, shortened. */
   model: orNull(textColumn('model')),
   status: orNull(countColumn('status')),
   code: textColumn('code'),
@@ -35,7 +35,7 @@ const columns = tableColumns({
 /** The record of a refused request, or a count of a minute's refusals without records of their own. */
 export type Refusal = RowOf<typeof columns>;
 
-/** Safe to repeat if the result of the first attempt is lost. */
+/** Inserts refusals. It is safe to repeat if the result of the first attempt is lost. */
 const insertRefusals: Statement = {
   name: 'refusals.insert',
   text: `insert into refusals (${columns.list}) select * from ${columns.rows.as('v')} on conflict do nothing`,
@@ -43,7 +43,7 @@ const insertRefusals: Statement = {
 
 const IS_OWN = 'and ($3::text is null or r.account_id = $3) and ($4::text[] is null or r.key_id = any ($4::text[]))';
 
-/** Plan: primary key; refusals_by_client_request. */
+/** Uses the primary key and refusals_by_client_request. */
 const findRefusals: Statement = {
   name: 'refusals.find',
   text: `select ${columns.of('r')} from refusals r where r.id = $1 ${IS_OWN}
@@ -52,7 +52,7 @@ select ${columns.of('r')} from refusals r where r.client_request_id = $1 and r.i
 order by id desc limit $2::int`,
 };
 
-/** Plan: primary key. Ids sort by time, so it reads only what it deletes. */
+/** Uses the primary key. Ids sort by time, so it reads only what it deletes. */
 const deleteOld: Statement = {
   name: 'refusals.delete-old',
   text: `delete from refusals where id in (
@@ -62,14 +62,14 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-/** Absent and null members do not filter. */
+/** Members that are absent or null do not restrict the list. */
 interface RefusalFilter {
   readonly accountId?: string | null | undefined;
   readonly keyId?: string | null | undefined;
   /** Only refusals of these keys, which belong to the account in `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly code?: string | null | undefined;
-  /** As sent by the client, shortened. */
+  /** The model as sent by the client, shortened. */
   readonly model?: string | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
@@ -78,7 +78,7 @@ interface RefusalFilter {
 export type RefusalsStore = ReturnType<typeof createRefusalsStore>;
 
 export function createRefusalsStore(database: DirectoryPool) {
-  /** Plans: refusals_by_key, …_account, …_code. */
+  /** Uses refusals_by_key, …_account and …_code. */
   const list = createFilteredList(database, {
     table: 'refusals',
     columns,
@@ -92,7 +92,7 @@ export function createRefusalsStore(database: DirectoryPool) {
     async insert(refusals: readonly Refusal[]): Promise<void> {
       await database.query(insertRefusals, [columns.rows.parameter(refusals)]);
     },
-    /** Newest first. If the time runs out, it returns what it has found and where to continue. */
+    /** Lists refusals, newest first. When its time is used up, it returns what it has found so far and a cursor. */
     list(
       { accountId = null, keyId = null, ownKeyIds = null, code = null, model = null, from, to }: RefusalFilter,
       beforeId: string | null,
@@ -109,7 +109,7 @@ export function createRefusalsStore(database: DirectoryPool) {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];
       return columns.all(await database.query(findRefusals, [requestId, limit, ...of]));
     },
-    /** Deletes in batches, until the signal aborts. */
+    /** Deletes older refusals in batches, until the signal is aborted. */
     deleteBefore: (instantMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteOld, toTimestamp(instantMs), signal),
   };

@@ -67,7 +67,7 @@ function requestLine(report: RequestReport): object {
   };
 }
 
-/** Shortened, and without secrets: a client may send its key in the wrong place. */
+/** Shortens a client's text and removes secrets: a client may send its key in the wrong place. */
 function clientText(text: string): string {
   const kept = removeSecrets(text.slice(0, CLIENT_TEXT_LENGTH_MAX), []);
   return text.length <= CLIENT_TEXT_LENGTH_MAX ? kept : `${kept}…`;

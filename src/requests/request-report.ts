@@ -21,7 +21,7 @@ export type RequestEnd = 'succeeded' | 'failed' | 'aborted' | 'refused' | 'repea
  */
 export type RequestReport = Readonly<Omit<OpenReport, 'failed' | 'sentPastResponse' | 'enter' | 'leave' | 'closed'>>;
 
-/** Gets every report. It must return at once. Errors are logged and not passed on. */
+/** Receives every report. It must return immediately. Its errors are logged and not passed on. */
 export type RequestObserver = (report: RequestReport) => void;
 
 /** A report in progress; observers get this object itself. `CallReport` describes the members about the call. */
@@ -37,7 +37,7 @@ export class OpenReport extends HttpReport implements CallReport {
   outcome: CallOutcome | null = null;
   chunks = 0;
   readonly startedAtMs: number;
-  /** From the arrival of the request's head to the end of the response. */
+  /** Duration from the arrival of the request's head to the end of the response. */
   durationMs = 0;
   /** Set when the report is complete. */
   end: RequestEnd = 'aborted';
@@ -85,7 +85,7 @@ export class OpenReport extends HttpReport implements CallReport {
   }
 }
 
-/** Opens the trace of a call. `traceparent` is the client's and not validated. */
+/** Opens the trace of a call. `traceparent` is the client's header, which is not validated. */
 export type OpenTrace = (traceparent: string | null) => CallTrace;
 
 interface ReportOptions {

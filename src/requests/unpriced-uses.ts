@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** Calls with usage for which their model has no price. */
+/** The calls of a model with usage for which the model has no price. */
 export interface UnpricedUse {
   readonly model: string;
   /** The key of the price, such as `perWebSearch` or `serviceTiers.flex`. */
@@ -10,7 +10,7 @@ export interface UnpricedUse {
   readonly lastAtMs: number;
 }
 
-/** Pairs of model and price. Bounded, because names of tiers come from providers. */
+/** Maximum number of pairs of model and price. It is limited because names of tiers come from providers. */
 const PAIRS_MAX = 1_000;
 
 /** Counts usage without a price since the start of the process, and logs the 1st, 10th, 100th … occurrence of each. */

@@ -92,7 +92,10 @@ function assertMoneyRefusal(response: ClientResponse, status: number, code: stri
   assert.equal(response.headers['x-should-retry'], String(isHeld));
   if (isHeld) {
     assert.equal(response.headers['retry-after'], '2');
-    assert.match(response.json.error.message, /reserved by calls in flight|Calls in flight hold part of it/);
+    assert.match(
+      response.json.error.message,
+      /reserved by calls in flight|Calls in flight have reserved part of this limit/,
+    );
   }
   assert.equal(response.headers['x-error-code'], code);
   const { error } = response.json;

@@ -62,7 +62,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     const refused = await send(g, account.key, CHAT);
     assert.equal(refused.status, 429);
     assert.deepEqual(refused.json.error, {
-      message: 'The limit of 2 requests a minute of this account is reached. Please try again in 30s.',
+      message: 'The limit of 2 requests per minute of this account is reached. Please try again in 30s.',
       type: 'rate_limit_error',
       param: null,
       code: 'rate_limit_exceeded',
@@ -95,7 +95,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     assert.equal(refused.json.error.details.error_code, 'rate_limit_exceeded');
     assert.match(
       refused.json.error.message,
-      /^The limit of 1 requests a minute of this API key is reached\. Please try again in 60s\.$/,
+      /^The limit of 1 requests per minute of this API key is reached\. Please try again in 60s\.$/,
     );
     const rates = { 'requests-limit': '1', 'requests-remaining': '0', 'requests-reset': '2026-11-20T04:01:00Z' };
     for (const response of [first, refused]) {
@@ -135,7 +135,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '30']);
     assert.match(
       refused.json.error.message,
-      /^The limit of 2 requests a minute of this account for test-chat is reached\./,
+      /^The limit of 2 requests per minute of this account for test-chat is reached\./,
     );
     assert.equal((await send(g, account.key, MESSAGES)).status, 200);
     await limitKey(g, account, { modelLimits: { 'test-messages': { requestsPerMinute: 1 } } });
@@ -161,7 +161,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     const refused = await send(g, account.key, CHAT);
     assert.match(
       refused.json.error.message,
-      /^The limit of 60 tokens a minute of this account is reached\. Please try again in 1s\.$/,
+      /^The limit of 60 tokens per minute of this account is reached\. Please try again in 1s\.$/,
     );
     gate.resolve();
     assert.equal((await running).status, 200);

@@ -18,11 +18,11 @@ interface CallBatchDependencies {
   readonly store: BatchStore;
   readonly questions: Pick<Questions, 'guard' | 'unlessDown' | 'limit'>;
   readonly terms: () => AdmissionTerms;
-  /** Admissions that may wait; one more is refused. The same number of ends may wait, too. */
+  /** Maximum number of admissions that wait; further ones are refused. Ends have the same maximum, counted separately. */
   readonly waitingItemsMax?: number | undefined;
   /** Called when a call has ended in the database, even if its caller no longer waits. */
   readonly onEnded: (call: CallName) => void;
-  /** Called when work of an account begins to wait for its lock. */
+  /** Called when an admission or an end begins to wait for the lock of its account. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
   readonly observer?: BatchObserver | undefined;
 }
@@ -30,7 +30,7 @@ interface CallBatchDependencies {
 type Item = SettlementRecord | ReservationRequest;
 type Result = EndResult | Admission;
 
-/** Limits a batch, so that records with long ids and many keys do not delay others. */
+/** Maximum size of a batch, so that records with long ids and many keys do not delay others. */
 const BATCH_BYTES_MAX = 1024 * 1024;
 /** Approximate size of a record or a reservation without its variable parts. */
 const ITEM_BYTES = 1024;
@@ -38,14 +38,15 @@ const ITEM_BYTES = 1024;
 export type CallBatches = ReturnType<typeof createCallBatches>;
 
 /**
- * Puts ends and admissions that wait at the same time into one transaction:
+ * Writes the ends and admissions that wait at the same time in one transaction:
  *
  *     end ───────┐
- *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ each its result
+ *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ return each result
  *     admission ─┘
  *
- * So they do not wait for each other's locks, and admissions can use what ends of the same batch give back. Both have two seconds: then an
- * admission fails, and an end goes to the journal (`settlement/settlement.ts`). Slow batches of ends do not stop admissions.
+ * So they do not wait for each other's locks, and an admission can use what an end in the same batch releases. Both have a time limit of two
+ * seconds. After it, an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Slow batches of ends do not delay
+ * admissions.
  */
 export function createCallBatches(dependencies: CallBatchDependencies) {
   const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = dependencies;
@@ -77,7 +78,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
     }
   }
 
-  /** The duration of a batch of ends alone does not show that the database is down: ends may wait for locks that admissions do not need. */
+  /** A slow batch that contains only ends does not show that the database is down: ends can wait for locks that admissions do not need. */
   function guarded(run: RunBatch<Item, Result>): RunBatch<Item, Result> {
     const [watched, unwatched] = [questions.guard(run), questions.unlessDown(run)];
     return (items, batch) => (items.every((item) => 'outcome' in item) ? unwatched : watched)(items, batch);
@@ -95,8 +96,8 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
     ...shared,
     guarded,
     limit: questions.limit,
-    // A batch that takes longer than the wait for a lock is slow. If it has only ends, which may wait for other locks than admissions, such
-    // as one of a table of records, admissions run next to it, and vice versa.
+    // A batch is slow if it takes longer than the wait for a lock. While a batch that contains only ends is slow, admissions run concurrently
+    // with it, and vice versa, because ends can wait for other locks, such as one of a table of records.
     besideAfterMs: BATCH_LOCK_MAX_MS,
     onLocked,
   });
@@ -108,7 +109,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
   return {
     admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission'),
     ends: batcherOf<SettlementRecord, EndResult>(batches, 'end'),
-    /** Ends without a caller that waits, such as those of a journal: in separate batches without a time limit. */
+    /** Ends for which no caller waits, such as those from a journal. They have their own batches, without a time limit. */
     lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end'),
   };
 }
@@ -117,7 +118,7 @@ type Kind = 'end' | 'admission';
 
 const kindOf = (item: Item): Kind => ('outcome' in item ? 'end' : 'admission');
 
-/** The items of one kind, with their results, in a batcher of both kinds. */
+/** Restricts a batcher of both kinds to items of one kind. */
 function batcherOf<Given extends Item, Got extends Result>(
   batches: AccountBatcher<Item, Result>,
   kind: Kind,
@@ -131,7 +132,7 @@ function batcherOf<Given extends Item, Got extends Result>(
   };
 }
 
-/** The parts that vary: keys of state at a provider, ids that clients send, and failed routes. */
+/** Approximate size of an item. It varies with keys of provider state, ids from clients, and failed routes. */
 function sizeBytesOf(item: Item): number {
   if (!('outcome' in item)) return ITEM_BYTES + item.facts.length;
   const { outcome, made } = item;

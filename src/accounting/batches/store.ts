@@ -30,15 +30,15 @@ const ADMIT_CALLS = 'reservations.admit';
 export type BatchStore = ReturnType<typeof createBatchStore>;
 
 /**
- * The transaction of a batch of calls, in two messages: the first locks the accounts and reads their limits and the reservations of the
- * calls that end; the second writes the decisions. The statements are in `reservations` and `settlement`.
+ * Runs the transaction of a batch of calls in two round trips. The first one locks the accounts and reads their limits, and the reservations of
+ * the calls that end. The second one writes the decisions. The statements are in `reservations` and `settlement`.
  *
  * @param logger receives warnings about counts that begin in the future
  */
 export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   const storedPriceLists = new StoredPriceLists();
   return {
-    /** Admissions can use what the ends give back. `availableNano` of an end is what remains for the account after the batch. */
+    /** Admissions can use what the ends release. For an end, `availableNano` is the amount that remains for the account after the batch. */
     async run<Locks extends LockMode = 'all'>(
       { ends, admissions }: CallBatch,
       terms: AdmissionTerms,
@@ -57,7 +57,7 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
         const { accounts, nowMs } = readAccounts(reads, rows, terms.nowMs);
         const before = copyAccounts(accounts);
         const context = terms.contextAt(nowMs);
-        // Accounts whose row another transaction has locked are skipped.
+        // Skips accounts whose row another transaction has locked.
         const toEnd = locks === 'free' ? ends.filter(({ outcome }) => accounts.has(outcome.accountId)) : ends;
         const toAdmit = locks === 'free' ? admissions.filter(({ accountId }) => accounts.has(accountId)) : admissions;
         const ended = callEnds?.decide(rows.slice(firstOfEnds), toEnd, accounts, context, storedPriceLists);
@@ -103,7 +103,7 @@ function askedBy(
   terms: AdmissionTerms,
 ): AskedAccounts {
   const asked = new AskedAccounts();
-  // Also for calls whose reservations are gone: a late charge counts, too.
+  // Includes calls without a reservation: a late charge counts, too.
   for (const { key, outcome } of ends) {
     const { accountId, keyId } = outcome;
     asked.accountIds.add(accountId);
@@ -121,7 +121,7 @@ function askedBy(
   return asked;
 }
 
-/** Spreads the results of some items over the positions of all; the others are `locked`. */
+/** Puts the results of some items at the positions of those items. All other positions are `locked`. */
 function inPlace<Item, Result>(
   all: readonly Item[],
   some: readonly Item[],

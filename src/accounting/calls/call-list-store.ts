@@ -6,13 +6,13 @@ import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/sli
 import type { CallStatus } from './call-outcome.ts';
 
 /**
- * The SQL of lists of call records, newest first, in the order of ids. A statement reads a batch of rows along an index and applies the
- * rest of the filter to them, so a rare value takes more batches, but none of them is slow.
+ * The SQL of lists of call records, newest first, in the order of ids. A statement reads a batch of rows along an index and applies the rest of
+ * the filter to them. So a filter for a rare value reads more batches, but no batch is slow.
  */
 
 export interface CallFilter {
   readonly accountId: string | null;
-  /** Without its account, a query scans the calls of all accounts. */
+  /** Without an `accountId`, a query for a key scans the calls of all accounts. */
   readonly keyId: string | null;
   /** Only calls of these keys; requires `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
@@ -22,7 +22,7 @@ export interface CallFilter {
   readonly to: Date | null;
 }
 
-/** The primary key of a call; the instant is text, with all its digits. */
+/** The primary key of a call. The instant is text, so that it keeps all its digits. */
 const CALL_KEYS = selection({
   accountId: textColumn('f.account_id'),
   id: textColumn('f.id'),
@@ -31,19 +31,21 @@ const CALL_KEYS = selection({
 
 type CallKey = RowOf<typeof CALL_KEYS>;
 
-/** In every row of a batch. A batch without a match has one row, whose call is null. */
+/** Columns of every row of a batch. If nothing in the batch matches, it has one row, whose call is null. */
 interface BatchEnd extends StoredRow {
   readonly last_id: string | null;
   readonly rows_read: number;
 }
 
-/** An id is generated some milliseconds before or after its call's start is recorded, or more if the clock is set in between. */
+/**
+ * Tolerance between the time in the id of a call and its recorded start. They differ by milliseconds, or by more if the clock was set in between.
+ */
 const ID_SLACK_MS = 600_000;
 
 /** The statuses in the partial index `calls_by_status`. */
 const RARE: readonly string[] = ['failed', 'aborted', 'unresolved', 'resolved'] satisfies CallStatus[];
 
-/** The bounds of a batch. Each combination has its own statement: a plan that fits all of them would use no index. */
+/** The bounds of a batch. Each combination has its own statement, because a plan for all combinations would use no index. */
 interface Bounds {
   readonly accountId: string | null;
   readonly status: string | null;
@@ -53,7 +55,7 @@ interface Bounds {
 }
 
 /**
- * Uses, in each month, the primary key for an account, calls_by_status for a rare status, and calls_by_id otherwise. A time range prunes
+ * In each month, uses the primary key for an account, calls_by_status for a rare status, and otherwise calls_by_id. A time range selects the
  * months and bounds the ids.
  */
 function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
@@ -71,7 +73,7 @@ function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   };
   let order = 'c.id desc';
   if (accountId !== null) {
-    // A range in this order keeps the planner from scanning the calls of all accounts for those of this one.
+    // With a range and this order, the planner does not scan the calls of all accounts to find those of one.
     bound('account', (value) => `c.account_id >= ${value}::text and c.account_id <= ${value}::text`, accountId);
     order = 'c.account_id desc, c.id desc';
   } else if (status !== null) {
@@ -107,7 +109,7 @@ order by f.id desc`,
   };
 }
 
-/** Parameters of every statement: rows, limit, key, model, status, own keys. */
+/** Number of parameters that every statement has: rows, limit, key, model, status, own keys. */
 const FIXED = 6;
 
 export function createCallList(database: PartitionQueryable) {

@@ -22,7 +22,7 @@ export interface FailedRoute {
  * - `succeeded`: the provider's response was complete.
  * - `failed`: no provider returned a success, or none that can be charged.
  * - `aborted`: the client or the provider ended a successful response early.
- * - `unresolved`: the node died; the outcome is unknown. The only status that is not final: a late end of the call, or an operator,
+ * - `unresolved`: the node died, so the outcome is unknown. This is the only status that is not final: a late end of the call, or an operator,
  *   replaces it.
  * - `resolved`: an operator settled an unresolved call. A late end of the call changes nothing.
  */
@@ -31,18 +31,18 @@ export type CallStatus = EndStatus | 'unresolved' | 'resolved';
 /** The status of a call that its node ended. */
 type EndStatus = 'succeeded' | 'failed' | 'aborted';
 
-/** Facts of a call record that have no column. */
+/** Facts of a call record that have no column of their own. */
 export interface CallNotes extends ChargeNotes {
-  /** Reserved of a plan's token quota when the call's node died. */
+  /** Tokens that were reserved in a plan's quota when the call's node died. */
   readonly reservedTokens?: ReservedTokens;
   /** The person whose limits counted the call when its node died. */
   readonly memberId?: string;
   readonly resolution?: ResolutionNote;
-  /** The session that determined its route. */
+  /** The session that determined the route of the call. */
   readonly session?: SessionNote;
 }
 
-/** What identified the session of a call, and the route of the session while all routes are healthy. */
+/** What identified the session of a call, and the route that the session uses while all routes are healthy. */
 export interface SessionNote {
   readonly source: string;
   readonly provider: string;
@@ -50,23 +50,23 @@ export interface SessionNote {
   readonly model: string;
 }
 
-/** Tokens of one period of a subscription. */
+/** Tokens that a call reserved in one period of a subscription. */
 export interface ReservedTokens {
   readonly subscriptionId: string;
   readonly periodNo: number;
   readonly tokens: number;
 }
 
-/** Who resolved a call, when, how and why. The record has the charge. */
+/** Who resolved a call, when, how and why. The charge is not in this note, but in a column of the record. */
 export interface ResolutionNote {
   readonly action: 'charge' | 'count' | 'release';
-  /** Of `count`: the tokens that were counted in the quota. */
+  /** Only for `count`: the tokens that were counted in the quota. */
   readonly tokens?: number;
   /** The name that the operator gave. */
   readonly by: string | null;
   readonly via: RequestedVia;
   readonly memo: string | null;
-  /** In ISO 8601. */
+  /** The time of the resolution, in ISO 8601. */
   readonly at: string;
 }
 
@@ -83,7 +83,7 @@ export interface CallOutcome {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** The routes of earlier attempts, in order. */
+  /** The routes of failed earlier attempts, in order. */
   readonly failedRoutes: readonly FailedRoute[];
   readonly isStream: boolean;
   readonly status: EndStatus;
@@ -101,17 +101,17 @@ export interface CallOutcome {
   readonly price: PriceInForce;
   /** The price factor of the account at admission. */
   readonly priceFactorBasisPoints: number;
-  /** `null`: no charge. An amount, including zero, creates a ledger entry. */
+  /** `null`: no charge. Any amount, even zero, creates a ledger entry. */
   readonly chargeNano: bigint | null;
-  /** The operator's cost, by the cost of the route; `null` if unknown. */
+  /** The operator's cost, at the cost prices of the route; `null` if unknown. */
   readonly costNano: bigint | null;
 }
 
 const REQUEST = 'req_';
 
 /**
- * The id of the call of a request: the request id with another prefix. So a call is found by the gateway's request id, although its
- * record has the provider's. A request makes at most one call.
+ * The id of the call that a request creates: the request id with another prefix. So a call can be found by the gateway's request id, although its
+ * record contains the provider's. A request creates at most one call.
  */
 export function callIdOf(requestId: string): string {
   return `call_${requestId.startsWith(REQUEST) ? requestId.slice(REQUEST.length) : requestId}`;

@@ -22,14 +22,14 @@ import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 /** The SQL that writes call records, in the transactions of `settlement/`. */
 
-/** The end of a call, as its record has it. */
+/** The end of a call, in the form in which its record stores it. */
 export interface RecordedEnd {
   readonly outcome: CallOutcome;
-  /** Of the outcome. */
+  /** The usage in `outcome`. */
   readonly usage: UsageFacts | null;
-  /** The counters that count it; `null`: none. */
+  /** The counters that include the call; `null`: none. */
   readonly counted: CountedUse | null;
-  /** The number of its price list in the batch, from 1. Set before the write. */
+  /** Position of the call's price list among the price lists of the batch, from 1. Set before the write. */
   priceListNo?: number;
 }
 
@@ -80,7 +80,7 @@ const RECORD: readonly WrittenColumn[] = [
 
 const COUNTS: ReadonlySet<string> = new Set([...unitColumns.map(({ column }) => column), 'images']);
 
-/** SQL: the value of a column in a row of the parameter. */
+/** SQL: reads the value of a column from a row of the parameter. */
 const valueSql = ({ name }: WrittenColumn): string => (COUNTS.has(name) ? `coalesce(${name}, 0)` : name);
 
 const RECORDS = new JsonRows<RecordedEnd>([
@@ -92,8 +92,8 @@ const RECORDS = new JsonRows<RecordedEnd>([
 const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 
 /**
- * Records ends. The record of an unresolved call is replaced, which clears `reserved_nano`. Calls reference their price list by its number
- * in the batch: its id is longer, and nearly all calls have the same one. Uses the primary key.
+ * Records ends of calls. This replaces the record of an unresolved call and clears its `reserved_nano`. A call refers to its price list by the
+ * position of the list in the batch, because the id is longer, and nearly all calls have the same list. Uses the primary key.
  */
 const recordCalls = insertOfRows(
   'settlement.record-calls',
@@ -117,8 +117,8 @@ where calls.status = 'unresolved'`,
 );
 
 /**
- * Queues records for the sums of usage (`accounting/usage/`). There is one row for each batch, because more rows would slow down the ends
- * of calls. A trigger queues records that replace an unresolved one.
+ * Queues records for the sums of usage (`accounting/usage/`), in one row per batch, because more rows would slow down the ends of calls. A
+ * trigger queues the records that replace an unresolved one.
  */
 export const queueForUsage: Statement = {
   name: 'settlement.queue-for-usage',
@@ -126,7 +126,7 @@ export const queueForUsage: Statement = {
 values ($1::text[], $2::text[], $3::timestamptz[])`,
 };
 
-/** The columns of an unresolved call: what was known at admission. */
+/** The columns of the record of an unresolved call, which contains only what was known at admission. */
 const UNRESOLVED = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('id'),
@@ -161,19 +161,19 @@ export const namesOf = (calls: readonly CallOutcome[]): string[] => [
   toArray(calls.map(({ startedAtMs }) => toTimestamp(startedAtMs))),
 ];
 
-/** The writes of records. `priceLists` has each price list of the ends once; `StoredPriceLists` writes them. */
+/** Returns the queries that write records. `priceLists` contains each price list of the ends once; `StoredPriceLists` writes the lists. */
 export function recordWrites(ends: readonly RecordedEnd[], priceLists: readonly UnitPrices[]): Query[] {
   for (const end of ends) end.priceListNo = priceLists.indexOf(end.outcome.price.prices) + 1;
   return RECORDS.write(recordCalls, ends, [toArray(priceLists.map(priceListId))]);
 }
 
-/** The writes of ends that were not recorded as unresolved before. */
+/** Returns the query that queues ends for the sums of usage. `ends` must not contain calls that were recorded as unresolved before. */
 export function queueWrites(ends: readonly RecordedEnd[]): Query[] {
   if (ends.length === 0) return [];
   return [{ statement: queueForUsage, parameters: namesOf(ends.map(({ outcome }) => outcome)) }];
 }
 
-/** What the record of an unresolved call keeps of its reservation. */
+/** The members of a reservation that are used for the record of an unresolved call. */
 export type LostReservation = Pick<
   OpenReservation,
   | 'accountId'
@@ -189,7 +189,7 @@ export type LostReservation = Pick<
   | 'memberId'
 >;
 
-/** The writes of unresolved calls. Unreadable facts are recorded as empty. */
+/** Returns the queries that record unresolved calls. Facts that cannot be read are recorded as empty. */
 export function unresolvedWrites(reservations: readonly LostReservation[], now: Date): Query[] {
   const calls = reservations.map((reservation) => ({
     ...reservation,
@@ -204,7 +204,7 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
 
 const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };
 
-/** What a resolution by an operator needs of the reservation, which is deleted by then; `null`: nothing. */
+/** Facts of the reservation that an operator needs to resolve the call after the reservation has been deleted; `null`: none. */
 function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReservation): CallNotes | null {
   const isOnPlan = subscriptionId !== null && periodNo !== null;
   if (!isOnPlan && memberId === null) return null;

@@ -27,7 +27,7 @@ import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './c
  * (`accounting/calls/call-record-store.ts`).
  */
 
-/** Units that a record does not name are 0. */
+/** Units that a record does not contain are 0. */
 const UNITS = selection({
   other: orNull(jsonbColumn<Readonly<Record<string, number>>>('c.other_units')),
   own: selection(Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, countColumn(`c.${column}`)]))),
@@ -60,9 +60,9 @@ const CALLS = selection({
   priceRule: textColumn<PriceRule>('c.price_rule'),
   /** `null` for unresolved calls, whose prices are unknown. */
   prices: orNull(jsonbColumn<RecordedPrices>('coalesce(l.prices, c.prices) as prices')),
-  /** Of the account at admission; `null` on a plan, and if the call's node died. */
+  /** The account's price factor at admission; `null` on a plan, and if the call's node died. */
   priceFactorBasisPoints: orNull(
-    // The list price is recorded as null, as by versions that knew no price factor.
+    // A price factor of 100 % is stored as null, as in records of versions without price factors.
     intColumn(`case when c.context <> 'coding' and c.status not in ('unresolved', 'resolved')
     then coalesce(c.price_factor_basis_points, ${LIST_PRICE_BASIS_POINTS}) end as price_factor_basis_points`),
   ),
@@ -79,7 +79,7 @@ export type CallRecord = RowOf<typeof CALLS>;
 /** Records from before price lists existed have their prices in a column. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
-/** Uses primary keys; the instant prunes months. */
+/** Uses primary keys. The instants select the months. */
 const selectListed: Statement = {
   name: 'calls.select-listed',
   text: `select ${CALLS.list}
@@ -98,8 +98,8 @@ const selectDropped: Statement = {
 };
 
 /**
- * The calls of a request. If $1 is a request id of the gateway, $2 is the id of its call. Uses calls_by_id and calls_by_request in each
- * month; page ranges that are not summarised yet are scanned.
+ * Finds the calls of a request. If $1 is a request id of the gateway, $2 is the id of its call. Uses calls_by_id and calls_by_request in each
+ * month. Page ranges without a summary are scanned.
  */
 const findByRequest: Statement = {
   name: 'calls.find-by-request',
@@ -109,7 +109,7 @@ where (c.id = $1 or c.id = $2 or c.request_id = $1 or c.client_request_id = $1)
 order by c.id desc limit $3::int`,
 };
 
-/** The owner of calls or refusals, for a search. */
+/** Restricts a search to the calls or refusals of an owner. */
 export interface OwnedBy {
   /** `null`: every account. */
   readonly accountId: string | null;
@@ -122,7 +122,7 @@ export const EVERYBODY: OwnedBy = { accountId: null, keyIds: null };
 /** The default of `pages_per_range` of a BRIN index. */
 const PAGES_A_FILTER = 128;
 
-/** Autovacuum summarises too. It does not block writes. */
+/** Summarizes new page ranges of the index, as autovacuum also does. This does not block writes. */
 const summariseRequestIds: Statement = {
   name: 'calls.summarise-request-ids',
   text: `select brin_summarize_new_values(inhrelid::regclass) as ranges from pg_inherits
@@ -130,7 +130,7 @@ where inhparent = to_regclass('calls_by_request')`,
 };
 
 /**
- * Removes the Bloom filters of the pages that take new records. Adding a record to a filter takes five times as long as the rest of the
+ * Removes the Bloom filters of the pages that take new records, because adding a record to a filter takes five times as long as the rest of the
  * insert. A search scans those pages, at most 1 MB. A new index starts with a filter of its first pages.
  */
 export const forgetOpenFilters: Statement = {
@@ -146,7 +146,7 @@ from (
 
 const MONTHS_AHEAD = 2;
 
-/** `create table if not exists` would wait for locks on `calls` even if the table exists. */
+/** Used before `create table if not exists`, which would wait for locks on `calls` even if the table exists. */
 const findMissingTables: Statement = {
   name: 'calls.find-missing-tables',
   text: 'select name from unnest($1::text[]) as name where to_regclass(name) is null',
@@ -168,7 +168,7 @@ function monthTablesFrom(now: Date): MonthTable[] {
 export const monthTableName = (month: string | null): string =>
   `calls_${month === null ? 'default' : month.slice(0, 'YYYY-MM'.length).replace('-', '_')}`;
 
-/** The table of the call records of the month that an instant is in. */
+/** The table of the call records of the month that contains an instant. */
 export function monthTableOf(at: Date): MonthTable {
   const from = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1));
   const to = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
@@ -189,8 +189,8 @@ export function createCallsStore(database: PartitionPool) {
   const listKeys = createCallList(database);
   return {
     /**
-     * The calls that match a filter, newest first. When its time is over, it returns what it has found and a cursor; without a `timing`
-     * it has no limit of time.
+     * Lists the calls that match a filter, newest first. When its time is used up, it returns what it has found so far and a cursor. Without
+     * `timing` it has no time limit.
      */
     async list(
       filter: CallFilter,
@@ -212,9 +212,9 @@ export function createCallsStore(database: PartitionPool) {
       return CALLS.all(await database.query(findByRequest, [requestId, callIdOf(requestId), limit, ...of]));
     },
     find: async (id: string): Promise<CallRecord | null> => CALLS.first(await database.query(selectCall, [id])),
-    /** Whether the records of the month of an id were dropped. */
+    /** Whether the records of the month in which an id was generated were dropped. */
     isDropped: async (id: string): Promise<boolean> => (await database.query(selectDropped, [id])).length > 0,
-    /** Builds the Bloom filters of request ids for records since the last time, except for the pages that take new records. */
+    /** Builds the Bloom filters of the request ids of records that were added since the last run, except for the pages that take new records. */
     async summariseRequestIds(now: Date): Promise<void> {
       await database.query(summariseRequestIds);
       await database.query(forgetOpenFilters, [toArray([monthTableOf(now).name])]);
@@ -240,7 +240,7 @@ export function createCallsStore(database: PartitionPool) {
 const DUPLICATE_TABLE = '42P07';
 const CHECK_VIOLATION = '23514';
 
-/** Another node created the table, or the default partition has records of the month, which stay there. */
+/** Whether a table is not needed: another node created it, or the default partition has records of the month, which stay there. */
 function isTableNeedless(error: unknown): boolean {
   const state = sqlState(error);
   return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;

@@ -19,7 +19,7 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
       );
     },
     find: (id) => firstFound(routes, (calls) => calls.find(id)),
-    // Partitions drop the same month at different times.
+    // Each partition drops the records of a month at its own time.
     isDropped: async (id) =>
       (await firstFound(routes, async (calls) => ((await calls.isDropped(id)) ? true : null))) ?? false,
     async summariseRequestIds(now) {
@@ -32,8 +32,8 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
 }
 
 /**
- * Merges the pages of several partitions. Items older than the cursor of any partition are left out, because that partition may have newer
- * ones.
+ * Merges pages of several partitions. Leaves out items that are older than the cursor of any partition, because that partition may still have
+ * newer ones.
  */
 export function mergeLookedThrough<Item extends Pick<CallRecord, 'id'>>(
   pages: readonly LookedThrough<Item>[],

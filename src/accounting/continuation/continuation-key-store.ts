@@ -16,7 +16,7 @@ import {
 export interface ContinuedState {
   readonly model: string;
   readonly providerId: string;
-  /** Input tokens of a call that continues the state; absent: unknown. */
+  /** Number of tokens that the state adds to the input of a call that continues it; absent: unknown. */
   readonly totalTokens?: number;
 }
 
@@ -41,7 +41,7 @@ join continuation_keys using (account_id, key)`,
 
 const FORGOTTEN_ROWS_MAX = 500;
 
-/** Deletes old keys of all accounts, by continuation_keys_by_age. Rows that another transaction has locked are left for a later run. */
+/** Deletes old keys of all accounts. Rows that another transaction has locked are left for a later run. Uses continuation_keys_by_age. */
 const deleteContinuationKeys: Statement = {
   name: 'routing.delete-affinities',
   text: `with old as (
@@ -60,9 +60,9 @@ export interface ContinuationLookup {
 }
 
 export interface ContinuationKeyStore {
-  /** The known keys of each lookup, in the same order. */
+  /** Returns the known keys of each lookup, in the order of the lookups. */
   find(lookups: readonly ContinuationLookup[], signal?: AbortSignal): Promise<ReadonlyMap<string, ContinuedState>[]>;
-  /** Deletes in batches, until none is left or the signal is aborted. */
+  /** Deletes older keys in batches, until none is left or the signal is aborted. */
   deleteBefore(instant: Date, signal?: AbortSignal): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ const CONTINUATION_KEYS = tableColumns({
   totalTokens: orNull(countColumn('total_tokens')),
 });
 
-/** Ordered by key, so that nodes that record the same keys wait for each other instead of deadlocking. */
+/** Inserts in the order of keys, so that nodes that record the same keys wait for each other instead of deadlocking. */
 const recordContinuationKeys: Statement = {
   name: 'settlement.record-continuation-keys',
   text: `insert into continuation_keys (${CONTINUATION_KEYS.list})

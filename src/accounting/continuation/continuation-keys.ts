@@ -7,14 +7,17 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
 const WAITING_ITEMS_MAX = 10_000;
 
-/** Providers have deleted the state of older keys. */
+/** Keys from before this instant are useless: providers have deleted their state. */
 export function oldestContinuationKey(nowMs: number): Date {
   return new Date(nowMs - KEPT_MS);
 }
 
 export type ContinuationKeys = ReturnType<typeof createContinuationKeys>;
 
-/** Calls must continue at the provider that created their state, because no other can read it (`docs/provider-state.md`). */
+/**
+ * Finds the provider that created the state that a call continues. The call must go to that provider, because no other one can read the state
+ * (`docs/provider-state.md`).
+ */
 export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions) {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = new ItemBatcher({

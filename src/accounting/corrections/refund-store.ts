@@ -9,8 +9,8 @@ import { accountIdOf, firstFound, mapByPartition, type Routes } from '../partiti
 import { decideRefund, type RefundableCall, type RefundRefusal } from './refund.ts';
 
 /**
- * The SQL of refunds: ledger entries that return the charge of a call, or part of it. Their sum, read under the lock of the account, is
- * what the call has been refunded; the call record does not change.
+ * The SQL of refunds: ledger entries that return the charge of a call, or part of it. The call record does not change: the refunded amount is the
+ * sum of these entries, read while the account is locked.
  */
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
@@ -40,21 +40,21 @@ const REFUNDABLE = selection({
 ) as refunded_nano`),
 });
 
-/** Reads under the lock of the account, and locks the record, so that retention cannot delete it before the refund is committed. */
+/** Reads while the account is locked. Also locks the record, so that retention cannot delete it before the refund is committed. */
 const readCharge: Statement = {
   name: 'refunds.read-charge',
   text: `select ${REFUNDABLE.list}
 from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz for key share of c`,
 };
 
-/** The sums of records that are about to be dropped lack the refund, so retention computes them again. */
+/** Marks the sums of a month whose records are about to be dropped as void, because they lack the refund. Retention computes them again. */
 const voidSums: Statement = {
   name: 'refunds.void-sums',
   text: `update dropped_months set is_void = true
 where month = date_trunc('month', $1::timestamptz at time zone 'UTC')::date and dropped_at is null`,
 };
 
-/** The refunds of a call up to and including an entry. Uses ledger_refunds_by_call. */
+/** Sums the refunds of a call up to and including an entry. Uses ledger_refunds_by_call. */
 const sumUpToEntry: Statement = {
   name: 'refunds.sum-up-to-entry',
   text: `select coalesce(sum(amount_nano), 0)::bigint as refunded_nano from ledger_entries
@@ -81,10 +81,10 @@ order by e.entry_no`,
 
 export interface RefundRequest {
   readonly callId: string;
-  /** `null`: all that is left of the charge. */
+  /** `null`: the whole remaining charge. */
   readonly amountNano: bigint | null;
   readonly memo: string | null;
-  /** A repeat with the same key returns the first refund; with another amount it is a conflict. */
+  /** A repeat with the same key returns the first refund. If it requests another amount, it is a conflict. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
 }
@@ -116,7 +116,7 @@ export function createRefundStore(database: PartitionPool) {
         throw error;
       }
     },
-    /** The refunds of calls, by call id, in the order of entries; calls without one are left out. */
+    /** The refunds of calls, by call id, in the order of their ledger entries. Calls without refunds are left out. */
     async refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>> {
       if (calls.length === 0) return new Map();
       const names = fieldsOf(calls, 'accountId', 'id');
@@ -146,7 +146,7 @@ async function refundCall(
   const readCall = async (): Promise<RefundableCall | null> =>
     REFUNDABLE.first(await transaction.query(readCharge, [accountId, callId, startedAt]));
   const call = await readCall();
-  // Its record was dropped since it was found.
+  // The record was dropped after it had been found.
   if (call === null) return { outcome: 'unknown_call' };
   const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
   if (first !== null) {
@@ -164,7 +164,7 @@ async function refundCall(
   return { outcome: 'refunded', entry: posted.entry, call: (await readCall())! };
 }
 
-/** Whether a refund returned all that was left of the charge, as a request without an amount does. */
+/** Whether a refund returned the whole remaining charge, which is what a request without an amount asks for. */
 async function wasAll(
   transaction: PartitionQueryable,
   { accountId, callId, entryNo }: LedgerEntry,

@@ -9,7 +9,10 @@ export type RefundRefusal = 'not_charged' | 'refunded_already' | 'above_charge';
 
 type RefundVerdict = { readonly amountNano: bigint } | { readonly refusal: RefundRefusal };
 
-/** Decides the amount of a refund: the requested one, or all that is left of the charge. Refunds never exceed the charge. */
+/**
+ * Decides the amount of a refund: the requested amount, or the whole remaining charge if no amount was requested. Refunds never exceed the
+ * charge.
+ */
 export function decideRefund({ chargeNano, refundedNano }: RefundableCall, askedNano: bigint | null): RefundVerdict {
   if (chargeNano === null || chargeNano === 0n) return { refusal: 'not_charged' };
   const leftNano = chargeNano - refundedNano;

@@ -23,11 +23,11 @@ import { type FoundCall, findCall, partWithCall } from './refund-store.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
 /**
- * The SQL that resolves unresolved calls. As at every end of a call, the account is locked first. So a late end of the same call and the
- * resolution are serialized, and the second one finds the call ended.
+ * The SQL that resolves unresolved calls. The account is locked first, as at every end of a call. So a resolution and a late end of the same call
+ * run one after the other, and the later one finds that the call has ended.
  */
 
-/** Scans the reservations, one for each call in flight. */
+/** Scans the reservations of all calls in flight. */
 const findInFlight: Statement = {
   name: 'resolutions.find-in-flight',
   text: 'select account_id from reservations where call_id = $1',
@@ -48,7 +48,7 @@ const readCall: Statement = {
 where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 };
 
-/** The reserved amount stays in the record: it bounds the charge. */
+/** The record keeps the reserved amount, which is the maximum of the charge. */
 const recordResolution: Statement = {
   name: 'resolutions.record',
   text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb,
@@ -61,10 +61,10 @@ const findKey: Statement = {
   text: 'select from ledger_entries where account_id = $1 and idempotency_key = $2',
 };
 
-/** SQL: `isCounted`, for the day that began at $4 and the instant $7. */
+/** SQL: whether the stored day is the current one, which began at $4; $7 is the current instant (`isCounted`). */
 const IS_OF_DAY = countedSql('day_began_at', '$4', '$7');
 
-/** The charge counts in the spending of the day of the resolution, not of the call. */
+/** The charge counts towards the spending of the day of the resolution, not of the day of the call. */
 const chargeCall: Statement = {
   name: 'resolutions.charge-call',
   text: `with moved as (
@@ -88,7 +88,7 @@ const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
 
 const COUNTED_PERIODS = selection({ useNo: countColumn('use_no'), periodBeganAtMs: instantColumn('period_began_at') });
 
-/** Counts in the period of the admission, unless the subscription has begun a new one. */
+/** Counts the tokens in the period in which the call was admitted, unless the subscription has begun a new period. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
   text: `update subscriptions set use_no = use_no + 1, period_tokens = period_tokens + $4::bigint
@@ -102,9 +102,12 @@ export interface ResolutionRequest {
   readonly by: string | null;
   readonly via: RequestedVia;
   readonly memo: string | null;
-  /** Of the ledger entry. A key that the ledger of the account already has is a conflict, unless the call was resolved with it. */
+  /**
+   * The idempotency key of the ledger entry. If the account's ledger already contains it, the request is a conflict, unless the call was resolved
+   * with the same key.
+   */
   readonly idempotencyKey: string | null;
-  /** At the instant of the resolution, by the database's clock. */
+  /** The current periods at the instant of the resolution, by the database's clock. */
   readonly periods: RunningPeriods;
 }
 
@@ -120,14 +123,14 @@ export function createResolutionStore(database: PartitionPool) {
     const found = await findCall(database, callId);
     if (found !== null) return found;
     if ((await database.query(findInFlight, [callId])).length > 0) return 'in_flight';
-    // It may have ended between the two queries.
+    // The call may have ended between the two queries.
     return findCall(database, callId);
   }
 
   return {
     /** Whether the call has a record or is in flight. */
     hasCall: async (callId: string): Promise<boolean> => (await find(callId)) !== null,
-    /** Resolves an unresolved call, once, in one transaction. */
+    /** Resolves an unresolved call in one transaction. A call can be resolved only once. */
     async resolve(request: ResolutionRequest): Promise<ResolutionResult> {
       const call = await find(request.callId);
       if (call === null) return { outcome: 'unknown_call' };
@@ -154,7 +157,7 @@ async function resolveCall(
   const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
   const found = RESOLVABLE.first(await transaction.query(readCall, [accountId, callId, startedAt]));
-  // Its record was dropped since it was found.
+  // The record was dropped after it had been found.
   if (found === null) return { outcome: 'unknown_call' };
   const { keyId, ...call } = found;
   const verdict = decideResolution(call, resolution);

@@ -11,7 +11,7 @@ export interface ResolvableCall {
   readonly status: CallStatus;
   readonly context: string;
   readonly chargeNano: bigint | null;
-  /** The maximum of its charge; `null` on a plan. */
+  /** Maximum charge of the call; `null` on a plan. */
   readonly reservedNano: bigint | null;
   readonly notes: CallNotes | null;
 }
@@ -28,8 +28,8 @@ export type ResolutionRefusal =
 type ResolutionVerdict = 'resolve' | 'repeated' | { readonly refusal: ResolutionRefusal };
 
 /**
- * Decides on a resolution. A call is resolved once: a repeat of the same resolution changes nothing, and another one is refused. So is any
- * resolution of a call that ended by itself.
+ * Decides on a resolution. A call is resolved once: a repeat of the same resolution changes nothing, and a different one is refused. A call that
+ * has ended by itself cannot be resolved.
  */
 export function decideResolution(call: ResolvableCall, resolution: Resolution): ResolutionVerdict {
   if (call.status === 'resolved') {

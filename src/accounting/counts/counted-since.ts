@@ -10,13 +10,13 @@
  */
 
 /**
- * How far in the future of the database's clock a count may have begun. A synchronized clock goes back by seconds at most, such as at a
- * failover or after a suspend; nodes warn from two seconds on (`db/nodes/database-clock.ts`). One minute, because that is the shortest
- * period of a limit: a clock that goes back delays no limit for longer.
+ * Maximum time by which the start of a count may be ahead of the database's clock. A synchronized clock goes back by seconds at most, such as at
+ * a failover or after a suspend; nodes warn from two seconds on (`db/nodes/database-clock.ts`). The value is one minute, because that is the
+ * shortest period of a limit: a clock that goes back delays no limit for longer.
  */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Whether an instant is further in the future than a synchronized clock goes back. */
+/** Whether an instant is so far in the future that a synchronized clock cannot be the reason. */
 export function isAhead(atMs: number, nowMs: number): boolean {
   return atMs > nowMs + CLOCK_TOLERANCE_MS;
 }
@@ -26,13 +26,14 @@ export function isCounted(beganAtMs: number, runningSinceMs: number, nowMs: numb
   return beganAtMs >= runningSinceMs && beganAtMs <= nowMs + CLOCK_TOLERANCE_MS;
 }
 
-/** The start of the period that an instant is in. Periods have one length and follow each other from an anchor on. */
+/** The start of the period that contains an instant. All periods have the same length, and the first one starts at the anchor. */
 export function beganAtMs(anchorMs: number, lengthMs: number, atMs: number): number {
   return anchorMs + Math.floor((atMs - anchorMs) / lengthMs) * lengthMs;
 }
 
 /**
- * The start of the current period from an anchor on, and whether a count belongs to it. If it does not, nothing of the period is used.
+ * The start of the current period, with periods that follow each other from an anchor, and whether a count belongs to that period. If it does
+ * not, nothing of the period is used.
  */
 export function countedPeriod(
   anchorMs: number,

@@ -1,34 +1,34 @@
 /**
- * The counters that count a call, stored in its record so that an audit can recompute them (`audit/audit-counts-store.ts`). Members that
- * no counter counts are absent.
+ * The counters that count a call, stored in its record so that an audit can recompute them (`audit/audit-counts-store.ts`). A member is absent if
+ * its counter does not count the call.
  */
 export interface CountedUse {
   readonly plan?: CountedPlanUse;
   readonly key?: CountedKeyUse;
-  /** Of the person who owns the key. */
+  /** The counters of the person who owns the key. */
   readonly member?: CountedKeyUse & { readonly id: string };
 }
 
 interface CountedPlanUse {
   /** The id of the subscription. */
   readonly id: string;
-  /** 1, 2, 3 … in the subscription, in the order of counting. */
+  /** Position of the call among those that the subscription counted: 1, 2, 3 … */
   readonly no: number;
-  /** The week that counts the call (`placeOf`); `null`: the week is over, or an operator resolved the call, which counts tokens only. */
+  /** The week in which the call counts (`placeOf`); `null`: the week is over, or an operator resolved the call, which counts only its tokens. */
   readonly week: string | null;
-  /** The period that counts its tokens; `null`: the period is over. */
+  /** The period in which the tokens count; `null`: the period is over. */
   readonly period: string | null;
   readonly tokens: number;
 }
 
 interface CountedKeyUse {
-  /** 1, 2, 3 … of the key or the person. */
+  /** Position of the call among those that the key or the person counted: 1, 2, 3 … */
   readonly no: number;
-  /** The day that counts the call. */
+  /** The day in which the call counts. */
   readonly day: string;
 }
 
-/** The budgets of a key or a person that count a charge. */
+/** The budgets of a key or a person in which a charge counts. */
 interface CountedOwnerCharge {
   readonly id: string;
   readonly day: string;
@@ -36,7 +36,7 @@ interface CountedOwnerCharge {
   readonly month: string;
 }
 
-/** The budgets that count a charge: those of the key, and of the person who owns it. */
+/** The budgets in which a charge counts: those of the key and of the person who owns it. */
 export interface CountedKeyCharge extends Partial<CountedOwnerCharge> {
   readonly member?: CountedOwnerCharge;
 }
@@ -66,7 +66,7 @@ const ownerChargeOf = (owner: KeyPeriods): CountedOwnerCharge => ({
   month: placeOf(owner.monthNo, owner.monthBeganAtMs),
 });
 
-/** `null` if neither has budgets. */
+/** Returns `null` if neither the key nor the member has budgets. */
 export function keyChargeOf(key: KeyPeriods | null, member: KeyPeriods | null): CountedKeyCharge | null {
   if (member !== null) return { ...(key && ownerChargeOf(key)), member: ownerChargeOf(member) };
   return key && ownerChargeOf(key);

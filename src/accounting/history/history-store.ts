@@ -8,7 +8,7 @@ import { factsText } from '../reservations/reservation.ts';
 
 /** The SQL that writes the history of a new database, for the demo (`README.md`). */
 
-/** In the order of foreign keys. */
+/** The tables in an order that satisfies their foreign keys. */
 const TABLES = [
   'accounts',
   'balances',
@@ -28,18 +28,24 @@ const TABLES = [
 
 export type HistoryTable = (typeof TABLES)[number];
 
-/** A row by the names of fields: `createdAtMs` is the column `created_at`, in epoch milliseconds. Objects are stored as JSON. */
+/**
+ * The values of a row by field name. The field `createdAtMs`, in epoch milliseconds, is written to the column `created_at`. Objects are stored as
+ * JSON.
+ */
 export type HistoryRow = Readonly<Record<string, string | number | bigint | boolean | null | object>>;
 
 export interface History {
-  /** A column that no row of a table names has its default; a column that only some rows name is null in the others. */
+  /** If no row of a table contains a column, the column gets its default. If only some rows contain it, it is null in the others. */
   readonly rows: Readonly<Partial<Record<HistoryTable, readonly HistoryRow[]>>>;
   /** Ended calls, in the order of their starts; `rows` has their ledger entries. */
   readonly outcomes: readonly CallOutcome[];
   readonly unresolved: readonly LostOutcome[];
 }
 
-/** A call on the balance whose node died. Only facts of its admission are used; it ended when the death was noticed. */
+/**
+ * A call on the balance whose node died. Only the facts that were known at its admission are used; its end is the time at which the death was
+ * noticed.
+ */
 export type LostOutcome = CallOutcome & { readonly reservedNano: bigint };
 
 const lockIdentity: Statement = {
@@ -55,7 +61,7 @@ select account_id, key_id, max(started_at) from calls group by account_id, key_i
 
 const ROWS_AT_ONCE = 500;
 
-/** Writes a history in one transaction. Returns false if the database has accounts, and writes nothing. */
+/** Writes a history in one transaction. If the database has accounts, writes nothing and returns false. */
 export function writeHistory(database: Database, { rows, outcomes, unresolved }: History): Promise<boolean> {
   return database.longTransaction(async (transaction) => {
     const [identity] = await transaction.query<{ has_accounts: boolean }>(lockIdentity);

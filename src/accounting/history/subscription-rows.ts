@@ -14,8 +14,8 @@ interface FirstPeriod {
 }
 
 /**
- * The rows of a subscription and its slots, after the calls of its account. Call records of a history do not state what they count for, so
- * `countedBefore` has all of the counts.
+ * Creates the rows of a subscription and its slots, as they are after all calls of the account. Call records of a history do not contain the
+ * counters that count them, so `countedBefore` contains all counts.
  */
 export function subscriptionRows(
   { startsAtMs, ...subscription }: FirstPeriod,

@@ -7,8 +7,8 @@ const lockRow: Statement = {
 };
 
 /**
- * Locks an account until the end of the transaction. Every transaction takes this lock before it changes anything of the account. Returns
- * false if the account does not exist.
+ * Locks an account until the end of the transaction. Every transaction takes this lock before it changes data of the account. Returns false if
+ * the account does not exist.
  */
 export async function lockAccount(transaction: PartitionQueryable, accountId: string): Promise<boolean> {
   const rows = await transaction.query(lockRow, [accountId]);

@@ -15,10 +15,10 @@ export type LedgerKind = 'top_up' | 'charge' | 'refund' | 'adjustment';
 /** An immutable change of a balance. */
 export const ENTRIES = selection({
   accountId: textColumn('account_id'),
-  /** 1, 2, 3… in each account, without gaps. */
+  /** The entries of an account are numbered 1, 2, 3 …, without gaps. */
   entryNo: bigintColumn('entry_no'),
   kind: textColumn<LedgerKind>('kind'),
-  /** Added to the balance; charges are negative. */
+  /** The amount that the entry adds to the balance; negative for charges. */
   amountNano: bigintColumn('amount_nano'),
   balanceAfterNano: bigintColumn('balance_after_nano'),
   callId: orNull(textColumn('call_id')),
@@ -32,7 +32,7 @@ export interface NewLedgerEntry {
   readonly accountId: string;
   readonly kind: 'top_up' | 'adjustment' | 'refund';
   readonly amountNano: bigint;
-  /** Of a refund. */
+  /** The refunded call; only for refunds. */
   readonly callId?: string;
   readonly memo: string | null;
   /** A repeat with the same key returns the first entry. */
@@ -51,9 +51,9 @@ const BALANCES = selection({
     `case when ${countedSql('day_began_at', '$2', '$3')} then spent_nano else 0 end as spent_today_nano`,
   ),
   dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
-  /** A lower cap, set by the owners of the account; `null`: none. */
+  /** A second cap, set by the owners of the account; `null`: none. */
   ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
-  /** The account pays this share of the list price. */
+  /** The share of the list price that the account pays, in basis points. */
   priceFactorBasisPoints: intColumn('price_factor_basis_points'),
 });
 
@@ -86,14 +86,16 @@ export interface LedgerFilter {
 
 const EVERY_ENTRY: LedgerFilter = { kind: null, from: null, to: null };
 
-/** In every row of a batch. A batch without a match has one row, whose entry is null. */
+/** Columns of every row of a batch. If nothing in the batch matches, it has one row, whose entry is null. */
 interface BatchEnd extends StoredRow {
   readonly entry_no: bigint | null;
   readonly last_no: bigint | null;
   readonly rows_read: number;
 }
 
-/** Selects the matching entries of a batch of rows, which the condition `part` starts after the cursor, and the last row of the batch. */
+/**
+ * Selects the matching entries of a batch of rows, and the last row of the batch. The condition `part` makes the batch start after the cursor.
+ */
 const batchOf = (name: string, part: string, order: string): Statement => ({
   name: `ledger.batch-${name}`,
   text: `with part as materialized (
@@ -111,8 +113,8 @@ left join found f on true order by ${order}`,
 });
 
 /**
- * Newest first, along the primary key. No entry number bounds a time: entries are numbered in the order of their insertion, and those from a
- * journal are inserted later than newer ones.
+ * Newest first, along the primary key. A time range cannot be converted to a range of entry numbers: entries are numbered in the order of their
+ * insertion, and those from a journal are inserted after newer ones.
  */
 const batchOfAll = batchOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
 
@@ -146,15 +148,15 @@ export interface LedgerTerms {
   readonly dailyCapNano?: bigint | null | undefined;
   /** The cap of the owners of the account, in addition to the operator's; `null`: none. */
   readonly ownDailyCapNano?: bigint | null | undefined;
-  /** The account pays this share of the list price. */
+  /** The share of the list price that the account pays, in basis points. */
   readonly priceFactorBasisPoints?: number | undefined;
 }
 
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
   /**
-   * Newest first, after the entry `beforeNo` of the list. When its time is over, it returns what it has found and a cursor; without a
-   * `timing` it has no limit of time.
+   * Lists entries, newest first, starting after the entry `beforeNo`. When its time is used up, it returns what it has found so far and a cursor.
+   * Without `timing` it has no time limit.
    */
   listEntries(
     accountId: string,
@@ -163,9 +165,9 @@ export interface LedgerStore {
     filter?: LedgerFilter,
     timing?: SliceTiming,
   ): Promise<LookedThrough<LedgerEntry>>;
-  /** Leaves out accounts that do not exist. */
+  /** Accounts that do not exist are left out. */
   findBalances(accountIds: readonly string[], periods: RunningPeriods): Promise<Map<string, BalanceState>>;
-  /** Applies to all admissions from now on, by any node. */
+  /** Applies to all later admissions, on every node. */
   setTerms(accountId: string, terms: LedgerTerms): Promise<void>;
 }
 
@@ -202,7 +204,7 @@ export function createLedgerStore(database: PartitionPool): LedgerStore {
   };
 }
 
-/** SQLSTATE: a balance exceeds the range of its column. */
+/** SQLSTATE of a value that exceeds the range of its column, such as a balance. */
 export const NUMERIC_OUT_OF_RANGE = '22003';
 
 /** Posts an entry in the caller's transaction. Locks the account first, so that a concurrent repeat finds the entry of the first request. */

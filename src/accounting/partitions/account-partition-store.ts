@@ -20,15 +20,15 @@ const COUNTS = selection({
 
 const TAKING = selection({ number: intColumn('p.number') });
 
-/** Scans the whole table, which each process does rarely (`placement.ts`). */
+/** Scans the whole table. Each process does this rarely (`placement.ts`). */
 const countAccounts: Statement = {
   name: 'accounts.count-by-partition',
   text: `select ${COUNTS.list} from accounts group by partition_no`,
 };
 
 /**
- * A new partition takes no accounts while a node is alive that started before it, and may not have opened it. Later nodes have opened it, or
- * have exited (`app/lifecycle.ts`). Scans small tables.
+ * Lists the partitions that take new accounts. A new partition takes none while a node is alive that started before the partition was added,
+ * because that node may not have opened it. Nodes that started later have opened it, or have exited (`app/lifecycle.ts`). Scans small tables.
  */
 const listTaking: Statement = {
   name: 'partitions.list-taking',

@@ -3,8 +3,8 @@ import type { Logger } from '../../lib/logger.ts';
 export type AddedPartitions = ReturnType<typeof createAddedPartitions>;
 
 /**
- * Tracks partitions that were added after this process opened its own. It serves only the latter; a new partition gets no accounts before
- * all processes were restarted (`account-partition-store.ts`).
+ * Tracks partitions that were added after this process opened its partitions. The process serves only partitions that it has opened. A new
+ * partition gets no accounts before all processes were restarted (`account-partition-store.ts`).
  *
  * @param opened the number of partitions that this process has opened
  */

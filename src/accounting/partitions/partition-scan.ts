@@ -2,7 +2,7 @@ import { isLockTimeout } from '../../db/errors.ts';
 import { PartitionError, type Routes, UnknownPartitionError } from './routes.ts';
 
 /**
- * A sweep over accounts of all partitions, in any order. After a failure, the sweep skips the partition, so that one that does not respond
+ * A sweep over accounts of all partitions, in any order. After a failure, the sweep skips the failed partition, so that one that does not respond
  * costs a single timeout and does not block the others.
  */
 export class PartitionScan<Part> {
@@ -15,9 +15,9 @@ export class PartitionScan<Part> {
   }
 
   /**
-   * Works on an account in its partition. Returns false if the partition has failed, and the account is left for a later sweep.
+   * Runs work on an account in its partition. Returns false if the partition has failed; the account is then left for a later sweep.
    *
-   * @throws if the work needs a lock that others hold (`isLockTimeout`), or the directory does not respond
+   * @throws if the work needs a lock that another transaction holds (`isLockTimeout`), or the directory does not respond
    */
   async visit(accountId: string, work: (part: Part) => Promise<unknown>): Promise<boolean> {
     const part = await this.#partOf(accountId);

@@ -4,11 +4,11 @@ import type { AccountPartitionStore } from './account-partition-store.ts';
 /** Chooses the partition of a new account, where it stays. @throws if the directory does not respond. */
 export type Place = () => Promise<number>;
 
-/** How long counts are used. Meanwhile other nodes distribute their new accounts just as evenly. */
+/** How long the counts are cached. Meanwhile other nodes distribute their new accounts just as evenly. */
 const COUNTED_FOR_MS = 600_000;
 
 /**
- * Places each account in the partition with the fewest accounts, or in the first one of several.
+ * Places each account in the partition with the fewest accounts. If several have equally few, the first of them takes it.
  *
  * @param partitions the number of partitions
  */
@@ -17,7 +17,7 @@ export function createPlacement(
   store: Pick<AccountPartitionStore, 'count' | 'listTaking'>,
   clock: Pick<Clock, 'nowMs'>,
 ): Place {
-  /** Accounts by partition; infinite for partitions that take none. */
+  /** Number of accounts by partition; infinite for partitions that take no new accounts. */
   let counts: number[] = [];
   let countedAtMs = Number.NEGATIVE_INFINITY;
 

@@ -4,11 +4,11 @@ import { rememberRecent } from '../../lib/recent.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
 /**
- * One object for each partition, such as a store, and the lookup of the object of an account's partition. An account never moves, so its
- * partition is read once.
+ * One object per partition, such as a store. `of` finds the object of the partition of an account. An account never moves, so its partition is
+ * read only once.
  */
 export interface Routes<Part> {
-  /** By partition number. */
+  /** The objects by partition number. */
   readonly all: readonly Part[];
   /**
    * The object of an account's partition, synchronously if the partition is cached. Returns the first one if the account does not exist.
@@ -27,7 +27,7 @@ export interface KnownPartitions {
   note(accountId: string, partition: number): void;
 }
 
-/** More than the number of cached keys (`accounts/principals.ts`): a call with a cached key needs no query for its partition. */
+/** Larger than the number of cached keys (`accounts/principals.ts`), so that a call with a cached key needs no query for its partition. */
 const KNOWN_MAX = 200_000;
 
 /** @param opened the number of partitions that this process has opened */
@@ -37,7 +37,7 @@ export function createKnownPartitions(
   opened = Number.POSITIVE_INFINITY,
 ): KnownPartitions {
   const known = rememberRecent<number>(KNOWN_MAX);
-  /** Accounts that are requested in the same tick, such as those of a list, are read by one statement. */
+  /** The pending lookup. One statement reads all accounts that are requested in the same tick, such as those of a list. */
   let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
   function note(accountId: string, partition: number): void {
@@ -68,7 +68,7 @@ export function createKnownPartitions(
   return { find: (accountId) => known.get(accountId) ?? readWithOthers(accountId), note };
 }
 
-/** @param all by partition number. A single one needs no lookup. */
+/** @param all the objects by partition number; if there is only one, no lookup is needed */
 export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartitions, 'find'>): Routes<Part> {
   const at = (number: number): Part => partAt(all, number);
   return {
@@ -100,14 +100,14 @@ export class UnknownPartitionError extends GatewayError {
   }
 }
 
-/** For methods whose argument is an account id. */
+/** Finds the account of a method whose argument is the account id itself. */
 export const itself = (accountId: string): string => accountId;
 
 export const accountIdOf = ({ accountId }: { readonly accountId: string }): string => accountId;
 
 type MethodOf<Part> = { readonly [Name in keyof Part]: (...given: never[]) => Promise<unknown> };
 
-/** How to find the account of a call to each method, from its arguments. */
+/** For each method, a function that returns the account id from the arguments of a call. */
 export type AccountOf<Part> = {
   readonly [Name in keyof Part]: Part[Name] extends (...given: infer Given) => Promise<unknown>
     ? (...given: Given) => string
@@ -144,7 +144,7 @@ export async function askedByPartition<Part, Item, Result>(
   );
 }
 
-/** As `askedByPartition`; merges the maps that partitions return. */
+/** Like `askedByPartition`, but merges maps that the partitions return. */
 export async function mapByPartition<Part, Item, Key, Value>(
   routes: Routes<Part>,
   items: readonly Item[],
@@ -156,9 +156,9 @@ export async function mapByPartition<Part, Item, Key, Value>(
 }
 
 /**
- * Works on all partitions, one after the other, also after a failure.
+ * Runs work on all partitions, one after the other, even after a failure.
  *
- * @throws PartitionError of the first failure, at the end
+ * @throws PartitionError of the first failure, after all partitions
  */
 export async function inEachPartition<Part, Result>(
   { all }: Routes<Part>,
@@ -196,8 +196,8 @@ export function ofEachPartition<Part, Result>(
 }
 
 /**
- * Asks all partitions in parallel for something that one of them has; returns `null` if none has it. A partition that fails or does not
- * respond matters only if no other one has it.
+ * Searches all partitions in parallel for something that only one of them has; returns `null` if none has it. If a partition fails or does not
+ * respond, this matters only if no other partition has it.
  *
  * @throws PartitionError of the first failure, if no partition has it
  */

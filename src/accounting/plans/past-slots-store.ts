@@ -3,7 +3,7 @@ import { nowSql } from '../../db/database-time.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 
-/** An ended subscription keeps its slots for a day, far longer than the five-hour window. */
+/** Slots are kept for a day after the end of their subscription, far longer than the five-hour window. */
 const PAST = `${nowSql('$1')} - interval '1 day'`;
 
 const FORGOTTEN_SUBSCRIPTIONS_MAX = 100;
@@ -17,7 +17,7 @@ where slots > 0 and (ends_at < ${PAST} or canceled_at < ${PAST}) and (account_id
 order by account_id, id limit ${FORGOTTEN_SUBSCRIPTIONS_MAX}`,
 };
 
-/** As `lockAccount`, but skips a locked row. */
+/** Like `lockAccount`, but skips a locked row. */
 const lockFreeAccount: Statement = {
   name: 'plans.lock-free-account',
   text: 'select from balances where account_id = $1 for update skip locked',

@@ -16,7 +16,7 @@ export type GrantRefusal =
   | 'over'
   /** The period would end after the last instant that can be stored. */
   | 'out_of_range'
-  /** Another subscription overlaps. For a renewal also: the subscription was canceled, or renewed concurrently. */
+  /** Another subscription overlaps the period. A renewal is also refused if the subscription was canceled, or renewed concurrently. */
   | 'taken';
 
 interface AskedGrant {
@@ -33,11 +33,11 @@ export interface Granted {
   readonly isRepeat: boolean;
 }
 
-/** Grants and renews plans, each for one period of the terms in force. An account has at most one active subscription. */
+/** Grants and renews plans for one period at a time, at the terms in force. An account has at most one active subscription. */
 export interface PlanGrants {
-  /** A repeat returns the subscription of the first request as it is now. */
+  /** A repeat of a request returns the subscription of the first request in its current state. */
   grant(asked: AskedGrant): Promise<Granted | GrantRefusal>;
-  /** Weeks and periods keep their anchor. Repeats as for grants. */
+  /** Weeks and periods keep their anchor. Repeats are handled as in `grant`. */
   renew(subscription: Subscription, idempotencyKey: string | null): Promise<Granted | GrantRefusal>;
   cancel(subscription: Subscription): Promise<void>;
 }
@@ -80,7 +80,7 @@ export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: P
     if (plan === undefined) return 'unknown_plan';
     const endsAt = new Date(fromMs + periodMsOf(plan));
     if (endsAt.getTime() <= nowMs) return 'over';
-    // Also false for an invalid `Date`.
+    // The comparison is also false for an invalid `Date`.
     return endsAt.getTime() <= ENDS_AT_MAX_MS ? { endsAt, sale: plan.sale } : 'out_of_range';
   }
 

@@ -9,17 +9,19 @@ export interface PlanTerms {
   readonly concurrency: number;
   readonly quotaTokens: number;
   readonly periodDays: number;
-  /** Price of a period; `null`: none is recorded. */
+  /** Price of a period; `null`: no price is recorded. */
   readonly sale: PlanSale | null;
-  /** Canonical ids. */
+  /** Ids of the plan's models, without aliases. */
   readonly models: ReadonlySet<string>;
   readonly inputBytesMax: number;
   readonly outputTokensMax: number;
-  /** Calls that may wait at the concurrency limit, and for how long; none by default. */
+  /** Maximum number of calls that wait at the concurrency limit, and their maximum wait. By default no call waits. */
   readonly queue: { readonly length: number; readonly waitMs: number };
 }
 
-/** Price of a period, and the time zone of the days over which it is spread (`usage/plan-revenue.ts`). Nothing is charged. */
+/**
+ * Price of a period, and the time zone of the days over which its revenue is spread (`usage/plan-revenue.ts`). The gateway does not charge it.
+ */
 export interface PlanSale {
   readonly priceNano: bigint;
   readonly timezone: string;
@@ -27,7 +29,7 @@ export interface PlanSale {
 
 const DAY_MS = 24 * 3_600_000;
 export const FIVE_HOURS_MS = 5 * 3_600_000;
-/** Instants are absolute, so daylight saving does not change a week. */
+/** A week has a fixed length, so daylight saving time does not change it. */
 export const WEEK_MS = 7 * DAY_MS;
 
 export const periodMsOf = ({ periodDays }: Pick<PlanTerms, 'periodDays'>): number => periodDays * DAY_MS;

@@ -118,7 +118,7 @@ export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: n
   };
 }
 
-/** When a used-up plan becomes usable again; `null` if something remains. */
+/** The time at which a used-up plan becomes usable again; `null` if something remains. */
 export function usableAgainMs(state: SubscriptionState, snapshot: PlanSnapshot): number | null {
   const { fiveHour, weekly, pkg, remaining } = snapshot;
   if (remaining > 0 || fiveHour === null || weekly === null || pkg === null) return null;
@@ -133,7 +133,7 @@ function window(limit: number, used: number): Window {
   return { limit, used, remaining: Math.max(limit - used, 0), usedPercent: percent(used, limit) };
 }
 
-/** Whole percent, rounded down, so that 100 means that nothing remains; 100 for a limit of 0. */
+/** Rounded down to whole percent, so that 100 means that nothing remains. For a limit of 0 it is 100. */
 function percent(used: number, limit: number): number {
   return limit === 0 ? 100 : Math.min(Math.floor((used * 100) / limit), 100);
 }

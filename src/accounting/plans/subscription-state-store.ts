@@ -9,9 +9,12 @@ const STATES = selection({
   planId: textColumn('s.plan_id'),
   startsAtMs: instantColumn('s.starts_at'),
   endsAtMs: instantColumn('s.ends_at'),
-  /** Calls in the five hours before the instant. */
+  /** Number of calls in the five hours before the instant. */
   fiveHourCalls: countColumn('lapsed.five_hour_calls'),
-  /** When the window next gains capacity: for the first call if it is full, else for one more. `null` if it counts no call. */
+  /**
+   * The time at which the five-hour window has capacity for one more call than now, or for the first one if the window is full. `null` if it
+   * counts no call.
+   */
   fiveHourMoreAtMs: orNull(instantColumn(`freeing.taken_at + interval '5 hours' as five_hour_more_at`)),
   weekBeganAtMs: instantColumn('s.week_began_at'),
   weekCalls: countColumn('s.week_calls'),
@@ -22,15 +25,15 @@ const STATES = selection({
 
 export type SubscriptionState = RowOf<typeof STATES>;
 
-/** SQL: later instants lie in the future (`accounting/counts/counted-since.ts`). */
+/** SQL: the last instant that does not count as future (`accounting/counts/counted-since.ts`). */
 const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 /**
- * The subscription that is active at an instant with its counts; if none is, the one that ended last or begins next, for the reason. Also
- * the slot whose end next adds capacity to the window. Uses the primary key, and plan_slots_by_time for the slots that are over or in the
- * future but not deleted yet, and for the oldest of the others.
+ * Selects the subscription that is active at an instant, with its counts. If none is active, selects the one that ended last or begins next, to
+ * report the reason. Also selects the slot whose expiry next adds capacity to the window. Uses the primary key, and plan_slots_by_time twice: for
+ * slots that have expired or lie in the future but are not deleted yet, and for the oldest of the others.
  */
 const selectState: Statement = {
   name: 'plans.select-state',

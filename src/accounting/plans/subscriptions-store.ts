@@ -11,7 +11,7 @@ const SUBSCRIPTIONS = selection({
   id: textColumn('id'),
   accountId: textColumn('account_id'),
   planId: textColumn('plan_id'),
-  /** The anchor of its weeks and periods. */
+  /** The anchor of the subscription's weeks and periods. */
   startsAt: dateColumn('starts_at'),
   endsAt: dateColumn('ends_at'),
   canceledAt: orNull(dateColumn('canceled_at')),
@@ -20,7 +20,7 @@ const SUBSCRIPTIONS = selection({
 
 export type Subscription = RowOf<typeof SUBSCRIPTIONS>;
 
-/** Only if no other subscription of the account overlaps. */
+/** Inserts a subscription, unless another one of the account overlaps it. */
 const insertSubscription: Statement = {
   name: 'plans.insert-subscription',
   text: `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
@@ -82,7 +82,7 @@ const insertRequest: Statement = {
 values ($1, $2, $3, $4, clock_timestamp())`,
 };
 
-/** At least one day, for a period that begins and ends on one day because a clock was put back. */
+/** The period has at least one day, even if it begins and ends on the same day because a clock was set back. */
 const insertPeriod: Statement = {
   name: 'plans.insert-period',
   text: `insert into plan_periods (account_id, subscription_id, starts_at, first_day, days, price_nano)
@@ -92,7 +92,7 @@ from (
 ) p`,
 };
 
-/** Counts each plan up to a maximum. Uses subscriptions_by_plan. */
+/** Counts the active subscriptions of each plan, up to a maximum. Uses subscriptions_by_plan. */
 const countActive: Statement = {
   name: 'plans.count-active',
   text: `select p.plan_id, (
@@ -123,7 +123,7 @@ interface NewSubscription {
 /** A grant or a renewal that a client may repeat. */
 export interface KeyedRequest {
   readonly idempotencyKey: string;
-  /** The content of the request, equal for equal requests. */
+  /** Text of the request's content; equal for equal requests. */
   readonly request: string;
 }
 
@@ -160,8 +160,8 @@ export function createSubscriptionStore(database: PartitionPool) {
 
   return {
     /**
-     * `null` if another subscription of the account overlaps, or the account does not exist. A repeat of a keyed request returns the
-     * subscription of the first one, as it is now.
+     * Returns `null` if another subscription of the account overlaps, or the account does not exist. A repeat of a keyed request returns the
+     * subscription of the first one, in its current state.
      *
      * @throws OtherRequestError
      */
@@ -171,8 +171,8 @@ export function createSubscriptionStore(database: PartitionPool) {
     ): Promise<Subscription | null> =>
       changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed, { from: startsAt, sale }),
     /**
-     * Moves the end. `null` if another subscription overlaps, or this one is canceled or does not end at `from`. A repeat of a keyed
-     * request returns the subscription as it is now.
+     * Moves the end of a subscription. Returns `null` if another subscription overlaps, or this one is canceled or does not end at `from`. A
+     * repeat of a keyed request returns the subscription in its current state.
      *
      * @throws OtherRequestError
      */
@@ -198,14 +198,14 @@ export function createSubscriptionStore(database: PartitionPool) {
       return Number(row!.now_ms);
     },
     /**
-     * Deletes, in batches, the slots of subscriptions that ended more than a day ago. Returns false if accounts were locked, whose slots
+     * Deletes, in batches, the slots of subscriptions that ended more than a day ago. Returns false if some accounts were locked; their slots
      * remain. Stops after a batch once the signal is aborted.
      *
      * @param nowMs for tests, instead of the database's clock
      */
     forgetSlots: (nowMs: number | null, signal?: AbortSignal): Promise<boolean> =>
       forgetPastSlots(database, nowMs, signal),
-    /** Active subscriptions of each plan at an instant, at most `max`. */
+    /** Number of active subscriptions of each plan at an instant, counted up to `max`. */
     async countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>> {
       const rows = await database.query<{ plan_id: string; active: bigint }>(countActive, [toArray(planIds), now, max]);
       return new Map(rows.map((row) => [row.plan_id, Number(row.active)]));
@@ -236,7 +236,7 @@ interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'plan
   readonly sale: PlanSale | null;
 }
 
-/** Runs while the caller holds the account's lock. Changes nothing if another plan is active or another subscription overlaps. */
+/** The caller must hold the account's lock. Changes nothing if another plan is active or another subscription overlaps. */
 export async function grantPeriod(
   transaction: PartitionQueryable,
   { accountId, id, planId, at, periodMs, sale }: GrantedPeriod,

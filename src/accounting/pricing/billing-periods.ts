@@ -1,4 +1,7 @@
-/** A billing day is a date of the billing time zone, `YYYY-MM-DD`, so nothing here depends on the zone; see `local-time.ts`. */
+/**
+ * A billing day is a date in the billing time zone, as `YYYY-MM-DD`. `local-time.ts` converts instants to such dates, so the functions here do
+ * not depend on the zone.
+ */
 
 const DAY_MS = 86_400_000;
 

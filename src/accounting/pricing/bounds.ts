@@ -15,29 +15,31 @@ interface UsageBounds {
   readonly outputTokensMax: number;
   readonly imagesMax: number;
   readonly searchUnitsMax: number;
-  /** Uses of all tools that have a price. */
+  /** All uses of tools that have a price, together. */
   readonly toolUsesMax: number;
 }
 
 export interface BoundingFacts {
-  /** `null`: not configured. */
+  /** `null`: no limit is configured. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
   readonly choices: number;
-  /** Inputs that are read separately, each up to the context. */
+  /** Number of inputs that the model reads separately, each up to its context length. */
   readonly inputs: number;
   /** Output per choice that does not count against the model's limit. */
   readonly moreOutputTokens: number;
   readonly searchUnitsMax: number;
 }
 
-/** Maximum accepted count if the configuration has no limit for the model. */
+/** Maximum count that is accepted from a provider if the model has no configured limit. */
 export const COUNT_MAX = 10_000_000;
 
-/** Maximum rounds at the provider, and maximum compactions, that raise the bounds. */
+/** Maximum number of rounds at the provider, and of compactions, that raise the bounds. */
 const ROUNDS_MAX = 100;
 
-/** Each round of a loop at the provider and each compaction reads the context again and may write the longest output. */
+/**
+ * The maximum usage of a call. Each round of a loop at the provider and each compaction can read the context again and write the longest output.
+ */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;
   const compactions = Math.min(usage.compactions, ROUNDS_MAX);
@@ -54,12 +56,15 @@ export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   };
 }
 
-/** Reported counts beyond the bounds; only those above 0. */
+/** The amounts by which reported counts exceed their bounds; only those above 0. */
 export type UsageExcess = {
   readonly [Name in UnitBound['name'] | 'images']?: number;
 };
 
-/** `excess` is the usage beyond the bounds; `null`: none. Among kinds of input, and of output, tokens at the full price are cut last. */
+/**
+ * Cuts usage to its bounds. `excess` is what was cut; `null`: nothing. Among the kinds of input, and of output, tokens at the full price are cut
+ * last.
+ */
 export function boundUsage<Facts extends Usage>(
   usage: Facts,
   bounds: UsageBounds,
@@ -82,7 +87,7 @@ export function boundUsage<Facts extends Usage>(
   return { usage: { ...usage, ...counts, images }, excess };
 }
 
-/** Nearly all usage is, and this check is much cheaper than the cut. */
+/** Nearly all usage is within its bounds, and this check is much cheaper than the cut. */
 function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0, toolUses: 0 };
   for (const { unit, bound } of BOUNDED) used[bound.name] += usage[unit];
@@ -95,7 +100,7 @@ function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   );
 }
 
-/** The units that have a bound, in the order in which they use it up: the last ones are cut first. */
+/** The units that have a bound, in the order in which they use up their bound: the last ones are cut first. */
 const BOUNDED = unitNames
   .flatMap((unit) => {
     const { bound }: UsageUnit = usageUnits[unit];

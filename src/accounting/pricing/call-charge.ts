@@ -22,14 +22,14 @@ export interface ChargeTerms<Inner extends PricedInnerModel = PricedInnerModel> 
   readonly model: PricedModel;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** Models that the request names inside. */
+  /** Models that the request names besides its own model. */
   readonly inner: readonly Inner[];
   /** Names under which the provider may report the call's own model. */
   readonly ownNames: readonly string[];
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
   /** Prices that the operator pays the provider; `null`: unknown. */
   readonly cost: CostTerms<Inner> | null;
-  /** Whether the call pays for its usage; charges on a plan have no notes about prices. */
+  /** Whether the call pays for its usage. If it does not, it is on a plan, and its record has no notes about prices. */
   readonly isPaid: boolean;
   /** The account's price factor when the call was admitted. */
   readonly priceFactorBasisPoints: number;
@@ -47,7 +47,7 @@ export interface CallCharge {
   /** Usage of all models together, within their bounds. */
   readonly usage: UsageFacts;
   readonly chargeNano: bigint;
-  /** What the operator pays for everything that the provider reported, also beyond the bounds; `null`: unknown. */
+  /** What the operator pays for all reported usage, even beyond the bounds; `null`: unknown. */
   readonly costNano: bigint | null;
   readonly notes: ChargeNotes | undefined;
 }
@@ -71,7 +71,7 @@ export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, te
   const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
   const costNano = costOf({ usage: split.own.usage, runs: reportedRuns }, reported.servedOn, split.inner, terms);
-  // Nearly all calls.
+  // Nearly all calls need no notes.
   if (split.inner.length === 0 && own.excess === null && by === null && unpriced.length === 0) {
     const usage = own.usage === totals ? totals : { ...own.usage, source: totals.source };
     return { usage, chargeNano: ownNano, costNano, notes: undefined };
@@ -101,7 +101,7 @@ function withTerms(facts: UsageFacts, servedOn: ServiceTerms): UsageFacts {
   return hasTerms(servedOn) ? { ...facts, servedOn } : facts;
 }
 
-/** Calculated like a charge, at the prices of the route; `null` if the cost of any model's usage is unknown. */
+/** The cost of a call, calculated like a charge but at the prices of the route; `null` if the cost of any model's usage is unknown. */
 function costOf<Inner extends PricedInnerModel>(
   own: OwnedUsage,
   servedOn: ServiceTerms | undefined,
@@ -124,10 +124,10 @@ function costOf<Inner extends PricedInnerModel>(
   return sum < COST_NANO_MAX ? sum : COST_NANO_MAX;
 }
 
-/** The maximum of the database column, whatever a provider reports. */
+/** The maximum of the database column, which limits the cost whatever a provider reports. */
 const COST_NANO_MAX = 1_000_000_000_000_000n;
 
-/** Whether the provider reported the usage that the cost is based on: a model that is charged by image may cost by token. */
+/** Whether the provider reported the usage that the cost is based on: a model that is charged per image may cost the operator per token. */
 function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {
   switch (basis) {
     case 'tokens':
@@ -154,10 +154,13 @@ function boundOwn(usage: Usage, { model, input: { choices, demand } }: Pick<Char
   return boundUsage(usage, usageBounds(facts, usage));
 }
 
-/** Maximum charged runs of an inner model; each may read a full context and write its longest output. */
+/** Maximum number of runs of an inner model that are charged. Each of them can read a full context and write its longest output. */
 const RUNS_MAX = 100;
 
-/** No vendor reports the service terms of an inner model, so it has the plain price, or the call's terms if they are cheaper. */
+/**
+ * Charges the usage of an inner model. Vendors do not report service terms for it, so it has the plain price, or the price of the call's terms if
+ * that is lower.
+ */
 function chargeInner(
   { inner, usage: reported, runs }: InnerUsage<PricedInnerModel>,
   termsOfCall: ServiceTerms,
@@ -193,7 +196,7 @@ function chargeInner(
   return { usage, excess, chargeNano, note };
 }
 
-/** The share of runs that were cut: only their sum is known, so their average chooses the step. */
+/** The share of the runs whose usage was cut. Only the sum of these runs is known, so their average determines the price step. */
 function averageShare(usage: Usage, runs: number, prices: UnitPrices): StepShare {
   const run = withTokens(usage, (name) => Math.ceil(usage[name] / runs));
   return { step: stepOf(prices, run), runs, counts: usage };

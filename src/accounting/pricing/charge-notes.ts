@@ -9,23 +9,26 @@ import type { RunStep } from './token-rates.ts';
 export interface ChargeNotes {
   /** Reported usage beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
-  /** Sides of the usage whose report cannot be true; they were estimated. */
+  /** Sides of the usage whose reported counts cannot be true; they were estimated instead. */
   readonly doubted?: readonly DoubtedSide[];
-  /** Charges for models that the request names inside, by the provider's name. */
+  /** Usage and charges of the models that the request names besides its own. */
   readonly innerModels?: readonly InnerModelNote[];
-  /** What determined the prices of tokens besides the price list. */
+  /** What determined the prices, apart from the price list. */
   readonly pricedBy?: PricedBy;
-  /** Keys of prices that the price list lacks for what the call used. */
+  /** Keys of prices that the call's usage needs and the price list lacks. */
   readonly unpriced?: readonly string[];
-  /** The reserved amount in nano-yuan, if the estimate of what was delivered costs more: the model has no output limit. */
+  /**
+   * The reserved amount in nano-yuan. Present if the estimate of the delivered output costs more, which is possible if the model has no output
+   * limit.
+   */
   readonly reservedNano?: string;
 }
 
-/** Together with the price list and the usage, this determines the charge. */
+/** The facts that determine the charge, in addition to the price list and the usage. */
 export interface PricedBy extends ServiceTerms, RunStep {
-  /** Instead of one step: tokens by the step of their run, if the sum of the runs would have another step. */
+  /** Replaces the members of a single step if the sum of the runs would have another step than the runs: the tokens of each step. */
   readonly steps?: readonly PricedStep[];
-  /** Images by price, if the table has several prices. */
+  /** Number of images at each price, if the table has several prices. */
   readonly images?: readonly PricedImages[];
 }
 
@@ -40,7 +43,7 @@ export interface PricedImages {
   readonly priceNano: string;
 }
 
-/** Unit prices by name, in nano-yuan as text. Price tables are nested; `null`: the model is not charged this way. */
+/** Unit prices by name, as text in nano-yuan. Price tables are nested. `null`: the model is not charged this way. */
 export interface RecordedPrices {
   readonly [name: string]: string | null | RecordedPrices;
 }
@@ -53,7 +56,7 @@ export interface InnerModelNote {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargeNano: string;
-  /** Absent in older records, like the members below. */
+  /** Older records lack this member and the following ones. */
   readonly used?: NonzeroCounts;
   readonly pricedBy?: PricedBy;
   readonly price?: { readonly rule: PriceRule; readonly prices: RecordedPrices };

@@ -1,9 +1,9 @@
 /**
- * Prices of an image in nano-yuan: by quality, by size, or by one and then the other. `default` stands for everything that is not named; a
- * single price for all images is a table of `default` alone.
+ * Prices of an image in nano-yuan: by quality, by size, or by both. `default` applies to every quality or size that the table does not name. A
+ * single price for all images is a table that contains only `default`.
  *
- * Names of the form WIDTHxHEIGHT are sizes, all others except `default` are qualities, so that a made-up size such as "low" selects no
- * price. Below a quality, a size may have a vendor's spelling, such as 2K.
+ * Names of the form WIDTHxHEIGHT are sizes; all others except `default` are qualities, so that an invented size such as "low" selects no price.
+ * Below a quality, a size can have a vendor's spelling, such as 2K.
  */
 export interface ImagePrices {
   readonly [qualityOrSize: string]: bigint | ImagePricesByOther;
@@ -16,9 +16,9 @@ interface ImagePricesByOther {
 const DEFAULT = 'default';
 
 /**
- * The price of an image of this quality and size, each of which may be unknown. If the table names both, the quality decides first. A size
- * in pixels that the table does not name has the price of the size name in the request. Without a match and a default, the highest price of
- * the table applies, so that an unexpected image is not free.
+ * The price of an image of this quality and size, each of which may be unknown. If the table has entries for both, the quality decides first. If
+ * the table does not name a size in pixels, the size name in the request decides. Without a match and a default, the highest price of the table
+ * applies, so that an unexpected image is not free.
  */
 export function imagePriceNano(
   prices: ImagePrices,
@@ -65,7 +65,7 @@ function entryOfVendorSize<Value>(table: Readonly<Record<string, Value>>, size: 
   return size === null || size === DEFAULT || QUALITIES.has(size) ? undefined : entry(table, size);
 }
 
-/** Vendors also write `1024*1024` or `1024X1024`. */
+/** A size in pixels. Vendors also write `1024*1024` or `1024X1024`. */
 const SIZE = /^\s*0*([1-9][0-9]{0,5})\s*[xX*×]\s*0*([1-9][0-9]{0,5})\s*$/;
 
 /** `1024x1024`; `null` if the text is not a size in pixels. */
@@ -78,5 +78,5 @@ function isQuality(name: string | null): boolean {
   return name !== null && name !== DEFAULT && pixelsOf(name) === null;
 }
 
-/** Words that are qualities at every vendor, and so never a size. */
+/** Words that denote a quality at every vendor, and therefore never a size. */
 const QUALITIES: ReadonlySet<string> = new Set('low medium high xhigh max auto standard hd'.split(' '));

@@ -1,7 +1,7 @@
 import { nextDayOf } from './billing-periods.ts';
 
 const MINUTE_MS = 60_000;
-/** No UTC offset and no day is longer. */
+/** Upper bound, in minutes, of UTC offsets and of the length of a day. */
 const ZONE_MINUTES_MAX = 26 * 60;
 
 export type LocalTime = ReturnType<typeof createLocalTime>;
@@ -52,7 +52,10 @@ export function createLocalTime(timezone: string) {
     return midnightOf(day) + minuteOfDay - minute;
   }
 
-  /** No zone changes its clocks twice in this time, so an offset that is equal at both ends is equal in between. Otherwise binary search. */
+  /**
+   * Binary search for the first minute of a day. No zone changes its clocks twice within the range, so an offset that is equal at both ends is
+   * equal in between.
+   */
   function firstMinuteOf(day: string, low: number, high: number): number {
     const offset = offsetAt(low);
     if (offset === offsetAt(high)) return midnightOf(day) - offset;
@@ -80,7 +83,7 @@ export function createLocalTime(timezone: string) {
     day: (epochMs: number): string => read(epochMs).day,
     /** Minutes since local midnight by the local clock: 0 to 1439. */
     minuteOfDay: (epochMs: number): number => read(epochMs).minuteOfDay,
-    /** A whole minute for display, with its UTC offset: `2026-11-22 05:13 +08:00`. */
+    /** Text of an instant for display, to the minute, with its UTC offset: `2026-11-22 05:13 +08:00`. */
     instant(epochMs: number): string {
       const { day, minuteOfDay } = read(epochMs);
       const offset = Math.round(midnightOf(day) - epochMs / MINUTE_MS) + minuteOfDay;
@@ -91,12 +94,12 @@ export function createLocalTime(timezone: string) {
       if (day !== keptNextDay.day) keptNextDay = { day, startMs: searchNextDayStartMs(epochMs, day) };
       return keptNextDay.startMs;
     },
-    /** The first instant of a local day, `YYYY-MM-DD`; if the zone skipped it, of the next day. */
+    /** The first instant of a local day, `YYYY-MM-DD`. If the zone skipped that day, the first instant of the next one. */
     dayStartMs: searchDayStartMs,
   };
 }
 
-/** Minutes from the epoch to the midnight of a day in UTC. */
+/** Minutes from the epoch to midnight UTC of a day. */
 function midnightOf(day: string): number {
   return Date.parse(`${day}T00:00Z`) / MINUTE_MS;
 }

@@ -3,11 +3,11 @@ import { type UnitCounts, unitsWhere, withTokens } from '../../protocols/meterin
 
 export interface OwnedUsage {
   readonly usage: Usage;
-  /** The same tokens by run of the model: the length of each run's own input decides the prices of its tokens. */
+  /** The same tokens, split by run of the model. The input length of each run determines the prices of its tokens. */
   readonly runs: readonly UnitCounts[];
 }
 
-/** A call's usage of a model that its request names inside. */
+/** A call's usage of a model that the request names besides its own. */
 export interface InnerUsage<Inner> extends OwnedUsage {
   readonly inner: Inner;
 }
@@ -15,9 +15,9 @@ export interface InnerUsage<Inner> extends OwnedUsage {
 type Owner<Inner> = Inner | 'own';
 
 /**
- * Splits the usage of a call between its own model and those that its request names. Vendors differ in which parts their totals include. So
- * the usage of the call's own model is the greater of two values: the totals minus the included parts of other models, and the sum of its
- * own included parts. Its parts outside the totals are added.
+ * Splits the usage of a call between its own model and the other models that its request names. Vendors' totals differ in which parts they
+ * include. So the usage of the call's own model is the greater of two values: the totals minus the included parts of other models, and the sum of
+ * its own included parts. Its parts outside the totals are added.
  */
 export function splitUsage<Inner>(
   totals: Usage,
@@ -47,7 +47,7 @@ export function splitUsage<Inner>(
   };
 }
 
-/** The listed runs, if they add up to the usage. Otherwise the compactions, which vendors' totals lack, and the remainder as one run. */
+/** The listed runs, if they add up to the usage. Otherwise the compactions, which vendors' totals lack, and one run for the remainder. */
 function runsOf(usage: Usage, listed: readonly Usage[]): readonly UnitCounts[] {
   if (listed.length === 0) return [usage];
   if (BILLED.every((name) => listed.reduce((sum, run) => sum + run[name], 0) === usage[name])) return listed;
@@ -59,7 +59,10 @@ const sumOf = (runs: readonly Usage[]): Usage => runs.reduce(addUsage, noUsage);
 
 const BILLED = unitsWhere(({ side }) => side === 'input' || side === 'output');
 
-/** The totals minus the others, or the call's own parts if these are more. Units other than tokens stay those of the whole call. */
+/**
+ * The greater of two values: the totals minus the usage of other models, and the usage of the call's own parts. Units other than tokens remain
+ * those of the whole call.
+ */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
   return withTokens(totals, (name) => Math.max(totals[name] - others[name], own[name]));
 }

@@ -2,7 +2,7 @@
 
 export const LIST_PRICE_BASIS_POINTS = 10_000;
 
-/** Ten times the list price. */
+/** Maximum price factor: ten times the list price. */
 export const PRICE_FACTOR_BASIS_POINTS_MAX = 100_000;
 
 /** An amount at the list price, times a price factor, rounded half up. */

@@ -19,14 +19,14 @@ export interface PriceList {
   readonly text: string;
 }
 
-/** Far more than a configuration has; journals bring lists of former configurations. */
+/** Maximum number of remembered lists. A configuration has far fewer, but journals can contain lists of earlier configurations. */
 const STORED_MAX = 10_000;
 
-/** The price lists that this node has stored, so that it writes only others. */
+/** The price lists that this node has stored, so that it does not write them again. */
 export class StoredPriceLists {
   readonly #stored = new Set<string>();
 
-  /** The lists that this node has not stored yet, each once. */
+  /** The lists that this node has not stored yet, without duplicates. */
   missingOf(prices: Iterable<UnitPrices>): readonly PriceList[] {
     const missing = new Map<string, PriceList>();
     for (const each of prices) {

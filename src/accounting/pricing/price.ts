@@ -46,10 +46,13 @@ export function isPeak({ localTime, peakHours }: Schedule, epochMs: number): boo
 }
 
 const MINUTE_MS = 60_000;
-/** A range that fills the day never switches, so the search ends after the longest day. */
+/** Search limit in minutes: the longest possible day. A range that fills the whole day never switches. */
 const SEARCH_MINUTES = 26 * 60;
 
-/** `null`: none within a day. Checks the local time of each minute, so days of 23 or 25 hours need no special case. */
+/**
+ * The next instant at which the price changes; `null` if it does not change within a day. Checks the local time of each minute, so days of 23 or
+ * 25 hours need no special case.
+ */
 export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number | null {
   const now = isPeak(schedule, epochMs);
   const firstMinute = Math.floor(epochMs / MINUTE_MS);

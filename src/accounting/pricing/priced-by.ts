@@ -15,7 +15,7 @@ export function pricedBy(
   basis: ChargeBasis,
   shares: readonly StepShare[],
 ): PricedBy | null {
-  // Nearly all calls: a list without steps, at the plain price.
+  // Nearly all calls have a list without steps, and the plain price.
   if (basis === 'tokens' && usage.servedOn === undefined && isOneList(prices)) return null;
   const by = basis === 'tokens' ? pricedTokens(usage, prices, shares) : pricedImages(usage.images, prices, basis);
   return Object.keys(by).length === 0 ? null : by;
@@ -66,7 +66,7 @@ export function recordedPrices(prices: UnitPrices): RecordedPrices {
   return JSON.parse(text) as RecordedPrices;
 }
 
-/** Without a price audio is charged as text, a tier at the plain price, and a tool use not at all. */
+/** Uses for which the price list has no price: audio is then charged as text, a tier at the plain price, and a tool use not at all. */
 export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasis): readonly string[] {
   if (basis !== 'tokens') return NONE;
   const { servedOn, unexplained } = usage;

@@ -7,14 +7,17 @@ export interface PricedModel {
   readonly outputTokensMax: number | null;
 }
 
-/** A model that the request names inside, by that name, with its price in force. */
+/** A model that the request names besides its own, under that name, with its price in force. */
 export interface PricedInnerModel {
   readonly name: string;
   readonly model: PricedModel;
   readonly price: PriceInForce;
 }
 
-/** Providers append a date to names. Usage under an unknown name belongs to the inner model with the highest output price. */
+/**
+ * Finds the inner model that a provider reports. Providers append a date to names. Usage under an unknown name belongs to the inner model with
+ * the highest output price.
+ */
 export function reportedModel<Inner extends PricedInnerModel>(
   reported: string | null,
   ownNames: readonly string[],

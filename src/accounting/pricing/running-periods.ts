@@ -4,7 +4,7 @@ import type { LocalTime } from './local-time.ts';
 /** The current day, week (from Monday) and month of the billing time zone. */
 export interface RunningPeriods {
   readonly nowMs: number;
-  /** `YYYY-MM-DD`. */
+  /** The current day as `YYYY-MM-DD`. */
   readonly today: string;
   readonly dayBeganAtMs: number;
   readonly weekBeganAtMs: number;

@@ -2,17 +2,20 @@ import { noUsage, totalTokens } from '../../protocols/metering/usage-facts.ts';
 import { type UnitCounts, withTokens } from '../../protocols/metering/usage-units.ts';
 import { type RunStep, type SteppedPrices, stepOf } from './token-rates.ts';
 
-/** The tokens of a call that have the prices of one step of its list. */
+/** The tokens of a call that are charged at one step of its price list. */
 export interface StepShare {
   readonly step: RunStep;
   readonly runs: number;
   readonly counts: UnitCounts;
 }
 
-/** Vendors bill runs separately, and a call may have several, such as a summary and the message after it. Lowest step first. */
+/**
+ * Splits the usage by price step, lowest step first. Vendors bill each run separately, and a call may have several, such as a summary and the
+ * message after it.
+ */
 export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): readonly StepShare[] {
   const [first] = runs;
-  // Nearly all calls.
+  // Nearly all calls have one run.
   if (first !== undefined && runs.length === 1) {
     return totalTokens(first) === 0 ? [] : [{ step: stepOf(prices, first), runs: 1, counts: first }];
   }
@@ -37,5 +40,5 @@ function order({ above = '0', thinking, outputAbove = '0' }: RunStep): number {
   return Number(above) + (Number(thinking === true) + Number(outputAbove)) / LENGTH_MAX;
 }
 
-/** Greater than any length of a step. */
+/** Greater than any number of tokens that a step names. */
 const LENGTH_MAX = 1e9;

@@ -10,22 +10,22 @@ import {
 import { inputTokensOf, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
 import type { TokenPriceFields, UnitCounts } from '../../protocols/metering/usage-units.ts';
 
-/** A run's prices depend on its input and output lengths and whether it reasoned; the call's service terms add factors. */
+/** The prices of a run depend on its input and output lengths and on whether the model reasoned. The call's service terms add factors. */
 
 export interface RunPrices extends TokenPriceFields {
-  /** Apply if the provider reports reasoning. */
+  /** Prices that apply if the provider reports reasoning. */
   readonly thinking?: TokenPriceFields;
-  /** Apply if the output exceeds this many tokens (as text). */
+  /** Prices that apply if the output exceeds a number of tokens, which is the name of the member. */
   readonly outputAbove?: { readonly [outputTokens: string]: TokenPriceFields };
 }
 
-/** Apply if the input exceeds this many tokens (as text). */
+/** Prices that apply if the input exceeds a number of tokens, which is the name of the member. */
 interface PriceSteps {
   readonly [inputTokens: string]: RunPrices;
 }
 
 export interface SteppedPrices extends RunPrices {
-  /** Absent: one price for every length of the input. */
+  /** Absent: the prices are the same for every length of the input. */
   readonly above?: PriceSteps;
 }
 
@@ -62,9 +62,9 @@ export function isOneList({ above, thinking, outputAbove }: SteppedPrices): bool
   return above === undefined && thinking === undefined && outputAbove === undefined;
 }
 
-/** The step of a run. A list has prices by reasoning or by the length of the output, not both. */
+/** The price step of a run. A list has prices by reasoning or by the length of the output, not both. */
 export function stepOf(prices: SteppedPrices, run: UnitCounts): RunStep {
-  // Nearly all lists.
+  // Nearly all lists have no steps.
   if (isOneList(prices)) return PLAIN;
   const above = greatestBelow(prices.above, inputTokensOf(run));
   const { thinking, outputAbove } = above === null ? prices : prices.above![above]!;
@@ -85,7 +85,7 @@ export function listOfStep(prices: SteppedPrices, { above, thinking, outputAbove
   return outputAbove === undefined ? list : list.outputAbove![outputAbove]!;
 }
 
-/** The greatest of the lengths that `length` exceeds; `null`: none. */
+/** The greatest of the names in `lengths` that is less than `length`; `null`: none. */
 function greatestBelow(lengths: Readonly<Record<string, unknown>> | undefined, length: number): string | null {
   let found: string | null = null;
   for (const each in lengths) {
@@ -113,7 +113,7 @@ export function termFactor(prices: TermFactors, name: TermName, term: string | u
   return factors !== undefined && Object.hasOwn(factors, term) ? factors[term]! : null;
 }
 
-/** Terms without a factor in the list, except plain ones. */
+/** The terms for which the list has no factor, except plain terms. */
 export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): readonly TermName[] {
   if (!hasTerms(terms)) return [];
   return termNames.filter((name) => {
@@ -122,7 +122,10 @@ export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): readonl
   });
 }
 
-/** The reported terms, and of those only requested the cheaper ones: nobody is charged more than the vendor may bill. */
+/**
+ * The terms that determine the price: the reported ones, and those requested ones that were not reported but are cheaper. So nobody is charged
+ * more than the vendor may bill.
+ */
 export function termsInForce(prices: TermFactors, asked: ServiceTerms, reported: ServiceTerms = {}): ServiceTerms {
   return !hasTerms(asked) ? reported : { ...cheaperTerms(prices, asked), ...reported };
 }

@@ -13,11 +13,11 @@ const CLAIMS_MAX = 10_000;
 const AT_ONCE_MAX = 1_000;
 
 /**
- * The database may carry out an aborted claim even after it was freed, and repeats would wait until it expires. So claims are freed
- * repeatedly for that time.
+ * The database can carry out an aborted claim even after the claim was freed. Repeats would then wait until the claim expires. So such claims are
+ * freed repeatedly until that time.
  */
 export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsOptions) {
-  /** How many times each claim is still to be freed; the one that has waited longest comes first. */
+  /** How many more times each claim is freed. The claim that has waited longest is the first one. */
   const left = new Map<HeldCall, number>();
   let freeing: Promise<void> | null = null;
   const timer = setInterval(() => {

@@ -1,8 +1,8 @@
 import type { Tenant } from '../../lib/fair/shares.ts';
 
-/** Memory and disk that stored responses share with request bodies. Each account has a share. */
+/** Memory and disk space for stored responses, shared with request bodies. Each account has a share. */
 export interface StoredResponseBudget {
-  /** `null` if the account can have no more now. */
+  /** Returns `null` if the account cannot have more now. */
   takeMemory(tenant: Tenant, sizeBytes: number): Taken | null;
   takeDisk(tenant: Tenant, sizeBytes: number): Taken | null;
 }
@@ -12,7 +12,10 @@ export interface Taken {
   release(): void;
 }
 
-/** Memory of a body as a multiple of its size: the chunks, the joined buffer, and text for a statement, which is twice as long. */
+/**
+ * Memory that is needed to store a body, as a multiple of its size: the chunks, the joined buffer, and the text in a statement, which is twice as
+ * long.
+ */
 export const STORING_FACTOR = 4;
 
 /** The memory of one claim's response, taken once the size of the body is known. */
@@ -21,7 +24,7 @@ export class ResponseMemory {
   readonly #tenant: Tenant;
   readonly #taken: Taken[] = [];
   #bodyBytes = 0;
-  /** Users of the body: the claim itself, and whatever stores the response. */
+  /** Number of users of the body: the claim itself, and whatever stores the response. */
   #users = 1;
 
   constructor(budget: StoredResponseBudget, tenant: Tenant) {
@@ -29,7 +32,7 @@ export class ResponseMemory {
     this.#tenant = tenant;
   }
 
-  /** Takes memory for a body of this size; returns false if there is none. Memory that was taken before stays taken. */
+  /** Takes memory for a body of this size; returns false if none is available. Memory that was taken before is kept. */
   take(bodyBytes: number): boolean {
     const more = bodyBytes - this.#bodyBytes;
     if (more <= 0) return true;

@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 
 interface StoredResponseCapacityOptions {
-  /** Bytes of the account's responses, valid or not. */
+  /** Reads the total size of the account's stored responses, valid or not. */
   readonly readBytes: (accountId: string) => Promise<number>;
   /** Called each time, because the configuration may be reloaded. */
   readonly bytesMax: () => number;
@@ -16,13 +16,13 @@ interface AccountBytes {
   readAtMs: number;
 }
 
-/** Size of a row without its body. */
+/** Assumed size of a row without its body. */
 export const ROW_BYTES = 1_024;
 
 const ACCOUNTS_MAX = 10_000;
-/** Other nodes store responses, too. */
+/** Interval at which the size is read again, because other nodes store responses, too. */
 const READ_AGAIN_MS = 600_000;
-/** Responses may have expired since capacity ran out. */
+/** The same interval while the capacity is used up: responses may have expired. */
 const READ_FULL_AGAIN_MS = 60_000;
 
 /**
@@ -56,7 +56,7 @@ export function createStoredResponseCapacity(options: StoredResponseCapacityOpti
 
   return {
     /**
-     * Takes capacity for a response; returns whether its body fits. Its row is stored and counted in any case.
+     * Takes capacity for a response; returns whether its body fits. The row without the body is stored and counted in any case.
      *
      * @throws if the database is down.
      */
@@ -72,9 +72,12 @@ export function createStoredResponseCapacity(options: StoredResponseCapacityOpti
       account.bytes += isStored ? bodyBytes + ROW_BYTES : ROW_BYTES;
       return isStored;
     },
-    /** Makes the next response read the sum again, because what was taken may not have been stored. */
+    /**
+     * Discards the known size of an account, because a response that took capacity may not have been stored. The next response reads the size
+     * again.
+     */
     forget: (accountId: string): void => void known.delete(accountId),
   };
 }
 
-const NO_CAPACITY = 'stored responses of this account reached their limit; repeats of its further calls are refused';
+const NO_CAPACITY = 'the stored responses of an account reached their limit; repeats of its further calls are refused';

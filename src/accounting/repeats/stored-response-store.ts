@@ -7,16 +7,19 @@ import type { HeldCall } from '../../lib/two-phase.ts';
 import type { CallKey, KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
 import { ROW_BYTES } from './stored-response-capacity.ts';
 
-/** A response becomes valid only with its call's settlement (`is_valid`): no repeat gets an unpaid one, and no call is paid twice. */
+/** A response becomes valid only when its call is settled (`is_valid`). So no repeat gets an unpaid response, and no call is paid twice. */
 
 const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigint * interval '1 millisecond'`;
 
-/** SQL: until when a row keeps its key from being claimed: its response expires, or its node is dead and has stored none. */
+/**
+ * SQL: the time until which a row prevents a new claim of its key: the expiry of its response, or if there is no valid response, the time at
+ * which its node is considered dead.
+ */
 const HELD_UNTIL = 'case when k.is_valid then k.expires_at else k.claimed_until end';
 
 const IS_FREE = `${HELD_UNTIL} <= ${nowSql('$6')}`;
 
-/** The same condition in terms of the new claim, which lasts for $7: Citus does not allow a clock there. */
+/** The same condition, calculated from the end of the new claim, which lasts for $7 milliseconds: Citus does not allow a clock there. */
 const IS_FREE_FOR_NEW = `excluded.claimed_until - ${HELD_UNTIL} >= $7::bigint * interval '1 millisecond'`;
 
 const CLAIMS = selection({
@@ -26,10 +29,10 @@ const CLAIMS = selection({
 });
 
 /**
- * Claims keys. An existing row stays, unless it is free. Rows are ordered by key, so that nodes that claim the same keys wait for each
- * other instead of deadlocking; a refused row is locked, too. For keys that were not claimed, it returns the previous contents of their
- * row. It returns none if the row was free or absent: then another node claimed the key concurrently, and this statement cannot see the
- * other request. Uses the primary key.
+ * Claims keys. An existing row stays, unless its key is free. Rows are ordered by key, so that nodes that claim the same keys wait for each other
+ * instead of deadlocking; the row of a refused key is locked, too. For a refused key, the statement returns the previous contents of the row. If
+ * the row was free or absent before, it returns no contents: another node has claimed the key concurrently, and this statement cannot see that
+ * node's request. Uses the primary key.
  */
 const claimKeys: Statement = {
   name: 'idempotency.claim-keys',
@@ -59,7 +62,7 @@ select ${CLAIMS.list}
 from found order by position`,
 };
 
-/** Larger bodies are read only once memory is reserved for them. */
+/** Larger bodies are read only after memory has been reserved for them. */
 const SMALL_BODY_BYTES = 16_384;
 
 const RESPONSES = selection({
@@ -75,7 +78,7 @@ const selectOf = (name: string, columns: string): Statement => ({
   text: `select ${columns} from stored_responses
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and is_valid`,
 });
-/** Reads only the size of bodies that are stored out of line. */
+/** For bodies that are stored out of line, the database reads only the size. */
 const selectResponse = selectOf('select-response', RESPONSES.list);
 const selectBody = selectOf('select-body', BODIES.list);
 
@@ -85,7 +88,7 @@ const selectHeld: Statement = {
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and ${HELD_UNTIL} > ${nowSql('$4')}`,
 };
 
-/** One row at a time, because bodies may be large. Uses stored_responses_by_claim. */
+/** Stores one row at a time, because bodies may be large. Uses stored_responses_by_claim. */
 const keepResponse: Statement = {
   name: 'idempotency.keep-response',
   text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = ${inMs('$5', '$6')},
@@ -94,7 +97,7 @@ where account_id = $1 and claim_id = $2
 returning claim_id`,
 };
 
-/** Locks rows in the order in which they are claimed, in whatever order they are changed. */
+/** Locks rows in the order in which they are claimed, whatever the order of the changes. */
 const LOCKED_CLAIMS = `with locked as (
   select k.account_id, k.claim_id from stored_responses k
   join unnest($1::text[], $2::text[]) as w (account_id, claim_id) using (account_id, claim_id)
@@ -102,14 +105,14 @@ const LOCKED_CLAIMS = `with locked as (
   for update of k
 )`;
 
-/** Reads only the size of bodies that are stored out of line. Uses the primary key. */
+/** For bodies that are stored out of line, the database reads only the size. Uses the primary key. */
 const sumBytes: Statement = {
   name: 'idempotency.sum-bytes',
   text: `select (coalesce(sum(octet_length(body)), 0) + count(head) * ${ROW_BYTES})::bigint as bytes
 from stored_responses where account_id = $1`,
 };
 
-/** Frees keys whose calls did not end. Uses stored_responses_by_claim. */
+/** Frees keys whose calls have not ended. Uses stored_responses_by_claim. */
 const freeClaims: Statement = {
   name: 'idempotency.free-claims',
   text: `${LOCKED_CLAIMS}
@@ -124,23 +127,26 @@ update stored_responses k set claimed_until = ${inMs('$3', '$4')} from locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
 };
 
-/** Deletes claims of all accounts without a valid response, once at the start of the only process of the database. */
+/** Deletes all claims without a valid response, of all accounts. Runs once, at the start of the only process that uses the database. */
 const freeLeftClaims: Statement = {
   name: 'idempotency.free-left-claims',
   text: `delete from stored_responses k where not k.is_valid`,
 };
 
-/** Bounds the time of a statement, because bodies may be large. */
+/** Maximum number of rows that one statement deletes. It bounds the duration, because bodies may be large. */
 const FORGOTTEN_ROWS_MAX = 100;
 
 /**
- * How long a claim is kept whose call has not ended in the database. The end of a delivered call may wait in a journal while the database,
- * or the node with the journal, is unavailable. Without its claim the end would look as if a repeat had replaced it, and the call would
- * never be charged.
+ * How long a claim is kept if its call has not ended in the database. The end of a delivered call may wait in a journal while the database, or
+ * the node with the journal, is unavailable. Without the claim, the end would look as if a repeat had replaced it, and the call would never be
+ * charged.
  */
 const UNENDED_KEPT_DAYS = 30;
 
-/** Rows of running calls stay even after their response expired, and so do calls without an end, for some time. Uses stored_responses_by_expiry. */
+/**
+ * Deletes expired rows. Rows of running calls are kept, and rows of calls that have not ended are kept for `UNENDED_KEPT_DAYS`. Uses
+ * stored_responses_by_expiry.
+ */
 const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
   text: `with expired as (
@@ -162,8 +168,8 @@ export interface ClaimRequest extends KeyedCall, HeldCall {}
 /**
  * - `claimed`: the key is free for this call.
  * - `running`: another node runs a call with this key.
- * - `contended`: another node claimed the key concurrently; the next claim tells for which request.
- * - `answered`: there is a stored response.
+ * - `contended`: another node claimed the key concurrently; another attempt shows for which request.
+ * - `answered`: a response is stored.
  * - `other_request`: the key was used for a different request.
  */
 export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'other_request';
@@ -171,7 +177,7 @@ export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'o
 export interface ClaimTerms {
   /** For tests: replaces the database's clock; `null` in production. */
   readonly nowMs: number | null;
-  /** After this time without a renewal, the node of a claim is considered dead. */
+  /** If a claim is not renewed for this long, its node is considered dead. */
   readonly claimedForMs: number;
   readonly keptForMs: number;
 }
@@ -184,7 +190,7 @@ export interface StoredClaim extends HeldCall, StoredResponse {
   readonly keptForMs: number;
 }
 
-/** A stored response, without its body if that is large. */
+/** A stored response. A large body is left out. */
 export interface FoundResponse extends StoredResponse {
   readonly unreadBytes?: number;
 }
@@ -192,20 +198,20 @@ export interface FoundResponse extends StoredResponse {
 export interface StoredResponseStore {
   /** One verdict per request, in the same order. Each key may occur only once. */
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
-  /** Whether a key cannot be claimed: its call runs, or has left a response. */
+  /** Whether a key cannot be claimed, because its call runs or has left a response. */
   isHeld(key: CallKey, nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
-  /** `null` if there is none, or its call has not ended. */
+  /** Returns `null` if no response is stored, or its call has not ended. */
   find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
   /** The body of a response that was found without it; `null` if it has expired since. */
   readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
-  /** Returns false if the claim was lost; then nothing is stored. */
+  /** Stores a response. If the claim was lost, stores nothing and returns false. */
   keep(responded: StoredClaim, terms: ClaimTerms): Promise<boolean>;
   /** Total size of an account's responses, bodies and rows. */
   storedBytes(accountId: string): Promise<number>;
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
   freeLeft(): Promise<void>;
-  /** Deletes in batches, until none is left or the signal is aborted. */
+  /** Deletes expired rows in batches, until none is left or the signal is aborted. */
   forgetExpired(nowMs: number | null, signal?: AbortSignal): Promise<void>;
 }
 

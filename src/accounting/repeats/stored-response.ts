@@ -42,6 +42,6 @@ export interface CallKey {
 }
 
 export interface KeyedCall extends CallKey {
-  /** Hash of address and body: a repeat has the same fingerprint. */
+  /** Hash of the address and the body of the request: a repeat has the same fingerprint. */
   readonly fingerprint: string;
 }

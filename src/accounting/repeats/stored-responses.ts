@@ -32,13 +32,13 @@ export type ClaimResult =
   | { readonly state: 'other_request' }
   /** Too many requests wait for the same call. */
   | { readonly state: 'crowded' }
-  /** The waiter is gone, or the process stops. */
+  /** The waiting request is gone, or the process stops. */
   | { readonly state: 'given_up' };
 
-/** The right to run the call of a key. Its owner must close it. */
+/** The right to run the call of an idempotency key. Its owner must close it. */
 export interface Claim {
   readonly bodyBytesMax: number;
-  /** Reserves memory to store a body of this size; returns false if there is none. May be called again for a larger size. */
+  /** Reserves memory to store a body of this size; returns false if none is available. May be called again for a larger size. */
   takeMemory(bodyBytes: number): boolean;
   readonly held: HeldCall;
   /** How long a response is stored after the end of its call. */
@@ -52,7 +52,7 @@ export interface Claim {
 /** This node was considered dead, and another one has taken over the claim. */
 export class ClaimLostError extends Error {
   constructor() {
-    super('the claim of an idempotency key was taken over');
+    super('another node took over the claim of an idempotency key');
     this.name = 'ClaimLostError';
   }
 }
@@ -84,13 +84,13 @@ const RENEW_MS = 15_000;
 const FREE_LATE_MS = 2_000;
 /** Interval at which the database is asked whether a call on another node has ended. */
 const POLL_MS = 500;
-/** Maximum requests that wait for one call on a node: each keeps its body in memory, without a reservation. */
+/** Maximum number of requests on a node that wait for the same call. Each keeps its body in memory, without a reservation. */
 const WAITING_FOR_ONE_MAX = 100;
 const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
 
 /**
- * A key whose call runs here, or that is being looked up:
+ * An idempotency key whose call runs on this node, or that is being looked up:
  *
  *     looked up ──claimed, or running elsewhere──▶ certain ──stored──▶ over
  *          │                                          └──not stored──▶ being freed ──▶ over
@@ -98,7 +98,7 @@ const WAITING_ITEMS_MAX = 50_000;
  */
 interface Local {
   readonly fingerprint: string;
-  /** Whether the key belongs to this request, so that a different one is refused. */
+  /** Whether the key is known to belong to this request, so that a different request is refused. */
   isCertain: boolean;
   isOver: boolean;
   /** The stored response of the call; `null`: none. */
@@ -132,7 +132,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     keptForMs: options.terms().keptForMs,
   });
   const calls = createTwoPhase<ClaimRequest, ClaimVerdict, StoredClaim, boolean>({
-    // No key occurs twice in a batch, which the statement does not support: `local` allows one lookup per key.
+    // A batch contains each key only once, as the statement requires, because `local` allows one lookup per key.
     admit: questions.guard((requests, { signal }) => store.claim(requests, terms(), signal)),
     admissionLimit: questions.limit,
     async end(responded) {
@@ -166,7 +166,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   }, options.renewMs ?? RENEW_MS);
   renewal.unref();
 
-  /** Resolves after `pollMs`, or when all waiting stops. */
+  /** Resolves after `pollMs`, or when `stopWaiting` is called. */
   function pause(): Promise<void> {
     if (isStopped) return Promise.resolve();
     return new Promise((resolve) => {
@@ -180,7 +180,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     });
   }
 
-  /** Asks the database until the key is claimed, or another node's call has ended with a stored response. */
+  /** Asks the database repeatedly until the key is claimed, or another node's call has ended with a stored response. */
   async function ask(
     request: ClaimRequest,
     waiter: Waiter,
@@ -259,8 +259,8 @@ export function createStoredResponses(options: StoredResponsesOptions) {
 
   return {
     /**
-     * Claims the key of a call. If another call with the same key runs, on this node or another, it waits for that call as long as the
-     * waiter does.
+     * Claims the key of a call. If another call with the same key runs, on this node or another, it waits until that call ends or the waiter
+     * leaves.
      *
      * @throws GatewayError `overloaded` if there is no memory for a large stored response; `databaseDown`.
      */
@@ -308,7 +308,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       }
     },
     /**
-     * Whether a key belongs to a call that runs or has left a response, so that another request with it is not a new call.
+     * Whether a key belongs to a call that runs or has a stored response. Another request with the key is then not a new call.
      *
      * @throws GatewayError `databaseDown`.
      */
@@ -321,15 +321,15 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       }
     },
     /**
-     * Stores the response of a call before the call is settled; repeats get it after that. If the account's responses reached their limit,
-     * it is stored without its body. Safe to repeat.
+     * Stores the response of a call before the call is settled; repeats get it after the settlement. If the account's responses have reached
+     * their limit, the response is stored without its body. Safe to repeat.
      *
      * @throws ClaimLostError if this node was considered dead and another one runs the call; it must not be charged here.
      * @throws if the response was not stored, or the outcome is unknown.
      */
     async keep(responded: StoredClaim): Promise<void> {
       const { accountId, callId, body } = responded;
-      // The call may be over before its response is stored: then it is in the journal, with the body still in memory.
+      // The call may be over before its response is stored. The response is then in the journal, and its body is still in memory.
       const memory = memories.get(callId);
       memory?.use();
       try {
@@ -337,16 +337,16 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         const stored = hasCapacity || body === null ? responded : withoutBody(responded);
         if (!(await calls.end(stored))) throw new ClaimLostError();
       } catch (error) {
-        // It is retried until the database has it, and then counts once.
+        // The response is stored again until that succeeds, and then counts only once.
         room.forget(accountId);
         throw error;
       } finally {
         memory?.release();
       }
     },
-    /** Frees the claims of an earlier process. Only for a database with a single owner. */
+    /** Frees the claims of an earlier process. Only for a database that a single process uses. */
     freeLeftClaims: (): Promise<void> => store.freeLeft(),
-    /** Stops waiting for calls of other nodes; a call that waited for another one to end no longer starts. */
+    /** Stops waiting for calls of other nodes. Calls that wait for another one to end no longer start. */
     stopWaiting(): void {
       isStopped = true;
       for (const end of pauses) end();

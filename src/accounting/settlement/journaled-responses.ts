@@ -4,13 +4,19 @@ import type { StoredResponseBudget } from '../repeats/stored-response-budget.ts'
 import { withoutBody } from '../repeats/stored-responses.ts';
 import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
 
-/** Half of the size at which the journal refuses calls: stored responses must not cause that. */
+/**
+ * Maximum total size of stored responses in the journal. It is half of the size at which the journal refuses calls, so that stored responses
+ * cannot cause this.
+ */
 const BODIES_MAX_BYTES = 128 * 2 ** 20;
 
 /** Maximum size of entries that are read at once; a larger entry is read alone. */
 const READ_BYTES_MAX = 8 * 2 ** 20;
 
-/** If an account has used up its share of the disk, its ends omit stored bodies: they are charged, and their repeats are refused. */
+/**
+ * Writes ends to the journal. If an account has used up its share of the disk, its ends omit their stored bodies: the calls are charged, and
+ * their repeats are refused.
+ */
 export class JournaledResponses {
   readonly #journal: Journal;
   readonly #budget: Pick<StoredResponseBudget, 'takeDisk'>;
@@ -43,7 +49,7 @@ export class JournaledResponses {
     this.#releases.delete(id);
   }
 
-  /** How many of the first entries may be read at once; at least one. */
+  /** Number of entries at the start of `ids` that may be read at once; at least one. */
   readAtOnce(ids: readonly (EntryId | null)[]): number {
     let sizeBytes = 0;
     for (const [count, id] of ids.entries()) {
@@ -53,11 +59,11 @@ export class JournaledResponses {
     return ids.length;
   }
 
-  /** `null` if there is no disk for the body of the stored response. */
+  /** Returns `null` if there is no disk space for the body of the stored response. */
   #takeDisk({ kept }: SettlementRecord): (() => void) | null {
     if (kept === null || kept.body === null) return () => undefined;
     const tenant = { accountId: kept.accountId, isOnlyAccount: false };
-    // Size as base64.
+    // The size of the body as base64.
     const sizeBytes = Math.ceil((kept.body.length * 4) / 3);
     const share = this.#bodies.take(tenant, sizeBytes);
     if (share === null) return null;

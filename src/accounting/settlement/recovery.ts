@@ -11,7 +11,7 @@ interface RecoveryOptions {
   readonly settlement: Pick<SettlementStore, 'resolve'>;
   readonly nodeId: string;
   readonly time: () => BillingTime;
-  /** Writes ends from journals of dead nodes of this machine to the database; the outcome of these calls is known. */
+  /** Writes the ends in journals of dead nodes on this machine to the database, because the outcome of their calls is known. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly logger: Logger;
   /** Called when a call was recorded as unresolved, for metrics. */
@@ -21,9 +21,9 @@ interface RecoveryOptions {
 const CALLS_AT_ONCE_MAX = 500;
 
 /**
- * Resolves the calls of dead nodes: their reservations are released, they are recorded as `unresolved`, and nothing is charged, because
- * their outcome is unknown. Several nodes may do so concurrently, and the node may turn out to be alive: each call is resolved once, and
- * its own end replaces the record if it still arrives.
+ * Resolves the calls of dead nodes: their reservations are released, they are recorded as `unresolved`, and nothing is charged, because their
+ * outcome is unknown. Several nodes may do so concurrently, and a node that is considered dead may be alive. Each call is resolved once, and if
+ * its own end still arrives, that end replaces the record.
  */
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
   const { reservations, settlement, nodeId, time, recoverJournals, logger, onUnresolved } = options;

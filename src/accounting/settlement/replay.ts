@@ -1,18 +1,21 @@
 interface ReplayDependencies<End> {
-  /** First pause before a round; it doubles while no end is accepted. */
+  /** Initial pause before a round. The pause doubles while the database accepts no end. */
   readonly retryDelayMs: number;
-  /** How many of the next ends are tried at once. */
+  /** Returns how many of the next ends are tried at once. */
   readonly countAtOnce: (next: readonly End[]) => number;
-  /** Resolves if the end must not be tried again. */
+  /** Tries to write an end. Resolves if the end must not be tried again. */
   readonly attempt: (end: End) => Promise<void>;
-  /** Called when no end waits any more, with the number of accepted ends. */
+  /** Called when no more ends wait, with the number of accepted ends. */
   readonly onAllTaken: (count: number) => void;
 }
 
 const RETRY_DELAY_MAX_MS = 5_000;
 const AT_ONCE_MAX = 64;
 
-/** Retries ends, oldest first, until the database accepts them. A replay per partition, so that a failing one does not block others. */
+/**
+ * Retries ends, oldest first, until the database accepts them. Each partition has its own replay, so that a failing partition does not block
+ * others.
+ */
 export function createReplay<End>(dependencies: ReplayDependencies<End>) {
   const { retryDelayMs, countAtOnce, attempt, onAllTaken } = dependencies;
   const waiting: End[] = [];
@@ -27,7 +30,7 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       const taken = await tryOnce(waiting.length);
       delayMs = taken > 0 ? retryDelayMs : Math.min(delayMs * 2, RETRY_DELAY_MAX_MS);
     }
-    // Synchronously after the last check of the list, so that later failures start another round.
+    // Set synchronously after the last check of the list, so that later failures start another round.
     rounds = null;
   }
 
@@ -41,7 +44,7 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       const failed = batch.filter((_end, i) => results[i]!.status === 'rejected');
       taken += batch.length - failed.length;
       waiting.push(...failed);
-      // The database is down: the others would fail, too.
+      // If all ends of a batch fail, the database is down, and the others would fail, too.
       if (failed.length === batch.length) break;
     }
     if (taken > 0 && waiting.length === 0) onAllTaken(taken);
@@ -67,7 +70,7 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       waiting.push(end);
       beginRounds();
     },
-    /** Tries these and all waiting ends once. */
+    /** Tries these ends and all waiting ends once. */
     async once(ends: readonly End[] = []): Promise<void> {
       waiting.push(...ends);
       await tryOnce(waiting.length);

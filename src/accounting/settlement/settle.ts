@@ -21,7 +21,7 @@ export interface EndState {
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly reservations: ReadonlyMap<string, ReservedLimits>;
   readonly recorded: ReadonlyMap<string, CallStatus>;
-  /** Calls without a record whose month's records were dropped. */
+  /** Calls without a record, in months whose records were dropped. */
   readonly dropped: ReadonlySet<string>;
   /** Claims of idempotency keys that still belong to their calls. */
   readonly claims: ReadonlySet<string>;
@@ -35,26 +35,26 @@ interface ChargeEntry extends CallName {
   /** Number and start of the account's day. */
   readonly dayNo: number;
   readonly dayBeganAtMs: number;
-  /** The budgets of its key and its member; `null`: there are none. */
+  /** The budgets of the call's key and member that count the charge; `null`: none. */
   readonly countedKey: CountedKeyCharge | null;
 }
 
 export interface FreshEnd extends RecordedEnd, Pick<SettlementRecord, 'kept' | 'made'> {}
 
 interface EndDecision {
-  /** One per end, in the same order. `claim_lost`: a repeat of the call runs elsewhere, and nothing of this end is written. */
+  /** One verdict per end, in the same order. `claim_lost`: a repeat of the call runs elsewhere, and nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** Ends that are written: the first of each call, unless it has a record that is not `unresolved`. */
+  /** Ends that are written: the first end of each call, unless the call already has a record other than `unresolved`. */
   readonly fresh: readonly FreshEnd[];
   readonly freed: readonly ReservedLimits[];
   readonly charges: readonly ChargeEntry[];
 }
 
 /**
- * Decides on the ends of a batch of calls, one by one in order of arrival. The first end of a call counts: it is recorded, charged if it
- * has a charge, and its reservation is freed. So an end is safe to repeat, and an end without a charge rules out a later charge. Only a
- * call with the record `unresolved` may end after it was recorded. If the records of its month were dropped, it is unknown whether the call
- * has ended before, so nothing is written. Pure except that it updates `accounts` to their state after the batch.
+ * Decides on the ends of a batch of calls, one by one in the order of arrival. Only the first end of a call counts: it is recorded, charged if it
+ * has a charge, and its reservation is freed. So an end is safe to repeat, and an end without a charge rules out a later charge. A call that has
+ * a record can end only if the record is `unresolved`. If the records of the call's month were dropped, it is unknown whether the call has ended
+ * before, so nothing is written. The function is pure, except that it updates `accounts` to their state after the batch.
  */
 export function decideEnds(
   records: readonly SettlementRecord[],
@@ -82,7 +82,7 @@ export function decideEnds(
     const reservation = reservations.get(key);
     const use = useOf(record);
     if (reservation !== undefined) {
-      // Counts need a record that accounts for them, and a call that is over has its record already.
+      // A call that has ended before is not counted: its counts would have to be in its record, which is already written.
       freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, periods);
       reservations.delete(key);
       freed.push(reservation);
@@ -107,7 +107,10 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
 }
 
-/** Counts in windows, quotas and daily calls. Those of a week, period or day that is over need no record. */
+/**
+ * Counts a call in windows, quotas and daily limits, and returns the counters for its record. Counts of a past week, period or day are not
+ * recorded.
+ */
 function countUse(reservation: ReservedLimits, tokens: number, account: AccountState): CountedUse | null {
   const { subscriptionId, weekNo, periodNo } = reservation;
   const subscription = subscriptionId === null ? undefined : account.subscriptions.get(subscriptionId);
@@ -136,7 +139,10 @@ interface CountingOwners {
   readonly member: KeyState | null;
 }
 
-/** If the reservation was released because the node was considered dead, nothing was charged to the key and member then. */
+/**
+ * The key and the member in whose budgets the charge counts. If the reservation was released because the node was considered dead, nothing was
+ * charged to them then.
+ */
 function countingOwners(
   { keyId }: CallOutcome,
   use: KeyUse,
@@ -181,7 +187,7 @@ interface UnresolvedState extends Pick<EndState, 'accounts' | 'recorded'> {
 
 interface UnresolvedCall {
   readonly reservation: OpenReservation;
-  /** Whether a record is written: not if the call has one, or was not fully admitted. */
+  /** Whether a record is written. None is written if the call has one, or was not fully admitted. */
   readonly isRecorded: boolean;
 }
 

@@ -3,7 +3,10 @@ import type { CallOutcome } from '../calls/call-outcome.ts';
 import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
 
-/** The whole end of a call, durable before its last byte leaves. Plain data and safe to repeat, so that a journal can hold it. */
+/**
+ * The complete end of a call, which is durable before the last byte of the response is sent. It is plain data and safe to repeat, so that a
+ * journal can hold it.
+ */
 export interface SettlementRecord {
   readonly outcome: CallOutcome;
   /** Use of the account's Coding Plan; `null`: the call is not on a plan. */
@@ -12,7 +15,7 @@ export interface SettlementRecord {
   readonly key: KeyUse | null;
   /** Use of token limits per minute; `null`: there are none. */
   readonly rate: RateUse | null;
-  /** The response for its repeats; `null`: none is stored. */
+  /** The response for repeats of the call; `null`: none is stored. */
   readonly kept: StoredClaim | null;
   /** State that later calls of the account may refer to; `null`: none. */
   readonly made: MadeState | null;
@@ -28,7 +31,7 @@ export interface PlanUse {
 export interface KeyUse {
   readonly counts: boolean;
   readonly chargeNano: bigint;
-  /** The member, if it has limits. */
+  /** The id of the key's member, if the member has limits. */
   readonly memberId?: string;
 }
 
@@ -42,14 +45,14 @@ export interface MadeState extends MadeContinuedState {
   readonly keys: readonly string[];
 }
 
-/** The same call without use of plan and key. */
+/** The same end, but counted neither by a plan nor by a key. */
 const uncounted = (record: SettlementRecord): SettlementRecord => ({
   ...record,
   plan: record.plan && { counts: false, tokens: 0 },
   key: record.key && { ...record.key, counts: false, chargeNano: 0n },
 });
 
-/** The same call as a failure: its reservation is freed and nothing is charged. */
+/** The same end as a failure: the reservation is freed and nothing is charged. */
 export function withheld(record: SettlementRecord): SettlementRecord {
   const { outcome } = record;
   const failed = {
@@ -62,14 +65,14 @@ export function withheld(record: SettlementRecord): SettlementRecord {
   return { ...uncounted(record), outcome: { ...outcome, ...failed }, kept: null, made: null };
 }
 
-/** The same call, delivered and not charged. Its repeats get the delivered response, unless one of them ran elsewhere. */
+/** The same end, delivered and not charged. Repeats of the call get the delivered response, unless one of them ran elsewhere. */
 export function unpaid(record: SettlementRecord, errorCode: 'repeat_charged' | 'charge_refused'): SettlementRecord {
   const outcome = { ...record.outcome, errorCode, chargeNano: null };
   return { ...uncounted(record), outcome, kept: errorCode === 'charge_refused' ? record.kept : null };
 }
 
 const VERSION = 1;
-/** The record's member of journal entries. */
+/** Name of the member of a journal entry that contains the record. */
 const MEMBER = 'ending';
 
 /** One line of JSON. `bigint`s and bytes, which JSON lacks, are objects with one tagged member. */
@@ -86,7 +89,7 @@ export function encodeRecord(record: SettlementRecord): string {
   );
 }
 
-/** @throws if it is not JSON, or if a version of the program wrote it that this one cannot read */
+/** @throws if the text is not JSON, or was written by a version of the program whose entries this one cannot read */
 export function decodeRecord(text: string): SettlementRecord {
   const { version, [MEMBER]: record } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
@@ -94,7 +97,7 @@ export function decodeRecord(text: string): SettlementRecord {
   return record;
 }
 
-/** Whether an entry has the latest added members, so that a missing one does not count as nothing. */
+/** Whether an entry has all members, including the most recently added ones: a missing member must not be read as `null`. */
 function isWhole({ outcome, rate, kept, made }: Partial<SettlementRecord>): boolean {
   const { priceFactorBasisPoints, clientRequestId, costNano } = outcome ?? {};
   const added = [priceFactorBasisPoints, clientRequestId, costNano, rate, made, kept === null ? null : kept?.keptForMs];
@@ -110,7 +113,7 @@ function parseEntry(text: string): { version: number; [MEMBER]: SettlementRecord
       return value;
     });
   } catch {
-    // The parser's error quotes the text, which contains a response.
+    // Omits the parser's error, which quotes the text and so a response.
     throw new Error('a journal entry is not JSON');
   }
 }

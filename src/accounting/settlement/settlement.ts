@@ -16,7 +16,7 @@ import { decodeRecord, type SettlementRecord, unpaid, withheld } from './settlem
 export type EndPlace = 'database' | 'journal' | 'nowhere';
 
 export interface SettlementTiming {
-  /** How long the database may take before the end goes to the journal. */
+  /** How long the database may take to accept an end before the end goes to the journal. */
   readonly patienceMs?: number;
   /** First pause before the database is retried; it doubles while the database accepts no ends. */
   readonly retryDelayMs?: number;
@@ -32,16 +32,16 @@ interface SettlementOptions extends SettlementTiming {
   /** Whether an error was caused by the data of a call rather than by the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
-  /** For tests: maximum ends that wait for the database and are in no journal. */
+  /** For tests: maximum number of ends that wait for the database and are in no journal. */
   readonly unjournaledMax?: number;
   /** Called when a call has ended, for metrics. */
   readonly onEnd?: ((place: EndPlace, tookMs: number) => void) | undefined;
 }
 
-/** Far longer than a busy database takes; delays the last byte of a response at most by this. */
+/** Far longer than a busy database takes. It delays the last byte of a response by at most this time. */
 const PATIENCE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
-/** Ends that wait for the database and are in no journal, of calls that were in flight when both failed. */
+/** Maximum number of ends that wait for the database and are in no journal. Their calls were in flight when both failed. */
 const UNJOURNALED_MAX = 10_000;
 
 /** An end that the database has not accepted: a journal entry, or an end that only this process knows. */
@@ -68,7 +68,7 @@ export function createSettlement(options: SettlementOptions) {
   const { partitions = ONE_PARTITION, unjournaledMax = UNJOURNALED_MAX } = options;
 
   const inTime = new InTime(options.patienceMs ?? PATIENCE_MS);
-  /** Pending ends, and pending attempts whose caller already has a result; a shutdown waits for them. */
+  /** Number of pending ends, and of pending attempts whose caller already has a result. A shutdown waits for them. */
   let pending = 0;
   let onIdle: () => void = () => undefined;
   const journaled = new JournaledResponses(journal, budget);
@@ -83,14 +83,14 @@ export function createSettlement(options: SettlementOptions) {
       attempt: (end) => replayEnd(end, partition),
       onAllTaken(calls) {
         if (unwritten() > 0) return;
-        logger.info({ calls }, 'the database has all ends of calls again');
+        logger.info({ calls }, 'all ends of calls are in the database again');
         isDownLogged = false;
       },
     }),
   );
   const unwritten = (): number => replays.reduce((sum, { size }) => sum + size, 0);
 
-  /** Returns whether the journal accepts the end. The attempt removes the entry if it still succeeds; if it fails, the end is retried. */
+  /** Returns whether the journal accepts the end. If the attempt still succeeds, it removes the entry; if it fails, the end is retried. */
   async function writeJournal(record: SettlementRecord, attempt: Promise<BalanceAfterEnd>): Promise<boolean> {
     const { callId } = record.outcome;
     let id: EntryId;
@@ -103,7 +103,7 @@ export function createSettlement(options: SettlementOptions) {
       );
       return false;
     }
-    if (!isDownLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
+    if (!isDownLogged) logger.warn({ callId }, 'the database does not accept ends of calls; they go to the journal');
     isDownLogged = true;
     pending++;
     void attempt
@@ -118,7 +118,7 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** Only the database is left: a slow attempt may still succeed, and if its result was lost, a second one returns it. */
+  /** The database is the only place left. A slow attempt may still succeed; if its result was lost, a second attempt returns it. */
   async function writeUnjournaled(
     record: SettlementRecord,
     attempt: Promise<BalanceAfterEnd>,
@@ -140,7 +140,7 @@ export function createSettlement(options: SettlementOptions) {
       unjournaled++;
     }
     const partition = partitions.find(accountId);
-    // If the partition is not known at once, the first replay finds it.
+    // If the partition is not known immediately, the first replay finds it.
     (replays[typeof partition === 'number' ? partition : 0] ?? replays[0]!).add(end);
   }
 
@@ -158,7 +158,7 @@ export function createSettlement(options: SettlementOptions) {
       return;
     }
     const text = await readEntry(end.entry);
-    // Another process has written it to the database.
+    // Another process has written the end to the database.
     if (text === null) {
       journaled.remove(end.entry);
       return;
@@ -219,7 +219,7 @@ export function createSettlement(options: SettlementOptions) {
   async function writeRefused(record: SettlementRecord): Promise<void> {
     const { callId, accountId } = record.outcome;
     const delivered = unpaid(record, 'charge_refused');
-    // The database may be refusing the stored response.
+    // The database may have refused the stored response, so the end is tried without it.
     const withoutResponse = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
     for (const lesser of [delivered, ...withoutResponse, withheld(record)]) {
       try {
@@ -238,7 +238,7 @@ export function createSettlement(options: SettlementOptions) {
       return journal.isWritable;
     },
     /**
-     * Ends a call. When it resolves, the end is durable: in the database, or in the journal; then `availableNano` is `null`.
+     * Ends a call. When it resolves, the end is durable, in the database or in the journal. If it is in the journal, `availableNano` is `null`.
      *
      * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
      * @throws if it could not be made durable. The call is ended in the background, without a charge.
@@ -277,9 +277,9 @@ export function createSettlement(options: SettlementOptions) {
      * @param partition the partition to wait for; all by default
      */
     async recover(partition?: number): Promise<number> {
-      // The first replay finds the partition of each entry and moves it to that replay.
+      // The first replay finds the partition of each entry and moves the entry to the replay of that partition.
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
-      // A journal takes over only as many entries at a time as it has capacity for.
+      // A journal takes over only as many entries at a time as it has capacity for, so this repeats until none are left.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left ends of calls in its journal');
         await replays[0]!.once(left.map((entry) => ({ entry })));
@@ -301,7 +301,7 @@ export function createSettlement(options: SettlementOptions) {
       if (unwritten() > 0) {
         logger.warn(
           { calls: unwritten() },
-          'ends of calls are not in the database; those in the journal wait for the next start',
+          'some ends of calls are not in the database yet; those in the journal are written at the next start',
         );
       }
       await database.drain();

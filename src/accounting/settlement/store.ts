@@ -40,10 +40,10 @@ import type { SettlementRecord } from './settlement-record.ts';
 /** Ends of calls: their reservations and records are read with their accounts locked, and the decisions of `settle.ts` are written. */
 
 /**
- * The reservation and the status of the record of each call, if it has them, by its position in the batch. If it has neither, the call may
- * belong to a month whose records were dropped. Uses the primary key of reservations, and an index in the one month of each call's instant.
- * The bounds are parameters, so that PostgreSQL does not even open the other months, whose number grows; the limit prevents a join of all
- * records, which is cheaper while there are few, and whose plan would be kept when there are many.
+ * Reads the reservation of each call and the status of its record, if they exist, by its position in the batch. If neither exists, the call may
+ * belong to a month whose records were dropped. Uses the primary key of reservations, and an index of the one month of each call. The bounds are
+ * parameters, so that PostgreSQL does not even open the other months, whose number grows. The limit prevents a join of all records, which is
+ * cheaper while there are few, and whose plan would be kept when there are many.
  */
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
@@ -65,7 +65,7 @@ const RECORDED = selection({
   status: textColumn<CallStatus>('c.status'),
 });
 
-/** Statuses of calls of which only the reservation is known. Uses an index of each month. */
+/** Reads the statuses of calls of which only the reservation is known. Uses an index of each month. */
 const readRecorded: Statement = {
   name: 'settlement.read-recorded',
   text: `select ${RECORDED.list}
@@ -85,7 +85,10 @@ order by k.account_id, k.key_id, k.idempotency_key
 for update of k`,
 };
 
-/** The response expires from now on: the end may have waited longer than the response is stored. Uses stored_responses_by_claim. */
+/**
+ * Makes responses valid. Their expiry counts from now, because the end may have waited longer than the response is stored. Uses
+ * stored_responses_by_claim.
+ */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
   text: `update stored_responses k set is_valid = true, expires_at = v.expires_at
@@ -159,16 +162,16 @@ export function createSettlementStore(database: PartitionDatabase, logger: Pick<
 
 interface DecidedEnds {
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** Price lists that the database has once these writes are durable. */
+  /** Price lists that are in the database once these writes are durable. */
   readonly priceLists: readonly PriceList[];
   readonly writes: readonly Query[];
 }
 
-/** Calls that end in a transaction that has locked their accounts. */
+/** The ends of calls in a transaction that has locked their accounts. */
 export class CallEnds {
   readonly reads: readonly AccountRead[];
   readonly #outcomes: readonly CallOutcome[];
-  /** Arrays of their accounts, ids and start times. */
+  /** Arrays of the calls' account ids, call ids and start times. */
   readonly #names: readonly string[];
   #hasMade = false;
 

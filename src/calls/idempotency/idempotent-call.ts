@@ -32,7 +32,7 @@ export class IdempotentCalls {
   }
 
   /**
-   * Whether a request repeats a call that runs or has left a response, which it gets whatever the account's limits are now.
+   * Whether a request repeats a call that runs or has a stored response. A repeat gets that response, whatever the account's limits are now.
    *
    * @param idempotencyKey as the client sent it; `null`: no usable key
    * @throws GatewayError `databaseDown`.
@@ -47,7 +47,7 @@ export class IdempotentCalls {
   }
 
   /**
-   * Runs a call by `calls`: the first one of a key runs like any other, and its repeats get its stored response.
+   * Runs a call with `calls`. The first call with a key runs like any other, and repeats get its stored response.
    *
    * @throws GatewayError `conflict` if the key was used for a different request, the first response is too large to be stored, or too many
    * repeats wait for it; and the errors of the call itself.
@@ -131,7 +131,7 @@ function sendAgain(
     });
   }
   if (client.isGone) return;
-  // A client may read it arbitrarily slowly.
+  // Memory is reserved, because a client may read the response arbitrarily slowly.
   const memory = takeMemory(body.length);
   if (memory === null) throw new GatewayError('overloaded', { headers: SOON });
   client.onClosed(() => memory.release());

@@ -49,7 +49,7 @@ export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigin
   return { 'x-faregate-budgets': shown.join(', ') };
 }
 
-/** When the limit that refuses a call has capacity again (ISO 8601). */
+/** The header with the time (ISO 8601) at which the limit that refuses a call has capacity again. */
 export function resetHeaders(resetAtMs: number): CallHeaders {
   return { 'x-faregate-reset-at': new Date(resetAtMs).toISOString() };
 }

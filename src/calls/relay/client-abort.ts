@@ -11,17 +11,17 @@
 type AbortState = 'awaitingFirstEvent' | 'awaitingRest' | 'awaitingEnd' | 'cancelled';
 
 interface StreamProgress {
-  /** Whether its first event has arrived, other than an error. */
+  /** Whether the first event of the stream has arrived, and is not an error. */
   readonly hasBegun: boolean;
   readonly hasOutputEnd: boolean;
 }
 
 export type OnClientAbort = 'cancel' | 'drain';
 
-/** How long, and for how many more bytes, a stream is awaited after its client has left. */
+/** Maximum time, and maximum number of further bytes, for which a stream is read after its client has left. */
 export interface AbortLimits {
   readonly restMs: number;
-  /** In addition to the bytes received before: the end of a stream may repeat all of them. */
+  /** Added to the bytes received before: the end of a stream may repeat all of them. */
   readonly restBytes: number;
 }
 
@@ -53,7 +53,7 @@ export class ClientAbort {
     return this.#state!;
   }
 
-  /** A chunk has arrived; `receivedBytes` is the size of all chunks. */
+  /** Called when a chunk has arrived. `receivedBytes` is the size of all chunks. */
   received(receivedBytes: number): void {
     if (receivedBytes > this.#bytesMax) this.#enter('cancelled', receivedBytes);
     else if (this.#state === 'awaitingFirstEvent') this.#enter(this.#afterProgress(), receivedBytes);

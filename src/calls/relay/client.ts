@@ -5,11 +5,11 @@ import type { Operation } from '../../protocols/operations/operation.ts';
 /** Delay between an error event and the closing of its connection: some readers drop an event if the connection closes at once. */
 const CUT_AFTER_MS = 100;
 
-/** The gateway's own headers of a response, evaluated when the response takes them. */
+/** The gateway's own headers of a response, read when the response begins. */
 export interface ShownHeaders {
-  /** For successes and failures. */
+  /** Headers of successes and failures. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For a success whose provider reports no limits of its own; `null`: none. */
+  /** Headers of a success whose provider does not report its own limits; `null`: none. */
   readonly rateHeaders: Readonly<Record<string, string>> | null;
 }
 
@@ -23,7 +23,7 @@ export class Client {
   readonly #errors: StreamErrors;
   /** Whether the status has been sent: from then on only an event in the stream can report an error. */
   hasBegun = false;
-  /** Number of chunks of the response that were passed on. */
+  /** Number of chunks of the response that were forwarded. */
   chunks = 0;
   #shown: ShownHeaders = NO_HEADERS;
   #onGone: (() => void) | null = null;
@@ -33,7 +33,7 @@ export class Client {
   constructor(response: ServerResponse, errors: StreamErrors) {
     this.#response = response;
     this.#errors = errors;
-    // The event occurs once, so keeping the listener is cheaper than removing it.
+    // The `close` event occurs once, so keeping the listener is cheaper than removing it.
     this.#response.on('close', () => {
       if (!this.#response.writableFinished) this.#onGone?.();
     });
@@ -44,7 +44,7 @@ export class Client {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 
-  /** Runs the listener when the client leaves, or at once if it has left. It replaces the listener before. */
+  /** Runs the listener when the client leaves, or at once if it has left. It replaces an earlier listener. */
   onGone(listener: () => void): void {
     this.#onGone = listener;
     if (this.isGone) listener();
@@ -60,7 +60,7 @@ export class Client {
     this.#shown = headers;
   }
 
-  /** The headers for a response that this class does not write. */
+  /** The gateway's headers for a response that another class writes. */
   get headers(): Readonly<Record<string, string>> {
     return this.#shown.headers;
   }
@@ -73,7 +73,7 @@ export class Client {
     this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));
   }
 
-  /** Runs the listener whenever the client has read what was written. It replaces the listener before. */
+  /** Runs the listener whenever the client has read what was written. It replaces an earlier listener. */
   onDrained(listener: () => void): void {
     this.#onDrained = listener;
   }
@@ -107,7 +107,7 @@ export class Client {
     this.#response.end(bytes);
   }
 
-  /** Closes the connection within a response, so that the client notices that it is incomplete. */
+  /** Closes the connection before the response is complete, so that the client notices that it is truncated. */
   breakOff(): void {
     this.#response.destroy();
   }

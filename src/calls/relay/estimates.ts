@@ -42,7 +42,7 @@ export async function estimateInput(
     const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));
     return Math.min(tokens, model.contextTokensMax ?? tokens);
   } catch {
-    // The queue of counts is full, or the body cannot be counted: the estimate of the admission is used.
+    // If the queue of counts is full, or the body cannot be counted, the estimate of the admission is used.
     return inputTokens;
   }
 }
@@ -61,7 +61,7 @@ interface WholeResponse {
   written(): WrittenSize;
 }
 
-/** The sides of reported usage that cannot be true. Images have facts of their own. */
+/** The sides of reported usage that cannot be true. Operations whose output is neither text nor results, such as images, are not checked. */
 export function doubtsOfWhole(
   usage: Usage,
   { response, written }: WholeResponse,
@@ -90,8 +90,8 @@ interface Reported {
 }
 
 /**
- * The reported usage of a non-streaming response, or an estimate in its place. `null`: no credible usage was reported, and none is
- * estimated, because of the provider's setting or because such a response is not charged.
+ * The reported usage of a non-streaming response, or an estimate in its place. `null`: no credible usage was reported, and none is estimated,
+ * because of the provider's setting or because responses of this kind are not charged.
  */
 export async function usageOfWhole(
   whole: WholeResponse,
@@ -107,8 +107,8 @@ export async function usageOfWhole(
 }
 
 /**
- * Estimates a non-streaming response without usage, or the parts of its usage that cannot be true, up to the reservation. Other facts, such
- * as tool uses, are read as if the provider had reported the estimated tokens. `null`: such a response is not charged.
+ * Estimates a non-streaming response without usage, or the parts of its usage that cannot be true, up to the reservation. Other facts, such as
+ * tool uses, are read as if the provider had reported the estimated tokens. `null`: responses of this kind are not charged.
  */
 async function estimateUnreported(
   whole: WholeResponse,
@@ -170,7 +170,7 @@ export function reservationOf({ price, basis, estimate: { amountNano, assumesOut
 interface KnownOutput {
   /** Reported usage, which is never reduced; `null`: none. */
   readonly reported: Usage | null;
-  /** The estimate of what was delivered, without hidden output. */
+  /** The estimated usage of the delivered output, without hidden output. */
   readonly delivered: Usage;
 }
 
@@ -197,7 +197,7 @@ export function withinReservation(
   const least = reservation.assumesOutput ? delivered : reported;
   let usage = { ...estimate, ...NO_USES };
   for (const field of OUTPUTS) usage = reduced(usage, field, least?.[field] ?? 0, reservation);
-  // Delivered output beyond an assumed limit uses nothing of the reservation for input.
+  // Output that was delivered beyond an assumed limit does not reduce the part of the reservation that is left for input.
   const input = reservation.assumesOutput ? { ...usage, ...NO_OUTPUT } : usage;
   const { inputTokens } = reduced(input, 'inputTokens', reported?.inputTokens ?? 0, reservation);
   const { outputTokens, audioOutputTokens, imageOutputTokens } = usage;

@@ -9,9 +9,9 @@ import { requestedCooldownMs } from '../../providers/upstream/rest.ts';
 import type { CallEnd } from '../call-end.ts';
 
 /**
- * The consequences of what happens at a provider:
+ * The consequences of events at a provider:
  *
- * | event | another route is tried | the breakers of the route |
+ * | event | another route is tried | what the route's breakers count |
  * |---|---|---|
  * | no connection: refused, DNS, TLS, proxy | yes | a failure of the connection |
  * | all connections in use, for the maximum wait of a call | yes | nothing |
@@ -79,7 +79,7 @@ export function mayHaveRun(error: unknown): boolean {
   return error.certainty === 'unknown' || error.refusal?.reason === 'lost';
 }
 
-/** Whether a failed call counts in windows and limits of calls: the provider had begun a success. */
+/** Whether a failed call counts in windows and limits of calls, because the provider had begun a success. */
 export function countsDespiteFailure(error: unknown): boolean {
   return error instanceof UpstreamFailure && error.hadSuccess;
 }
@@ -109,7 +109,7 @@ export function toResponse(error: unknown): GatewayError {
 }
 
 const REASON_LENGTH_MAX = 500;
-/** Errors may be each other's cause. */
+/** Maximum number of nested causes that are read, because errors can be each other's cause. */
 const CAUSES_MAX = 4;
 
 /** Log details of a call that failed at a route: a provider's failure in one line, a fault of the gateway with its stack. */
@@ -136,15 +136,15 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Rotates the credentials of a provider for a call over one route. If the provider refuses a credential or limits its rate, it did not
- * execute the call, and the next one is tried; after a rate limit, credentials in cooldown are skipped, which would reach the same limit. A
+ * Rotates the credentials of a provider for a call over one route. If the provider refuses a credential or limits its rate, it did not execute
+ * the call, and the next credential is tried. After a rate limit, credentials in cooldown are skipped, because they would reach the same limit. A
  * signature may belong to another account at the vendor, so the next credential is also tried after a refused signature.
  */
 export class CredentialRotation {
   readonly #credentials: Credentials;
   /** The provider's name of the model: rate limits differ by model. */
   readonly #model: string;
-  /** The session of the call, which stays with one credential as it does with one route. */
+  /** The session of the call. It stays with one credential, as it stays with one route. */
   readonly #session: string | null;
   readonly #clock: Clock;
   #tried: readonly string[] = NONE;
@@ -158,7 +158,7 @@ export class CredentialRotation {
     this.#session = session;
     this.#clock = clock;
     this.#sentAtMs = clock.nowMs();
-    // The first credential exists whatever its state.
+    // There is always a first credential, whatever its state.
     this.#current = credentials.next(model, NONE, true, this.#sentAtMs, session)!;
   }
 
@@ -176,11 +176,10 @@ export class CredentialRotation {
   }
 
   /**
-   * Records the error of the current credential, and moves to the next one. `mayRepeat`: whether the client still waits and has received
-   * nothing.
+   * Records the error of the current credential, and moves to the next one. `mayRepeat`: whether the client still waits and has received nothing.
    *
-   * @throws the error if no other credential may be tried; but if another one only reached a rate limit, that error, because the limit
-   * passes
+   * @throws the error if no other credential can be tried. If an earlier credential only reached a rate limit, its error is thrown instead,
+   * because the limit passes.
    */
   next(error: unknown, mayRepeat: boolean): void {
     if (!(error instanceof UpstreamFailure)) throw error;
@@ -212,7 +211,7 @@ export class CredentialRotation {
 
 const NONE: readonly string[] = [];
 
-/** Whether the credential or its account at the provider is refused, even for this call alone: another one may be accepted. */
+/** Whether the provider refuses the credential or its account, even if only for this call: another credential may be accepted. */
 export function isOfAccount(error: unknown): error is UpstreamFailure {
   return error instanceof UpstreamFailure && error.response.kind === 'upstreamAccountRefused';
 }

@@ -38,7 +38,7 @@ export class HeldBytes {
     return this.#fits;
   }
 
-  /** Resumes or pauses the provider according to the last count. Returns whether it is read. */
+  /** Pauses or resumes reading from the provider, according to the last count. Returns whether the provider is read. */
   readOn(): boolean {
     if (this.#isOver) return true;
     const isPaused = this.#isClientBehind || !(this.#fits || this.#memory.mayGoOn(this.#onCapacity));
@@ -50,7 +50,7 @@ export class HeldBytes {
     return !isPaused;
   }
 
-  /** The relay has ended and keeps nothing. Unread bytes count until the client has read them or has left. */
+  /** Called when the relay has ended and keeps no more bytes. Unread bytes count until the client has read them or has left. */
   over(): void {
     this.#isOver = true;
     this.#memory.stopWaiting();

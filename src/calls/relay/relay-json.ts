@@ -21,11 +21,11 @@ import { HeldBytes } from './held-bytes.ts';
 import type { RelayDependencies } from './relay-stream.ts';
 
 /**
- * Maximum size of a non-streaming response that is kept in memory until its usage is read. Up to this size a success that cannot be billed
- * is a 502. Of a larger response all but the last chunk has left by then, and the connection is closed instead.
+ * Maximum size of a non-streaming response that is kept in memory until its usage is read. If such a response is a success that cannot be billed,
+ * the client gets a 502. Of a larger response, all but the last chunk has been sent by then, and the connection is closed instead.
  */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** Memory of a chunk besides its bytes: chunks may be tiny. */
+/** Memory that a chunk needs in addition to its bytes. It matters because chunks can be tiny. */
 const CHUNK_MEMORY_BYTES = 256;
 /** Maximum size of captured members: usage and ids are small, the output of a compaction may be large. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
@@ -52,7 +52,7 @@ class JsonRelay implements ResponseReceiver {
   readonly #capture: JsonCapture;
   /** The member of the response that may contain signed blocks; `null`: they are not read. */
   readonly #signedMember: string | null;
-  /** Measures released chunks, and the others on demand. */
+  /** Measures chunks when they are released, and the remaining chunks on demand. */
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: Exchange;
@@ -66,7 +66,7 @@ class JsonRelay implements ResponseReceiver {
   /** The size of the response, sent or not. */
   #sizeBytes = 0;
   #isInvalid = false;
-  /** Whether chunks leave before settlement: the response is too large, or there is no memory for it. */
+  /** Whether chunks are sent before the settlement, because the response is too large or there is no memory for it. */
   #leavesEarly = false;
   /** Whether there was no memory to store the response for repeats. */
   #isUnstorable = false;
@@ -92,7 +92,7 @@ class JsonRelay implements ResponseReceiver {
     });
   }
 
-  /** Maximum body that is stored for repeats of the call; 0: none. */
+  /** Maximum size of a body that is stored for repeats of the call; 0: no body is stored. */
   get #storedBytesMax(): number {
     return this.#call.claim?.bodyBytesMax ?? 0;
   }
@@ -232,7 +232,7 @@ class JsonRelay implements ResponseReceiver {
   }
 
   /**
-   * `null`: the response is not JSON.
+   * Returns `null` if the response is not JSON.
    *
    * @throws the failure that the provider returned instead of a success
    */

@@ -74,7 +74,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   #keepAlive: KeepAlive | null = null;
   /** Whether bytes of the provider have been forwarded, even if the client has left. */
   #hasRelayed = false;
-  /** `null`: no other route may serve the call if this one refuses it. */
+  /** Keeps the first events while another route may serve the call; `null`: no other route can. */
   readonly #opening: StreamOpening | null;
   /** The refusal that the provider sent instead of a stream. */
   #refusal: UpstreamFailure | null = null;
@@ -118,7 +118,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     }
   }
 
-  /** The provider's side has ended: only the end is still written, possibly after an event without its empty line. */
+  /** Called when the provider's side has ended. Only the end of the stream is still written, possibly after an event without its empty line. */
   #stop(): void {
     this.#isOver = true;
     this.#keepAlive?.stop();
@@ -178,7 +178,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.requestId);
   }
 
-  /** Whether an error event is a refusal before anything was sent, after which another route is tried; then the request is aborted. */
+  /** Whether an error event is a refusal that arrives before anything was sent, so that another route can be tried. If so, aborts the request. */
   #refuses(event: Buffer): boolean {
     const isSent = this.#hasRelayed || this.#call.client.hasBegun || this.#end.hasBegun;
     if (this.#opening === null || isSent) return false;
@@ -223,7 +223,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     if (!this.#tap.hasError) this.#call.began();
   }
 
-  /** Counts the kept bytes, and reads on if the client keeps up and the bytes fit into the budget. */
+  /** Counts the kept bytes, and continues to read if the client keeps up and the bytes fit into the budget. */
   count(): void {
     this.#memory.keep(this.#tap.memoryBytes + this.#end.heldBytes + (this.#opening?.keptBytes ?? 0));
     if (!this.#memory.readOn()) this.wasPaused = true;

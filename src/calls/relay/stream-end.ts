@@ -24,7 +24,7 @@ export interface EventRelay {
   readonly requestId: string;
   readonly firstByteAtMs: number | null;
   readonly firstEventAtMs: number | null;
-  /** Whether the client has slowed the stream down, so that its speed is not that of the model. */
+  /** Whether a slow client has paused the stream, so that its speed is not that of the model. */
   readonly wasPaused: boolean;
   begin(): void;
   send(bytes: Buffer): void;
@@ -70,7 +70,7 @@ export class StreamEnd {
     this.heldBytes += bytes.length;
   }
 
-  /** The provider's side has ended, so no usage is awaited. */
+  /** Called when the provider's side has ended, so that no more usage is awaited. */
   stop(): void {
     clearTimeout(this.#lateUsageTimer);
   }
@@ -120,7 +120,7 @@ export class StreamEnd {
       throw error;
     }
     if (client.isGone) return;
-    // A complete stream may have had nothing to forward.
+    // A complete stream may contain nothing to forward, so the response may not have begun.
     if (!client.hasBegun) this.#relay.begin();
     client.end();
   }
