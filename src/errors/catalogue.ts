@@ -8,7 +8,7 @@ export type RetryAdvice =
   | 'yes'
   /** A retry cannot help, or could be charged a second time: `x-should-retry: false`. */
   | 'no'
-  /** No header: clients decide by the status. */
+  /** The header is absent: clients decide by the status. */
   | 'unsaid';
 
 export interface ErrorRow {
@@ -16,11 +16,11 @@ export interface ErrorRow {
   readonly code: string;
   readonly retry: RetryAdvice;
   /**
-   * The account, its plan or its key has nothing left, independent of the request: `insufficient_quota` in the chat
-   * envelope, `billing_error` in the messages envelope.
+   * Whether the account, its plan or its key has nothing left, whatever the request contains. The code is then `insufficient_quota` in the chat
+   * envelope and `billing_error` in the messages envelope.
    */
   readonly isMoney?: true;
-  /** The status in the messages envelope, if clients of that family expect a different one. */
+  /** The status in the messages envelope. Absent: `status`. */
   readonly messagesStatus?: number;
   readonly message: string;
 }

@@ -1,14 +1,14 @@
 /**
- * Tokens that count in addition to visible text: for its structure, and for media. The figures are constant and deliberately high for images and
- * files, because nothing is fetched, opened or decoded (contract 4.4).
+ * Number of tokens that is added to the visible text, for structure or for media. The numbers are constant. Those for images and files are
+ * deliberately high, because nothing is fetched, opened or decoded (contract 4.4).
  *
- * They are in the model's own tokens, so the family's factor does not apply to them. The 10 % margin does.
+ * Budgets are in tokens of the model, so the factor of its family does not apply to them. The margin of 10 % does.
  */
 interface Budget {
   readonly tokens: number;
-  /** Condition, for the documentation. */
+  /** When the budget is added, for the documentation. */
   readonly when: string;
-  /** Reason for the figure, for the documentation. */
+  /** The reason for the number, for the documentation. */
   readonly why: string;
 }
 
@@ -76,7 +76,7 @@ interface FileTier {
   readonly why: string;
 }
 
-/** A PDF page costs 1,500 to 3,000 tokens of text plus one image. Other files use the same tiers. */
+/** Budgets of files by size. A PDF page takes 1,500 to 3,000 tokens of text and one image. Other files use the same tiers. */
 export const FILE_TIERS: readonly FileTier[] = [
   { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages x (3,000 + 1,000)' },
   { sizeBytesMax: 2 ** 20, tokens: 48_000, why: '10 to 12 pages' },
@@ -94,28 +94,31 @@ export function audioBudget(sizeBytes: number): number {
   return Math.max(1, Math.ceil(sizeBytes / AUDIO_CHUNK_BYTES)) * BUDGETS.audioChunk.tokens;
 }
 
-/** Encrypted reasoning is about as long as its text, which the gateway cannot read: 4 bytes per token, as in English. */
+/**
+ * Bytes of encrypted reasoning per token. The gateway cannot read it, so it assumes the length of the text and the ratio of English, 4 bytes per
+ * token.
+ */
 const OPAQUE_BYTES_PER_TOKEN = 4;
 
-/** For `encrypted_content` and similar members, by decoded size. */
+/** Returns the tokens of encrypted content by its decoded size. */
 export function opaqueBudget(sizeBytes: number): number {
   return Math.ceil(sizeBytes / OPAQUE_BYTES_PER_TOKEN);
 }
 
 /** Margin added to every estimate, in percent (contract 4.4). */
 const MARGIN_PERCENT = 10;
-/** Factors have four decimals, as in the configuration, so the sum can be computed with integers. */
+/** Factors have four decimals, as in the configuration, so totals can be computed with integers. */
 const FACTOR_UNIT = 10_000;
 
-/** Text and budgets are separate, because the model's factor applies only to text. */
+/** The tokens of a body. Text and budgets are separate, because the factor of the model applies only to text. */
 export interface Count {
   readonly textTokens: number;
   readonly budgetTokens: number;
 }
 
 /**
- * (text x factor + budgets) x 1.1, rounded up. Computed with integers, since 10 x 1.1 in floating point is slightly more than 11 and would be rounded
- * up to 12.
+ * Returns (text x factor + budgets) x 1.1, rounded up. It computes with integers, because in floating point 10 x 1.1 is slightly more than 11 and
+ * would be rounded up to 12.
  */
 export function totalTokens({ textTokens, budgetTokens }: Count, factor: number): number {
   const factorUnits = Math.round(factor * FACTOR_UNIT);

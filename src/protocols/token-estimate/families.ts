@@ -1,6 +1,6 @@
 /**
- * Tokens of a model per o200k token, by the model family in its name. Only families that were measured against o200k are listed; the factor of all
- * others is 1. The configuration of a model can override this table.
+ * Number of tokens of a model per o200k token, by the model family in the name. The table contains only families that were measured against o200k;
+ * the factor of all other models is 1. The configuration of a model can override the factor.
  */
 interface Family {
   readonly name: string;
@@ -18,7 +18,8 @@ export const FAMILIES: readonly Family[] = [
       'the 2023 vocabulary measured against o200k, x 1.1: 1.08 prose, 1.20 JSON, 1.22 source code, 1.26 Markdown; 1.69 Chinese',
   },
   {
-    // The version as in `claude-opus-4-5-20250929`, `claude-4.5-sonnet` or `claude-opus-4@20250514`; only a date means 4.0.
+    // Matches the version in `claude-opus-4-5-20250929`, `claude-4.5-sonnet` or `claude-opus-4@20250514`. A date without a minor version means
+    // version 4.0.
     name: 'Claude 4 to 4.6',
     pattern: /\bclaude-(?:[a-z]+-)?4(?:[-.@](?:[0-6]|\d{8})(?!\d)|(?![-.@]?\d))/,
     factor: 1.2,
