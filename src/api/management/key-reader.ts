@@ -15,10 +15,10 @@ interface KeyReaderDependencies {
 }
 
 /**
- * Finds the account of an API key with the scope `account`. The rules are those of the public addresses, except that the account need
- * not be verified. A key of a person is valid while the person is a member of the account.
+ * Finds the account of an API key with the scope `account`. The rules are those of the public addresses, except that the account need not be
+ * verified. A key of a user is valid while the user is a member of the account.
  *
- * @throws GatewayError if the key is not valid, or not from this network, or lacks the scope
+ * @throws GatewayError if the key is not valid, or not allowed from this network, or does not have the scope
  */
 export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReaderDependencies): CredentialReader {
   return async ({ request, bearer }) => {

@@ -19,7 +19,7 @@ export const at = z.iso
 
 export const count = z.int().min(0);
 
-/** The id of an actor, in addition to the name. */
+/** The id of an actor, which a response contains in addition to the name. */
 export const signerId = z.string().nullable().meta({
   description:
     'The id of the person or the admin token; null: it has none, as the command line. A name may be that of another one.',

@@ -13,7 +13,7 @@ import { storable } from './storable.ts';
 
 /** Wire formats of the admin API: money as decimal strings in yuan, instants in ISO 8601. */
 
-/** The largest absolute amount, a hundred million yuan. Sums of the ledger cannot overflow. */
+/** The largest absolute amount, a hundred million yuan. With this limit, sums of the ledger cannot overflow. */
 const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
 
 export const amountYuan = z
@@ -49,7 +49,7 @@ export const shortText = z
   .trim()
   .pipe(boundedText.refine(isPlainText, 'Must not contain control characters or bidirectional marks.'));
 
-/** Text of a filter, unchanged. */
+/** The text of a filter. It is used unchanged. */
 export const filterText = boundedText;
 
 const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
@@ -60,13 +60,13 @@ export const instant = z.iso
   .transform((text) => new Date(text))
   .refine((date) => date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999, { error: EXPECTED_INSTANT });
 
-/** `limit` and `cursor` of a list. */
+/** The parameters `limit` and `cursor` of a list. */
 export const page = {
   limit: z.coerce.number().int().min(1).max(500).default(50),
   cursor: filterText.optional(),
 };
 
-/** A page of a list. There is a next page if this one has as many items as requested. */
+/** Creates a page of a list. It has a cursor for the next page if it contains as many items as requested. */
 export function toPage<Item>(
   data: readonly Item[],
   limit: number,
@@ -133,7 +133,7 @@ function maximaToWire({ requestsMax, tokensMax }: RateMaxima) {
   return { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax };
 }
 
-/** The id of a ledger entry, derived from account and number, so that it needs no column. */
+/** Returns the id of a ledger entry. It is derived from the account and the number of the entry, so it needs no column. */
 export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }

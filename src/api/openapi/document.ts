@@ -30,7 +30,7 @@ Money is written as decimal strings in yuan, instants in ISO 8601. Every respons
 Fields that a public address does not document are passed on to the provider and back. Where the base address of a client \
 has one \`/v1\` too many or too few, its request is served as well.`;
 
-/** Describes all addresses of a gateway. */
+/** Describes all addresses of the gateway. */
 export function describeApi({ publicTable, managementTables }: DocumentedAddresses): OpenApiDocument {
   const schemas = new SchemaCollection();
   const errors = new ErrorResponses(schemas);
@@ -49,7 +49,7 @@ export function describeApi({ publicTable, managementTables }: DocumentedAddress
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Relative to this document, and so correct behind any proxy and host name.
+    // The address is relative to this document, so it is correct behind any proxy and with any host name.
     servers: [{ url: '/', description: 'This gateway' }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name.replace(/^(\w+): /, 'The $1 API: /') })),
     paths: byPath(operations),

@@ -14,7 +14,7 @@ type DocumentedEndpoint = Omit<ManagementEndpoint<Need, never>, 'run'>;
 
 export interface DocumentedTable {
   readonly prefix: string;
-  /** Prefix of its tags. */
+  /** The prefix of the tags of its endpoints. */
   readonly name: 'Account' | 'Admin' | 'People';
   readonly endpoints: readonly DocumentedEndpoint[];
 }
@@ -101,21 +101,21 @@ export function managementOperations(
   }
 }
 
-/** The error statuses of an endpoint, in addition to those of every address. */
+/** Returns the error statuses of an endpoint, without those that every address can return. */
 function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }: DocumentedEndpoint): number[] {
   return [
     ...[400, 401, 403],
     ...(name !== 'Admin' || method !== 'GET' || path.includes(':') ? [404] : []),
     ...(method === 'GET' ? [] : [409, 422]),
-    // Guesses are throttled.
+    // These endpoints limit attempts to guess a credential.
     ...(name === 'People' ? [429] : []),
     ...(bodySchema === null ? [] : [413, 415]),
-    // The gateway calls an OpenID provider.
+    // This endpoint sends a request to an OpenID provider.
     ...(path === '/oidc/:id/flows' ? [502] : []),
   ];
 }
 
-/** The tag is the first segment of the path. */
+/** Returns the tag of an endpoint, which is the first segment of its path. */
 function tagOf(name: DocumentedTable['name'], path: string): string {
   return `${name}: ${path.split('/')[1]}`;
 }

@@ -17,7 +17,7 @@ export interface PlanAdminDependencies {
   readonly databaseNowMs: () => Promise<number>;
 }
 
-/** Maximum count of subscriptions per plan, which keeps the list fast. */
+/** Maximum number of subscriptions that are counted per plan, so that the list is fast. */
 const COUNTED_MAX = 10_000;
 
 export const planResponse = z
@@ -116,7 +116,7 @@ export function planToWire(plan: PlanTerms, active: number): PlanResponse {
   });
 }
 
-/** The remaining limits at an instant, from the rows that admissions write. */
+/** Returns the remaining limits at an instant, computed from the rows that admissions write. */
 function remainderToWire(
   accountId: string,
   state: SubscriptionState | null,

@@ -66,7 +66,7 @@ export const messagesModelResponse = z
   .strictObject({ ...messagesModelMembers, ...lifecycle })
   .meta({ id: 'MessagesModel' });
 
-/** A model in the shape for clients of both families. */
+/** A model in the form for clients of both families. */
 const sharedModel = z
   .strictObject({
     id: z.string(),

@@ -37,7 +37,7 @@ export function userToWire(user: User): UserResponse {
   return shown(userResponse, user);
 }
 
-/** Fields of a response with a link, which is shown only once. */
+/** The fields of a response that contains a link. The link is shown only once. */
 export const linkMembers = {
   link: z.string().describe('Works once, for anybody who has it.'),
   linkKind: z.enum(['first_sign_in', 'invitation', 'reset']),

@@ -99,7 +99,7 @@ export function redemptionToWire(
   accountNames: ReadonlyMap<string, string>,
 ): RedemptionResponse {
   const { accountId, batchId, redeemedBy } = redemption;
-  // Accounts are never deleted.
+  // This always finds a name, because accounts are never deleted.
   const accountName = accountNames.get(accountId) ?? accountId;
   const redeemedById = signerIdOf(redeemedBy);
   return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy, redeemedById };
