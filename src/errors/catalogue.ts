@@ -55,7 +55,11 @@ export const errorCatalogue = {
   networkNotAllowed: noRetry(403, 'permission_denied', 'This API key may not be used from this IP address.'),
   scopeNotAllowed: noRetry(403, 'permission_denied', 'This API key does not have the scope "calls".'),
   roleNotAllowed: noRetry(403, 'permission_denied', 'Your role does not allow this.'),
-  unsupportedMediaType: noRetry(415, 'unsupported_media_type', 'The Content-Type of this address is application/json.'),
+  unsupportedMediaType: noRetry(
+    415,
+    'unsupported_media_type',
+    'This address accepts only the Content-Type application/json.',
+  ),
   requestTooLarge: noRetry(413, 'request_too_large', 'The body is larger than this gateway accepts.'),
   overloaded: {
     status: 503,

@@ -49,10 +49,7 @@ const lockUser: Statement = {
   text: `select ${LOCKED_USERS.list} from users where id = $1 and status = 'active' for no key update`,
 };
 
-/**
- * Counts open invitations, and invitations created within a day. The second count is complete, because used links are kept until their original
- * expiry, which is after more than a day. Uses user_links_by_account.
- */
+/** Counts open invitations, and those of the last day. Used links are kept for more than a day, so none is missing. Uses user_links_by_account. */
 const countInvitations: Statement = {
   name: 'user-links.count-invitations',
   text: `select count(*) filter (where used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE})::int as open,
@@ -86,10 +83,7 @@ where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz
 
 const LINKED = selection({
   userId: orNull(textColumn('l.user_id')),
-  /**
-   * The token that, when it ends, suspends the user of the link: the token that created the link, or the token that created the user who created the
-   * link.
-   */
+  /** The token whose end suspends the user of the link: it created the link, or the user who created the link. */
   tokenId: orNull(
     textColumn(
       'coalesce(l.created_by_token_id, (select o.unconfirmed_token_id from users o where o.id = l.created_by_user_id)) as token_id',
@@ -109,7 +103,7 @@ const TAKEN_LINKS = selection({
   role: orNull(textColumn<AccountRole>('role')),
 });
 
-/** Marks the link as used. A concurrent second use waits for the row lock, and then finds that the link is used. Uses user_links_by_token. */
+/** Marks the link as used. A concurrent second use waits for the row lock, and then fails. Uses user_links_by_token. */
 const takeLink: Statement = {
   name: 'user-links.take',
   text: `update user_links l set used_at = $2
@@ -171,7 +165,7 @@ interface NewInvitation extends NewLink {
 /** Why a link was not used. `void`: the link is already used, expired or unknown. After all other refusals it remains valid. */
 export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal | IdentityRefusal;
 
-/** How a link is used: a new user or the user of the link sets a password or adds an identity, or a signed-in user accepts the invitation. */
+/** How a link is used: its user or a new user sets a password or adds an identity, or a signed-in user accepts it. */
 export type LinkUse =
   | { readonly newUserId: string; readonly name: string | null; readonly passwordHash: string }
   | { readonly newUserId: string; readonly name: string; readonly email: string | null; readonly identity: NewIdentity }

@@ -124,7 +124,7 @@ export const callResponse = z
     reservedYuan: yuan
       .nullable()
       .describe(
-        'The reserved amount, if the estimated usage costs more; this happens if the model has no `maxOutputTokens`.',
+        'The reserved amount, if the estimated usage cost more than that; otherwise null. It can cost more if the model has no `maxOutputTokens`.',
       ),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),

@@ -39,7 +39,7 @@ const changeResponse = z
     endedAt: at.nullable(),
     outcome: z.enum(['done', 'failed', 'unknown']).meta({
       description:
-        'failed: it ended with an error and may have had an effect. unknown: its outcome was not recorded, because it is in progress ' +
+        'failed: the change ended with an error, and may have had an effect. unknown: its outcome was not recorded, because it is in progress ' +
         'or its node died.',
     }),
     actor: z.strictObject({

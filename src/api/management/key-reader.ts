@@ -35,7 +35,7 @@ export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReader
     const { keyId, accountId, userId } = status;
     if (userId !== null && !(await isMember(accountId, userId))) {
       throw new GatewayError('invalidApiKey', {
-        message: 'The person of this API key may no longer use the account.',
+        message: 'The user who owns this API key may no longer use the account.',
       });
     }
     return { kind: 'api_key', id: keyId, prefix: displayPrefix(bearer), accountId, userId };

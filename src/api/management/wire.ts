@@ -93,15 +93,21 @@ export const accountResponse = z
     statusReason: z.string().nullable(),
     statusChangedAt: at.nullable(),
     balanceYuan: yuan,
-    heldYuan: yuan.describe('What calls in flight have reserved of the balance.'),
+    heldYuan: yuan.describe('The part of the balance that calls in flight have reserved.'),
     spentTodayYuan: yuan,
-    dailySpendCapYuan: yuan.nullable().describe('null: the cap of the configuration applies.'),
-    ownDailySpendCapYuan: yuan.nullable().describe('The cap that its owners have set; the lower one applies.'),
-    priceFactorBasisPoints: count.describe('What it pays of the list price; 10000 is the list price.'),
+    dailySpendCapYuan: yuan
+      .nullable()
+      .describe('The daily cap of the account; null: the cap in the configuration applies.'),
+    ownDailySpendCapYuan: yuan
+      .nullable()
+      .describe('The daily cap that the owners of the account have set. The lower of the two caps applies.'),
+    priceFactorBasisPoints: count.describe(
+      'The share of the list price that the account pays; 10000 is the list price.',
+    ),
     ...rateLimits,
     membersSeeBalance: z
       .boolean()
-      .describe('Whether keys of members read the balance; else what their own budgets leave.'),
+      .describe('Whether keys of members can read the balance. If not, they read what is left of their own budgets.'),
     createdAt: at,
   })
   .meta({ id: 'Account' });
@@ -169,7 +175,10 @@ export const subscriptionResponse = z
     id: z.string(),
     accountId: z.string(),
     planId: z.string(),
-    planName: z.string().nullable().describe('null: the plan is not offered any more.'),
+    planName: z
+      .string()
+      .nullable()
+      .describe('The name of the plan; null: the configuration no longer contains the plan.'),
     status: subscriptionState,
     startsAt: at,
     endsAt: at,

@@ -5,9 +5,9 @@ import type { SchemaCollection } from './json-schema.ts';
 
 /** Error responses, by the envelope of the address (contract, section 7). */
 
-const code = z.string().meta({ description: 'What is wrong, for programs: see `docs/errors.md`.' });
-const message = z.string().meta({ description: 'What is wrong, for people.' });
-const param = z.string().nullable().meta({ description: 'The field of the request that is to blame.' });
+const code = z.string().meta({ description: 'The error code, for programs. See `docs/errors.md`.' });
+const message = z.string().meta({ description: 'The error message, for people.' });
+const param = z.string().nullable().meta({ description: 'The invalid field of the request.' });
 
 const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
   admin: z.strictObject({ error: z.strictObject({ code, message, param }) }).meta({ id: 'Error' }),
@@ -45,7 +45,7 @@ const WORDS: Readonly<Record<number, string>> = {
   403: 'The credential may not do this.',
   404: 'There is no such resource or model.',
   408: 'The request body stopped arriving, or arrived too slowly.',
-  409: 'The request conflicts with the state of the resource, or another request had its Idempotency-Key.',
+  409: 'The request conflicts with the state of the resource, or another request used the same Idempotency-Key.',
   413: 'The body is too large.',
   415: 'The Content-Type is not supported.',
   422: 'The request is well-formed but cannot be carried out.',

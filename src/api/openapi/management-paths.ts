@@ -21,15 +21,15 @@ export interface DocumentedTable {
 
 const WHO: Readonly<Record<Need, string>> = {
   anyone: 'For everybody.',
-  signed_in: 'For whoever has signed in.',
+  signed_in: 'For signed-in users.',
   read: 'For operators and auditors.',
   change: 'For operators.',
-  operator_person: 'For operators who have signed in, and the command line of the machine on which the gateway runs.',
+  operator_person: 'For signed-in operators, and the command line on the gateway’s machine.',
   export:
-    'For operators who have signed in within the last 5 minutes, tokens with the scope `export`, and the command line of the machine.',
+    'For operators who have signed in within the last 5 minutes, tokens with the scope `export`, and the command line on the gateway’s machine.',
   member: 'For everybody in the account.',
   owner: 'For owners of the account.',
-  person: 'For owners of the account who have signed in.',
+  person: 'For signed-in owners of the account.',
 };
 
 const SECURITY: Readonly<Record<Need, readonly object[]>> = {
@@ -48,7 +48,7 @@ const ACCOUNT_ID = {
   name: 'accountId',
   in: 'query',
   required: false,
-  description: 'The account that is meant, for those who belong to several.',
+  description: 'The account. Required for users who belong to several accounts.',
   schema: { type: 'string' },
 };
 

@@ -25,7 +25,9 @@ export const planResponse = z
     id: z.string(),
     name: z.string(),
     activeSubscriptions: count,
-    hasMoreSubscriptions: z.boolean().describe('Whether there are more than activeSubscriptions.'),
+    hasMoreSubscriptions: z
+      .boolean()
+      .describe('Whether there are more active subscriptions than `activeSubscriptions`, whose value is limited.'),
     fiveHourCalls: count,
     weeklyCalls: count,
     concurrency: count,
@@ -52,7 +54,7 @@ export const planRemainder = z
     fiveHour: z
       .strictObject({
         ...window,
-        roomAt: at.nullable().describe('When a full window frees its first slot.'),
+        roomAt: at.nullable().describe('When a full window admits a call again.'),
         moreAt: at
           .nullable()
           .describe('When the number of remaining calls next increases; null if no calls are counted.'),

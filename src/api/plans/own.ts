@@ -77,7 +77,7 @@ const ownModel = z
     outputTokens: count.nullable(),
     price: price.describe('The current list price, with the same names as in call records.'),
     timeOfDay: timeOfDay.nullable().describe('List prices by time of day; null: the same at all times.'),
-    isInPlan: z.boolean().describe('Whether the account’s Coding Plan includes it.'),
+    isInPlan: z.boolean().describe('Whether the account’s Coding Plan includes the model.'),
   })
   .meta({ id: 'OwnModel' });
 

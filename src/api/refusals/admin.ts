@@ -35,7 +35,10 @@ export const refusalResponse = z
     accountId: z.string().nullable(),
     accountName: z.string().nullable(),
     keyId: z.string().nullable(),
-    keyName: z.string().nullable().describe('null: no key, or a deleted one.'),
+    keyName: z
+      .string()
+      .nullable()
+      .describe('The name of the key; null: the request had no key, or the key was deleted.'),
     clientRequestId: z.string().nullable(),
     clientAddress: z.string().nullable(),
     method: z.string().nullable(),

@@ -107,7 +107,7 @@ export function sessionEndpoints(dependencies: SessionDependencies): PeopleEndpo
       summary: 'End all sessions, or all other sessions',
       needs: 'signed_in',
       query: z.strictObject({
-        keepThis: z.enum(['true', 'false']).optional().describe('true: keeps the session of the request.'),
+        keepThis: z.enum(['true', 'false']).optional().describe('true: the session that sends the request is kept.'),
       }),
       async run({ query }, visit) {
         const isKept = query.keepThis === 'true';

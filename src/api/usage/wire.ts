@@ -28,7 +28,9 @@ export const usageRowResponse = z
     netChargeYuan: yuan,
     planRevenueYuan: yuan
       .nullable()
-      .describe('Plan prices, spread over their periods; null: unknown per key, model, provider or status.'),
+      .describe(
+        'The prices of plans, distributed over their periods; null: not known for groups by key, model, provider or status.',
+      ),
     costYuan: yuan,
     planCostYuan: yuan.describe('The part of the cost that calls on plans caused.'),
     marginYuan: yuan

@@ -16,58 +16,66 @@ export const BUDGETS = {
   responsesBase: {
     tokens: 6,
     when: 'once for a responses body',
-    why: 'fitted: 6 for gpt-4o, 5 for gpt-5, priming of the reply included',
+    why: 'fitted, including the tokens that prime the reply: 6 for gpt-4o, 5 for gpt-5',
   },
   responsesItem: {
     tokens: 4,
     when: 'for every input item, for an input that is a string, and for the instructions',
-    why: 'fitted: 4 for each message of gpt-5, 3 of gpt-4o',
+    why: 'fitted, for each message: 4 for gpt-5, 3 for gpt-4o',
   },
   messagesBase: { tokens: 6, when: 'once for a messages body', why: 'fitted for Claude' },
   messagesMessage: { tokens: 2, when: 'for every message', why: 'fitted for Claude' },
   reasoning: {
     tokens: 64,
     when: 'once if `reasoning` (responses) or `thinking` (messages, unless disabled) is not empty',
-    why: 'nothing is documented',
+    why: 'vendors do not document a number',
   },
-  responsesTools: { tokens: 32, when: 'once if a responses body has tools', why: 'above the 24 fitted for gpt-5' },
+  responsesTools: {
+    tokens: 32,
+    when: 'once if a responses body has tools',
+    why: 'higher than 24, which was fitted for gpt-5',
+  },
   responsesTool: {
     tokens: 12,
-    when: 'for every tool of a responses body, beside its text',
-    why: 'above the 6 fitted for each further tool; classic counting has 9',
+    when: 'for every tool of a responses body, in addition to its text',
+    why: 'higher than 6, which was fitted for each further tool; older counting rules use 9',
   },
   messagesTools: {
     tokens: 810,
     when: 'once if a messages body has tools',
-    why: 'above the 804 of the longest implicit system prompt for tools (Claude Opus 4.7, any or tool)',
+    why: 'higher than 804, the tokens of the longest system prompt that a vendor adds for tools (Claude Opus 4.7, tool choice any or tool)',
   },
-  messagesTool: { tokens: 60, when: 'for every tool of a messages body, beside its text', why: 'above the fitted 53' },
+  messagesTool: {
+    tokens: 60,
+    when: 'for every tool of a messages body, in addition to its text',
+    why: 'higher than the fitted number, 53',
+  },
   imageLow: {
     tokens: 512,
     when: 'image of a responses body with detail low',
-    why: 'above 256 patches x 1.2 = 307, and 85 for a tile model',
+    why: 'higher than 256 patches x 1.2 = 307, and than 85 for models that use tiles',
   },
   image: {
     tokens: 3_072,
     when: 'image of a responses body with detail high, auto or none',
-    why: 'above 2,500 patches x 1.2 = 3,000',
+    why: 'higher than 2,500 patches x 1.2 = 3,000',
   },
   imageOriginal: {
     tokens: 12_288,
     when: 'image of a responses body with detail original',
-    why: 'above 10,000 patches x 1.2 = 12,000',
+    why: 'higher than 10,000 patches x 1.2 = 12,000',
   },
   imageMessages: {
     tokens: 4_864,
-    when: 'image block of the messages form',
-    why: 'above 4,784, the most that Claude from 4.7 on counts',
+    when: 'image block of a messages body',
+    why: 'higher than 4,784, the maximum of Claude 4.7 and later',
   },
   fileUnknown: {
     tokens: 48_000,
     when: 'file or document by URL or id, or of unknown size',
-    why: 'not fetched; the tier of about a dozen pages',
+    why: 'the file is not fetched; the tier for about a dozen pages',
   },
-  audioChunk: { tokens: 1_000, when: 'audio, for every 64 KiB begun of its decoded size', why: 'inference' },
+  audioChunk: { tokens: 1_000, when: 'audio, for each started 64 KiB of its decoded size', why: 'inference' },
 } as const satisfies Record<string, Budget>;
 
 interface FileTier {

@@ -52,7 +52,7 @@ const CHUNK_COST_BYTES = 256;
 const HTTP2_GRACE_MS = 250;
 
 const LIMITS = {
-  connect: { of: 'connectMs', passed: () => new errors.ConnectTimeoutError('no connection in time') },
+  connect: { of: 'connectMs', passed: () => new errors.ConnectTimeoutError('no connection was available in time') },
   take: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped reading the request') },
   firstByte: { of: 'firstByteMs', passed: () => new errors.HeadersTimeoutError() },
   idle: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped sending') },
