@@ -16,9 +16,9 @@ export interface MetricsServerOptions {
   readonly logger: Logger;
 }
 
-/** A separate HTTP server for metrics and health, without a token. */
+/** A separate HTTP server for metrics and health. It requires no token. */
 export interface MetricsServer {
-  /** Starts to serve and returns the address, such as `http://127.0.0.1:9464`. */
+  /** Starts the server and returns its address, such as `http://127.0.0.1:9464`. */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
     clock,
     ids,
     logger,
-    // While the gateway closes, its last figures can still be read here.
+    // This server never reports that it is closing, so that the last metrics can be read while the gateway closes.
     isClosing: () => false,
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: LIMITS,

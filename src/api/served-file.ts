@@ -9,9 +9,9 @@ export interface ServedFile {
   readonly headers: Readonly<Record<string, string>>;
   /** The `Cache-Control` header. */
   readonly cacheControl: string;
-  /** Reads the content; called once, on the first request. */
+  /** Reads the content. It is called once, when the file is first requested. */
   readonly read: () => Buffer;
-  /** Encoded variants, in order of preference. */
+  /** Variants of the content in other encodings, in the order of preference. */
   readonly encoded?: readonly EncodedFile[];
 }
 
@@ -33,7 +33,7 @@ export function serveFile(app: FastifyInstance, path: string, file: ServedFile):
   servePage(app, path, fileHandler(file));
 }
 
-/** Serves a public page or file at a path, which may end with `*`. */
+/** Serves a public page or file at a path. The path may end with `*`. */
 export function servePage(
   app: FastifyInstance,
   path: string,
@@ -43,7 +43,7 @@ export function servePage(
   app.servedAddresses.add({ path, methods: METHODS, envelope: adminEnvelope });
 }
 
-/** Responds in the best encoding that the client accepts. Content stays in memory after the first request. */
+/** Returns a handler that responds in the best encoding that the client accepts. Content stays in memory after the first request. */
 export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
   const made = new Map<string, Tagged>();
   const encodings = encoded.map(({ encoding }) => encoding);
@@ -51,7 +51,7 @@ export function fileHandler({ contentType, headers, cacheControl, read, encoded 
     const best = negotiate(request.headers['accept-encoding']?.toLowerCase() ?? '', encodings);
     const accepted = encoded.find(({ encoding }) => encoding === best);
     const { encoding, read: readBytes } = accepted ?? { encoding: 'identity', read };
-    // Read before headers are set, so that an error response does not get the file's caching headers.
+    // The content is read before headers are set, so that an error response does not have the caching headers of the file.
     const tagged = made.get(encoding) ?? tag(readBytes());
     made.set(encoding, tagged);
     reply
@@ -71,12 +71,15 @@ export function etagOf(content: Buffer | string): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
 }
 
-/** Whether the client has this version. Caches may have weakened the tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
+/** Whether the client already has this version. Caches may have weakened the tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
 export function isKnown({ 'if-none-match': sent = '' }: IncomingHttpHeaders, etag: string): boolean {
   return sent.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
 }
 
-/** The Content-Security-Policy of pages: no inline scripts, nothing from other origins, no framing. `styles`: further sources of styles. */
+/**
+ * Returns the Content-Security-Policy of pages: no inline scripts, nothing from other origins, no framing. `styles`: further allowed sources of
+ * styles.
+ */
 export function pagePolicy(styles = ''): string {
   return [
     "default-src 'none'",

@@ -8,7 +8,7 @@ export type RetryAdvice =
   | 'yes'
   /** A retry cannot help, or could be charged a second time: `x-should-retry: false`. */
   | 'no'
-  /** No header: clients decide by the status. */
+  /** The header is absent: clients decide by the status. */
   | 'unsaid';
 
 export interface ErrorRow {
@@ -16,11 +16,11 @@ export interface ErrorRow {
   readonly code: string;
   readonly retry: RetryAdvice;
   /**
-   * The account, its plan or its key has nothing left, independent of the request: `insufficient_quota` in the chat
-   * envelope, `billing_error` in the messages envelope.
+   * Whether the account, its plan or its key has nothing left, whatever the request contains. The code is then `insufficient_quota` in the chat
+   * envelope and `billing_error` in the messages envelope.
    */
   readonly isMoney?: true;
-  /** The status in the messages envelope, if clients of that family expect a different one. */
+  /** The status in the messages envelope. Absent: `status`. */
   readonly messagesStatus?: number;
   readonly message: string;
 }
@@ -55,7 +55,11 @@ export const errorCatalogue = {
   networkNotAllowed: noRetry(403, 'permission_denied', 'This API key may not be used from this IP address.'),
   scopeNotAllowed: noRetry(403, 'permission_denied', 'This API key does not have the scope "calls".'),
   roleNotAllowed: noRetry(403, 'permission_denied', 'Your role does not allow this.'),
-  unsupportedMediaType: noRetry(415, 'unsupported_media_type', 'The Content-Type of this address is application/json.'),
+  unsupportedMediaType: noRetry(
+    415,
+    'unsupported_media_type',
+    'This address accepts only the Content-Type application/json.',
+  ),
   requestTooLarge: noRetry(413, 'request_too_large', 'The body is larger than this gateway accepts.'),
   overloaded: {
     status: 503,

@@ -1,16 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayError } from './gateway-error.ts';
 
-/**
- * The error format of an address (contract, section 7). Pure functions. The envelopes of the protocol families are in
- * `protocols`.
- */
+/** The error format of an address (contract, section 7). Its functions are pure. The envelopes of the protocol families are in `protocols`. */
 export interface Envelope<Body extends object = object> {
   readonly name: 'chat' | 'messages' | 'usage' | 'cohere' | 'admin' | 'catalog';
   status(error: GatewayError): number;
-  /** The response body. `nowMs` is the epoch time. */
+  /** Returns the response body. `nowMs` is the epoch time. */
   render(error: GatewayError, requestId: string, nowMs: number): Body;
-  /** The envelope of the client's family, at addresses that several families share. */
+  /** Selects the envelope of the client's protocol family. Present only at addresses that several families share. */
   forClient?(headers: IncomingHttpHeaders): Envelope;
 }
 
@@ -25,7 +22,7 @@ interface CatalogErrorBody {
   readonly code: string;
   readonly message: string;
   readonly success: false;
-  /** ISO 8601. */
+  /** The time in ISO 8601. */
   readonly timestamp: string;
 }
 
@@ -35,7 +32,7 @@ export const adminEnvelope: Envelope<AdminErrorBody> = {
   render: ({ code, message, param }) => ({ error: { code, message, param } }),
 };
 
-/** The public catalog has its own codes for two errors (contract, section 7). */
+/** The envelope of the public catalog, which has its own codes for two errors (contract, section 7). */
 export const catalogEnvelope: Envelope<CatalogErrorBody> = {
   name: 'catalog',
   status: ({ status }) => status,

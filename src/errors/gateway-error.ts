@@ -1,28 +1,26 @@
 import { type ErrorKind, type ErrorRow, errorCatalogue, type RetryAdvice } from './catalogue.ts';
 
 export interface GatewayErrorOptions {
-  /** Replaces the row's message. Sent to the client, so it contains no host, credential or internal word. */
+  /** Replaces the message of the catalogue. It is sent to the client, so it must not contain hosts, credentials or internal names. */
   readonly message?: string;
   /** The invalid field of the request, such as `messages` or `stream_options.include_usage`. */
   readonly param?: string;
-  /** Replaces the row's status: with the provider's, or with 402 if the endpoint uses it for refusals about money. */
+  /** Replaces the status of the catalogue, for example with the status that the provider returned. */
   readonly status?: number;
   readonly code?: string;
   /** The provider's `error.type`, unchanged in the messages envelope. */
   readonly type?: string;
   readonly retry?: RetryAdvice;
-  /** When the limit admits calls again, in epoch milliseconds. */
+  /** The time at which the limit admits calls again, in epoch milliseconds. */
   readonly resetAtMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The provider's id of the call. It becomes the request id of the response. */
+  /** The id that the provider assigned to the call. It becomes the request id of the response. */
   readonly requestId?: string;
-  /** For the log only. */
+  /** The underlying error. It is only logged. */
   readonly cause?: unknown;
 }
 
-/**
- * An error response with a known reason. The HTTP layer renders it in the envelope of the address.
- */
+/** An error with a known reason. The HTTP layer renders it in the envelope of the address. */
 export class GatewayError extends Error {
   readonly kind: ErrorKind;
   readonly status: number;
@@ -30,10 +28,10 @@ export class GatewayError extends Error {
   readonly param: string | null;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
-  /** When the limit admits calls again, in epoch milliseconds; `null` if unknown, or if waiting does not help. */
+  /** The time at which the limit admits calls again, in epoch milliseconds; `null` if unknown, or if waiting does not help. */
   readonly resetAtMs: number | null;
   readonly isMoney: boolean;
-  /** In the messages envelope. */
+  /** The status in the messages envelope. */
   readonly messagesStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string | null;
@@ -56,7 +54,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Maximum length of a quote from the request, so that a large request causes no large response. */
+/** Maximum length of a quote from the request in an error message. Without it, a large request could cause a large response. */
 const QUOTE_LENGTH_MAX = 200;
 
 const MESSAGE_LENGTH_MAX = 8_000;
@@ -66,7 +64,7 @@ function messageOf(row: ErrorRow, { message = row.message, param = '' }: Gateway
   return cut(param === '' ? message : message.replaceAll(param, () => quoted(param)), MESSAGE_LENGTH_MAX);
 }
 
-/** Shortens a quote from a request. */
+/** Shortens text from a request so that an error message can quote it. */
 export function quoted(text: string): string {
   return cut(text, QUOTE_LENGTH_MAX);
 }
@@ -75,7 +73,7 @@ function cut(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
-/** A 400 response, with the invalid field if there is one. */
+/** Creates a 400 error. `param` is the invalid field. */
 export function invalidRequest(message: string, param?: string): GatewayError {
   return new GatewayError('invalidRequest', param === undefined ? { message } : { message, param });
 }

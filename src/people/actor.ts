@@ -1,10 +1,10 @@
-/** Rights in the admin API: `operator` changes and reads, `auditor` only reads. */
+/** Rights in the admin API. `operator`: reads and changes. `auditor`: only reads. */
 export type OperatorRole = 'operator' | 'auditor';
 
-/** What a token may do besides what its role allows. `export`: scheduled backups of the database. */
+/** What a token may do in addition to the rights of its role. `export`: export the database, for scheduled backups. */
 export type TokenScope = 'export';
 
-/** Rights in an account: `owner` does everything, `member` sees and manages only their own keys. */
+/** Rights in an account. `owner`: everything. `member`: sees and manages only their own keys. */
 export type AccountRole = 'owner' | 'member';
 
 export interface Membership {
@@ -12,20 +12,20 @@ export interface Membership {
   readonly role: AccountRole;
 }
 
-/** Whoever sends a request to the admin API or the account API. */
+/** The sender of a request to the admin API or the account API. */
 export type Actor = TokenActor | CommandLineActor | UserActor | KeyActor | VisitorActor;
 
 export interface TokenActor {
   readonly kind: 'admin_token';
-  /** `null` for the token of the environment. */
+  /** The id of the token; `null` for the token in the environment. */
   readonly id: string | null;
   readonly name: string;
-  /** `null`: the token can do only what its scopes allow. */
+  /** The role of the token; `null`: it can only do what its scopes allow. */
   readonly role: OperatorRole | null;
   readonly scopes: readonly TokenScope[];
 }
 
-/** The command line on this machine, or one that opened the database itself. */
+/** The command line on this machine, or a command line that opened the database itself. */
 interface CommandLineActor {
   readonly kind: 'command_line';
 }
@@ -46,7 +46,7 @@ export interface UserActor {
 interface KeyActor {
   readonly kind: 'api_key';
   readonly id: string;
-  /** The first characters of the key, as lists show it. */
+  /** The first characters of the key, as lists of keys show it. */
   readonly prefix: string;
   readonly accountId: string;
   /** The user who owns the key; `null` if it belongs to the account. */
@@ -57,7 +57,7 @@ interface VisitorActor {
   readonly kind: 'visitor';
 }
 
-/** The name shown to people. */
+/** Returns the name of an actor for people. */
 export function actorName(actor: Actor): string {
   switch (actor.kind) {
     case 'admin_token':
@@ -76,18 +76,21 @@ export function actorName(actor: Actor): string {
 const ID_LIKE = /[a-z]{3}_/i;
 const SIGNED = /\(((?:usr|tok)_[0-9a-z]{26})\)$/;
 
-/** The recorded signature: the name, with the id if people choose names, so that nobody impersonates others by taking their name. */
+/**
+ * Returns the signature with which records name an actor. If users choose the name, it contains the id too, so that nobody can impersonate others by
+ * taking their name.
+ */
 export function signatureOf(actor: Actor): string {
   const name = actorName(actor);
   return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${unsigned(name)} (${actor.id})` : name;
 }
 
-/** Makes sure that a chosen name cannot be mistaken for a signature. */
+/** Changes a chosen name if it could be mistaken for a signature. */
 export function unsigned(name: string): string {
   return ID_LIKE.test(name) ? name.replaceAll('(', '') : name;
 }
 
-/** The id of the user or token that signed; `null` if the signature has none (the command line, for example). */
+/** Returns the id of the user or token in a signature; `null` if it contains none, as for the command line. */
 export function signerIdOf(signature: string): string | null {
   return SIGNED.exec(signature)?.[1] ?? null;
 }

@@ -8,13 +8,13 @@ const NOTED_EVERY_MS = 60_000;
 
 interface AdminTokenReaderDependencies {
   readonly tokens: Pick<AdminTokensStore, 'findActive'>;
-  /** Uses a connection pool for statements that nobody waits for. */
+  /** Uses a connection pool for statements for which no request waits. */
   readonly uses: Pick<AdminTokensStore, 'noteUse'>;
   readonly clock: Clock;
 }
 
 export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderDependencies) {
-  /** Tokens whose use is being recorded. Bounded by the number of active tokens. */
+  /** The tokens whose use is being recorded. There are never more than active tokens. */
   const writing = new Map<string, Promise<void>>();
 
   function noteUse({ id, lastUsedAt }: AdminToken): void {
@@ -23,14 +23,14 @@ export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReader
     if (isNoted || writing.has(id)) return;
     const written = uses
       .noteUse(id, nowMs, nowMs - NOTED_EVERY_MS)
-      // The next use records a newer time.
+      // A failure is ignored, because the next use records a later time.
       .catch(() => undefined)
       .finally(() => writing.delete(id));
     writing.set(id, written);
   }
 
   return {
-    /** Looks up the token in the database on each call; `null` if the text is not a token, or the token is unknown, expired or revoked. */
+    /** Looks up a token. Each call reads the database. Returns `null` if the text is not a token, or the token is unknown, expired or revoked. */
     async read(text: string): Promise<TokenActor | null> {
       if (!isAdminToken(text)) return null;
       const token = await tokens.findActive(hashAdminToken(text), clock.nowMs());

@@ -7,25 +7,25 @@ import { ACTIVE_TOKENS_MAX } from './admin-token.ts';
 
 const TOKENS = selection({
   id: textColumn('id'),
-  /** Unique among active tokens. */
+  /** The name, which is unique among active tokens. */
   name: textColumn('name'),
-  /** `null`: the token can do only what its scopes allow. */
+  /** The role; `null`: the token can only do what its scopes allow. */
   role: orNull(textColumn<OperatorRole>('role')),
   scopes: listColumn<TokenScope>('scopes'),
   prefix: textColumn('prefix'),
   createdAt: dateColumn('created_at'),
   createdBy: textColumn('created_by'),
-  /** The token that created this one and whose end ends it too; `null` if none did. */
+  /** The token that created this token. When that token ends, this one ends too. `null`: no token created it. */
   madeByTokenId: orNull(textColumn('made_by_token_id')),
   expiresAt: orNull(dateColumn('expires_at')),
   revokedAt: orNull(dateColumn('revoked_at')),
   lastUsedAt: orNull(dateColumn('last_used_at')),
 });
 
-/** A named admin token. Its text is not stored, only a hash. */
+/** A named admin token. Only a hash of its text is stored. */
 export type AdminToken = RowOf<typeof TOKENS>;
 
-/** Serializes creations so that the limits are exact; readers do not wait. */
+/** Serializes the creation of tokens, so that the limits are exact. Readers do not wait. */
 const lockTokens: Statement = {
   name: 'admin-tokens.lock',
   text: 'lock table admin_tokens in share row exclusive mode',
@@ -63,7 +63,9 @@ const selectToken: Statement = {
   text: `select ${TOKENS.list} from admin_tokens where id = $1`,
 };
 
-/** Revokes a token and, if $3, all tokens created by it, directly or indirectly. Ended tokens keep their date. */
+/**
+ * Revokes a token and, if $3 is true, all tokens that it created directly or indirectly. Tokens that have already ended keep the time of their end.
+ */
 const revokeToken: Statement = {
   name: 'admin-tokens.revoke',
   text: `with recursive ended as (
@@ -75,7 +77,7 @@ update admin_tokens set revoked_at = coalesce(revoked_at, least($2::timestamptz,
 returning id`,
 };
 
-/** Detaches the created tokens from a token that ends. Uses admin_tokens_by_maker. */
+/** Makes the tokens that an ending token created independent of it. Uses admin_tokens_by_maker. */
 const keepTokens: Statement = {
   name: 'admin-tokens.keep-tokens',
   text: 'update admin_tokens set made_by_token_id = null where made_by_token_id = $1',
@@ -103,7 +105,7 @@ const voidLinks: Statement = {
   text: 'delete from user_links where used_at is null and user_id in (select jsonb_array_elements_text($1::jsonb))',
 };
 
-/** Ended tokens that still have active users or tokens. Uses admin_tokens_by_maker and users_by_unconfirmed_token. */
+/** Lists ended tokens that created users or tokens which are still active. Uses admin_tokens_by_maker and users_by_unconfirmed_token. */
 const listEnded: Statement = {
   name: 'admin-tokens.list-ended',
   text: `select id from admin_tokens t where (revoked_at is not null or expires_at <= $1::timestamptz) and (
@@ -112,7 +114,7 @@ const listEnded: Statement = {
 )`,
 };
 
-/** Locks an active token, so that its end waits for this transaction and includes what the transaction creates. */
+/** Locks an active token. A transaction that ends the token then waits for this one, and also ends what this one creates. */
 const lockActiveToken: Statement = {
   name: 'admin-tokens.lock-living',
   text: `select id from admin_tokens
@@ -125,7 +127,7 @@ const findActive: Statement = {
 where token_hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)`,
 };
 
-/** If several nodes record a use at once, one of them writes. */
+/** If several nodes record a use at the same time, only one of them writes. */
 const noteUse: Statement = {
   name: 'admin-tokens.note-use',
   text: `update admin_tokens set last_used_at = $2::timestamptz
@@ -145,7 +147,7 @@ export interface NewAdminToken {
   readonly at: Date;
 }
 
-/** Whether a token is active. It cannot end before the transaction does. */
+/** Whether a token is active. The token cannot end before the end of the transaction. */
 export async function isActive(transaction: DirectoryQueryable, tokenId: string, at: Date): Promise<boolean> {
   return (await transaction.query(lockActiveToken, [tokenId, at])).length > 0;
 }
@@ -154,7 +156,7 @@ export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
 export function createAdminTokensStore(database: DirectoryPool) {
   return {
-    /** `name_taken` and `too_many` concern active tokens. `token_ended`: the creating token has ended. */
+    /** Inserts a token. `name_taken` and `too_many` refer to active tokens. `token_ended`: the creating token has ended. */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
         const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;
@@ -164,7 +166,7 @@ export function createAdminTokensStore(database: DirectoryPool) {
         const [count] = await transaction.query<{ living: number; of_name: number }>(countActive, [name, at]);
         if (count!.of_name > 0) return 'name_taken';
         if (count!.living >= ACTIVE_TOKENS_MAX) return 'too_many';
-        // These words come from a fixed list and need no quotes.
+        // Scopes are from a fixed list, so they need no quotes.
         const list = `{${scopes.join(',')}}`;
         const values = [id, name, role, list, tokenHash, prefix, at, createdBy, madeByTokenId, expiresAt];
         return TOKENS.read((await transaction.query(insertToken, values))[0]!);
@@ -173,8 +175,8 @@ export function createAdminTokensStore(database: DirectoryPool) {
       TOKENS.all(await database.query(listTokens, [beforeId, limit])),
     find: async (id: string) => TOKENS.first(await database.query(selectToken, [id])),
     /**
-     * Revokes a token, all tokens created by it, and suspends the unconfirmed users of all of them. With `keepsMade` it revokes only this
-     * token and confirms what it created. Returns `false` if there is no such token.
+     * Revokes a token and all tokens that it created, and suspends the unconfirmed users that any of them created. With `keepsMade`, it revokes only
+     * this token and confirms the users and tokens that it created. Returns `false` if there is no such token.
      */
     revoke: (id: string, at: Date, keepsMade: boolean) =>
       database.transaction(async (transaction) => {
@@ -196,7 +198,7 @@ export function createAdminTokensStore(database: DirectoryPool) {
       (await database.query<{ id: string }>(listEnded, [toTimestamp(nowMs)])).map(({ id }) => id),
     findActive: async (tokenHash: Buffer, nowMs: number) =>
       TOKENS.first(await database.query(findActive, [tokenHash, toTimestamp(nowMs)])),
-    /** Records a use, unless a use later than `unlessSinceMs` is recorded. */
+    /** Records a use, unless a use after `unlessSinceMs` is recorded already. */
     async noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void> {
       await database.query(noteUse, [id, toTimestamp(usedAtMs), toTimestamp(unlessSinceMs)]);
     },

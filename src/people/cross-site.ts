@@ -7,16 +7,16 @@ export interface RequestOrigin {
 }
 
 /**
- * Whether a page of another site may have caused a browser to send this change (CSRF). Browsers attach cookies to these requests but report
- * their origin in `Sec-Fetch-Site`, or older ones in `Origin`; pages cannot set either. Programs send neither header.
+ * Whether a page of another site may have caused a browser to send this change (CSRF). Browsers attach cookies to such requests, but report their
+ * origin in `Sec-Fetch-Site` or, in older versions, in `Origin`. Pages cannot set either header, and programs send neither.
  *
- * @param publicUrl the gateway's public origin; `null` if not configured, then the `Host` header decides.
+ * @param publicUrl the gateway's public origin; `null` if it is not configured. The `Host` header is then used.
  */
 export function isCrossSite({ method, secFetchSite, origin, host }: RequestOrigin, publicUrl: string | null): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
   // `none`: the user opened the address directly, from the address bar or a bookmark.
   if (secFetchSite !== undefined) return secFetchSite !== 'same-origin' && secFetchSite !== 'none';
   if (origin === undefined || origin === publicUrl) return false;
-  // Behind a proxy the gateway cannot see whether the browser uses https, so the scheme is not compared.
+  // The scheme is not compared, because the gateway cannot see behind a proxy whether the browser uses https.
   return !URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase();
 }

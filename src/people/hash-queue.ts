@@ -1,19 +1,19 @@
 import { FairQueue, type QueuedItem } from '../lib/fair/fair-queue.ts';
 import { widerNetworks } from '../lib/ip-address.ts';
 
-/** Who waits for a password to be hashed. */
+/** The sender of a request for which a password must be hashed. */
 export interface HashAsker {
   /** The client's network: an IPv4 address, or an IPv6 network of 64 bits. */
   readonly network: string;
-  /** Whether the person has recently signed in from there, or is signed in. */
+  /** Whether the user is signed in, or has recently signed in from this network. */
   readonly isKnown: boolean;
 }
 
-/** The waiting strangers of an IPv6 network of 48 bits, or of an IPv4 address. */
+/** An IPv6 network of 48 bits or an IPv4 address, with its entries for unknown users. */
 interface Site {
-  /** Home lines (56 bits) take turns. */
+  /** Entries by home connection (an IPv6 network of 56 bits). Connections take turns. */
   readonly lines: FairQueue<Stranger>;
-  /** The places of the site in the queue of sites: one per stranger, the oldest first. */
+  /** The entries of the site in the queue of sites: one for each unknown user, oldest first. */
   readonly places: QueuedItem[];
 }
 
@@ -24,16 +24,16 @@ interface Stranger {
 }
 
 /**
- * Passwords that wait to be hashed. Known persons go first, in the order of arrival. Sites take turns for the others, and within a site its
- * lines do. If the queue is full, the newest entry of the site with the most entries gives way to a known person or to a site with fewer, so
- * that no site fills the queue alone.
+ * The queue of passwords that wait to be hashed. Known users are first, in the order of arrival. For all others, sites take turns, and within a site
+ * its home connections take turns. If the queue is full, a known user or a site with fewer entries replaces the newest entry of the site with the
+ * most entries, so that no site fills the queue alone.
  */
 export class HashQueue {
   readonly #waitingMax: number;
   readonly #known: (() => void)[] = [];
   readonly #turns = new FairQueue<Site>();
   readonly #sites = new Map<string, Site>();
-  /** In the order of arrival. */
+  /** Entries for unknown users, in the order of arrival. */
   readonly #strangers = new Map<Stranger, QueuedItem>();
 
   constructor(waitingMax: number) {
@@ -44,7 +44,9 @@ export class HashQueue {
     return this.#known.length + this.#strangers.size;
   }
 
-  /** Calls `begin` when it is the asker's turn, or `giveUp` if another asker takes its place. Returns false if the queue has no place for it. */
+  /**
+   * Adds an entry. Calls `begin` when the password can be hashed, or `giveUp` if another entry replaces this one. Returns false if the queue is full.
+   */
   push({ network, isKnown }: HashAsker, begin: () => void, giveUp: () => void): boolean {
     const { line, site } = widerNetworks(network);
     if (this.size >= this.#waitingMax && !this.#makeRoom(isKnown ? null : site)) return false;
@@ -53,7 +55,7 @@ export class HashQueue {
     return true;
   }
 
-  /** Begins the next one. Returns false if the queue is empty. */
+  /** Begins the next entry. Returns false if the queue is empty. */
   beginNext(): boolean {
     const begin = this.#known.shift() ?? this.#nextStranger()?.begin;
     begin?.();
@@ -76,7 +78,7 @@ export class HashQueue {
     return stranger;
   }
 
-  /** Frees a place for a stranger of a site, or for a known person (`null`). Returns false if nobody has to give way. */
+  /** Removes an entry to make room for an unknown user of a site, or for a known user (`null`). Returns false if no entry may be removed. */
   #makeRoom(forSite: string | null): boolean {
     const sizeOf = (name: string): number => this.#sites.get(name)?.lines.size ?? 0;
     const most = Math.max(...Array.from(this.#sites.keys(), sizeOf));

@@ -31,7 +31,7 @@ const listIdentities: Statement = {
   text: `select ${IDENTITIES.list} from user_identities where user_id = $1 order by id desc`,
 };
 
-/** Serializes changes to one user's sign-in methods. */
+/** Locks a user, which serializes changes of the user's sign-in methods. */
 const lockUser: Statement = {
   name: 'identities.lock-user',
   text: `select password_hash is not null as has_password from users where id = $1 and status = 'active' for no key update`,
@@ -43,7 +43,7 @@ const countIdentities: Statement = {
   text: 'select count(*)::int as identities from user_identities where user_id = $1',
 };
 
-/** Inserts nothing if the identity is taken. */
+/** Inserts nothing if a user has the identity already. */
 const insertIdentity: Statement = {
   name: 'identities.insert',
   text: `insert into user_identities (id, issuer, subject, user_id, created_at, last_used_at) values ($1, $2, $3, $4, $5, $5)
@@ -59,7 +59,7 @@ const deleteIdentity: Statement = {
 export type NewIdentity = Pick<Identity, 'id' | 'issuer' | 'subject'>;
 
 export type IdentityRefusal =
-  /** A user, possibly the same one, already signs in with it. */
+  /** A user, possibly the same one, already signs in with this identity. */
   | 'identity_taken'
   | 'identities_full'
   /** The user is suspended or deleted. */
@@ -93,7 +93,7 @@ async function lock(
 
 export function createIdentityStore(database: DirectoryPool) {
   return {
-    /** The user's id; `null` if the identity is unknown. */
+    /** Returns the id of the user with an identity; `null` if the identity is unknown. */
     async findUser(issuer: string, subject: string): Promise<string | null> {
       const [row] = await database.query<{ user_id: string }>(findUser, [issuer, subject]);
       return row?.user_id ?? null;

@@ -6,16 +6,19 @@ import type { DirectoryPool } from '../db/home-pools.ts';
  * them. Records that mention these users (the audit log, creators of links and keys) contain the id or name themselves.
  */
 
-/** Retention of users after they leave their last account; until then a new invitation restores the user with the same password. */
+/**
+ * Number of days for which users are kept after they have left their last account. Within this time, a new invitation restores the user with the same
+ * password.
+ */
 export const LEFT_USERS_KEPT_DAYS = 30;
 
 const PAGE_ROWS = 200;
 
 /**
- * Processes the next page of users who left before `$1`, and deletes those that are no longer needed together with their sessions, links
- * and identities. A user who has returned has no `left_at` and stays. Also kept: operators and auditors; suspended users, because deletion
- * would undo the suspension; and owners of keys that are valid at `$4`, because operators look up whose key it is. The subquery runs per
- * user because a join might read all keys. Uses users_by_leaving, api_keys_by_person and primary keys.
+ * Processes the next page of users who left before `$1`. It deletes users who are no longer needed, with their sessions, links and identities. A user
+ * who has returned has no `left_at` and is kept. The following users are kept too: operators and auditors; suspended users, because deletion would
+ * undo the suspension; and owners of keys that are valid at `$4`, because operators look up the owners of keys. The subquery runs for each user,
+ * because a join might read all keys. Uses users_by_leaving, api_keys_by_person and primary keys.
  */
 export const forgetPage: Statement = {
   name: 'left-users.forget',
@@ -39,7 +42,7 @@ select left_at::text as left_at, id, (count(*) over ())::int as rows from page o
 };
 
 interface Page {
-  /** Text, because a JavaScript date has less precision. */
+  /** This is text, because a JavaScript date has less precision. */
   left_at: string;
   id: string;
   rows: number;
@@ -47,7 +50,7 @@ interface Page {
 
 export function createLeftUserStore(database: DirectoryPool) {
   return {
-    /** Deletes users who left their last account before `instantMs`. `nowMs`: the time for which keys are checked. */
+    /** Deletes users who left their last account before `instantMs`. `nowMs`: the time at which their keys are checked for validity. */
     async forgetLeftBefore(instantMs: number, nowMs: number, signal: AbortSignal): Promise<void> {
       const [before, now] = [new Date(instantMs), new Date(nowMs)];
       let last: Pick<Page, 'left_at' | 'id'> = { left_at: '1970-01-01T00:00:00Z', id: '' };

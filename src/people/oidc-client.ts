@@ -12,7 +12,7 @@ export interface OidcSettings {
   readonly allowInsecure: boolean;
 }
 
-/** An identity asserted by a provider. Only `issuer` and `subject` identify the user; the rest is descriptive. */
+/** An identity that a provider asserts. Only `issuer` and `subject` identify the user; the other members describe the user. */
 export interface ProvenIdentity {
   readonly issuer: string;
   readonly subject: string;
@@ -30,7 +30,7 @@ export type OidcFault =
   /** The provider's response is invalid or was issued for another sign-in. */
   | 'provider_answer_invalid';
 
-/** A failed sign-in at a provider. `reason` contains neither secrets nor personal data. */
+/** The failure of a sign-in at a provider. `reason` contains neither secrets nor personal data. */
 export class OidcError extends Error {
   readonly fault: OidcFault;
   readonly reason: string;
@@ -59,12 +59,12 @@ interface Discovered {
 
 const loadLibrary = () => import('openid-client');
 
-/** `nowMs`: a monotonic clock. */
+/** @param nowMs returns the time of a monotonic clock. */
 export function createOidcClient(nowMs: () => number) {
-  /** Keyed by the settings object. Every configuration has new ones, so entries of earlier configurations are collected. */
+  /** Discovered providers by the settings object. Each configuration has new objects, so entries of earlier configurations are garbage-collected. */
   const known = new WeakMap<OidcSettings, Discovered>();
 
-  /** Concurrent callers share one request. A failure is not cached. */
+  /** Returns the discovery document of a provider. Concurrent callers share one request. A failure is not cached. */
   function configurationOf(provider: OidcSettings): Promise<Configuration> {
     const found = known.get(provider);
     if (found !== undefined && nowMs() < found.untilMs) return found.configuration;
@@ -75,7 +75,10 @@ export function createOidcClient(nowMs: () => number) {
   }
 
   return {
-    /** The redirect to the provider. `isAgain`: the user must sign in again, and the provider reports when. @throws OidcError */
+    /**
+     * Returns the address at the provider to which the browser is redirected. `isAgain`: the user must sign in again, and the provider reports when
+     * this happened. @throws OidcError
+     */
     authorizationUrl: (
       provider: OidcSettings,
       { state, nonce, codeVerifier }: FlowSecrets,
@@ -96,7 +99,7 @@ export function createOidcClient(nowMs: () => number) {
         });
         return url.href;
       }),
-    /** Exchanges the code in the callback URL for the user's identity. @throws OidcError */
+    /** Exchanges the code in the callback URL for the identity of the user. @throws OidcError */
     identify: (provider: OidcSettings, { state, nonce, codeVerifier }: FlowSecrets, callback: URL) =>
       orOidcError(async () => {
         const { authorizationCodeGrant } = await loadLibrary();
@@ -121,7 +124,7 @@ async function discover({
   const library = await loadLibrary();
   const { allowInsecureRequests, discovery, enableNonRepudiationChecks } = library;
   const { ClientSecretBasic, ClientSecretPost, None } = library;
-  // Checks signatures too, although the token arrives directly from the provider.
+  // With these checks the library verifies signatures too, although the token is received directly from the provider.
   const execute = [enableNonRepudiationChecks, ...(allowInsecure ? [allowInsecureRequests] : [])];
   return discovery(
     new URL(issuer),
@@ -168,7 +171,7 @@ function shownText(value: unknown): string | null {
   return isShown ? text : null;
 }
 
-/** The library's errors contain tokens and claims in their causes, so only their codes are passed on. */
+/** Converts errors of the library. Their causes contain tokens and claims, so only their codes are passed on. */
 async function orOidcError<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

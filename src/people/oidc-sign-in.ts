@@ -8,13 +8,13 @@ import type { OidcFlow, OidcFlowStore } from './oidc-flow-store.ts';
 import { flowSecretsOf } from './oidc-secrets.ts';
 import { createSecretToken, hashSecretToken, isSecretToken } from './secret-token.ts';
 
-/** How long a user may take at the provider. */
+/** Maximum time of a user at the provider. */
 export const FLOW_MS = 600_000;
 
 export interface NamedProvider {
   readonly name: string;
   readonly settings: OidcSettings;
-  /** The provider redirects the browser here. */
+  /** The address to which the provider redirects the browser. */
   readonly redirectUri: string;
 }
 
@@ -29,33 +29,33 @@ interface OidcSignInDependencies {
   readonly logger: Logger;
 }
 
-/** Why nobody is signed in: a machine-readable code for the page to which the browser returns. */
+/** Why a sign-in failed: a machine-readable code for the page to which the browser returns. */
 export type OidcRefusal =
   | OidcFault
   | LinkRefusal
   | IdentityRefusal
-  /** This browser began no sign-in, the sign-in was used already, or it took too long. */
+  /** This browser has begun no sign-in, the sign-in was completed already, or it took too long. */
   | 'sign_in_expired'
-  /** The identity belongs to no user, and there is no invitation. */
+  /** No user has the identity, and there is no invitation. */
   | 'not_invited'
   /** The user who wanted to add this identity is no longer signed in. */
   | 'signed_out';
 
 export interface BegunFlow {
   readonly url: string;
-  /** Secret value for the browser's cookie. */
+  /** The secret value of the browser's cookie. */
   readonly handle: string;
   readonly expiresAt: Date;
 }
 
-/** What a sign-in changes in addition to creating a session. */
+/** A change that a sign-in makes in addition to creating a session. */
 interface IdentityChange {
   readonly action: 'identities.create' | 'links.use';
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** Makes a change and records it in the audit log, before and after. */
+/** Makes a change and records it in the audit log, with the state before and after it. */
 export type RecordChange = (
   change: IdentityChange,
   work: () => Promise<ChangedUser | OidcRefusal>,
@@ -67,7 +67,7 @@ interface ChangedUser {
 
 export interface OidcOutcome {
   readonly userId: string;
-  /** Whether a user who was already signed in has added this identity. */
+  /** Whether the identity was added to a user who was already signed in. */
   readonly isAttached: boolean;
   /** When the user signed in at the provider, according to the provider; `null` if unknown. */
   readonly authenticatedAtMs: number | null;
@@ -76,7 +76,7 @@ export interface OidcOutcome {
 
 export type OidcSignIn = ReturnType<typeof createOidcSignIn>;
 
-/** Signs users in at OpenID providers: `begin` redirects the browser, `complete` handles its return. */
+/** Creates the functions that sign users in at OpenID providers. `begin` returns where to redirect the browser, and `complete` handles its return. */
 export function createOidcSignIn(dependencies: OidcSignInDependencies) {
   const { client, flows, identities, links, clock, ids, fillRandom, logger } = dependencies;
 
@@ -84,7 +84,10 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
     logger.warn({ oidcProvider: name, fault, reason }, 'sign-in at an OpenID provider failed');
   }
 
-  /** The user of an identity, or one created by the invitation; never found by e-mail address, which anybody can claim. */
+  /**
+   * Returns the user with an identity, or creates the user whom the invitation invites. Users are never looked up by e-mail address, because anybody
+   * can claim an address.
+   */
   async function findOrMakeUser(
     proven: ProvenIdentity,
     { linkTokenHash }: OidcFlow,
@@ -144,7 +147,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
     ): Promise<OidcOutcome | OidcRefusal> {
       if (handle === null || !isSecretToken(handle)) return 'sign_in_expired';
       const secrets = flowSecretsOf(handle);
-      // A callback forged by another site does not use up the pending sign-in.
+      // A callback that another site forged must not use up the pending sign-in.
       if (query.get('state') !== secrets.state) return 'sign_in_expired';
       const flow = await flows.take(hashSecretToken(handle), provider.name, new Date(clock.nowMs()));
       if (flow === null) return 'sign_in_expired';
@@ -159,7 +162,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
       }
       const { attachToUserId, returnTo } = flow;
       const at = new Date(clock.nowMs());
-      // A fast clock at the provider must not make the sign-in count as recent for longer.
+      // The time is limited to the present. If the provider's clock is fast, the sign-in would otherwise count as recent for too long.
       const authenticatedAtMs =
         proven.authenticatedAtMs === null ? null : Math.min(proven.authenticatedAtMs, at.getTime());
       if (attachToUserId !== null) {
@@ -180,7 +183,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
   };
 }
 
-/** The user's name. Without an e-mail address the name is what the user signs in with, and it must not look like an address. */
+/** Returns the name of a new user. A user without an e-mail address signs in with the name, so the name must not look like an address. */
 function nameOf({ name }: ProvenIdentity, email: string | null): string {
   if (email !== null) return name ?? email;
   return name?.split('@')[0]?.trim() || 'Unnamed';

@@ -7,7 +7,7 @@ import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Lifetimes of links. A password reset is requested by somebody who is waiting for it, so it is short. */
+/** Lifetimes of links. A password reset has a short lifetime, because the person who requested it is waiting for it. */
 const LIFETIMES_MS: Readonly<Record<LinkKind, number>> = {
   first_sign_in: 7 * 24 * HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,
@@ -19,20 +19,20 @@ export interface OneTimeLink {
   readonly kind: LinkKind;
   readonly url: string;
   readonly expiresAt: Date;
-  /** The address to send it to; `null`: its creator passes it on. */
+  /** The address to which the link is sent; `null`: its creator passes it on. */
   readonly email: string | null;
-  /** The invited user's name, if known. */
+  /** The name of the invited user, if known. */
   readonly name: string | null;
   readonly accountName: string | null;
   readonly createdBy: string;
 }
 
-/** Sends a link to its recipient in the background. A failure does not fail the request, which returns the link anyway. */
+/** Sends a link to its recipient in the background. A failure does not affect the response, which contains the link in any case. */
 export type DeliverLink = (link: OneTimeLink) => void;
 
 /**
- * Counts a mail to an address caused by an account (`null`: by an operator). Returns 0 if it may be sent; otherwise the wait in
- * milliseconds, and the mail is not counted. Nothing is counted if mail is not configured.
+ * Counts a mail to an address that an account causes (`null`: an operator causes it). Returns 0 if the mail may be sent; otherwise the time to wait
+ * in milliseconds, and the mail is not counted. If mail is not configured, nothing is counted.
  */
 export type CountMail = (accountId: string | null, email: string) => Promise<number>;
 
@@ -88,7 +88,7 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
     /**
      * Creates a link for setting a password. Returns `suspended` if the user is suspended or does not exist.
      *
-     * @param isNew whether `by` has just created the user, so that its grants have been checked already.
+     * @param isNew whether `by` has just created the user. The grants of `by` have then been checked already.
      */
     async forUser(
       { id, email, name, hasPassword }: LinkedUser,
@@ -102,7 +102,7 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
       const refusal = await links.insertForUser(id, stored, kind, refuse);
       if (refusal !== null) return refusal;
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
-      // The creator receives the link in the response too, so a throttled mail is skipped.
+      // If too many mails were sent, the mail is omitted: the response to the creator contains the link too.
       if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
       return link;
     },
@@ -124,7 +124,7 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
   };
 }
 
-/** The token is in the fragment, which browsers send to no server and which no log contains. */
+/** The token is in the fragment, which browsers do not send to servers and which logs therefore do not contain. */
 function linkUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/console#/welcome?token=${token}`;
 }

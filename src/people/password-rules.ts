@@ -4,10 +4,10 @@ const PASSWORD_LENGTH_MIN = 12;
 const PASSWORD_LENGTH_MAX = 200;
 
 /**
- * Why a new password is not accepted; `null` if it is. Only the length matters, because rules about kinds of characters lead to passwords
- * that are easier to guess (NIST SP 800-63B).
+ * Returns the reason why a new password is not accepted; `null` if it is accepted. There are no rules about kinds of characters, because they lead to
+ * passwords that are easier to guess (NIST SP 800-63B).
  *
- * @param known facts that others know of the user: e-mail address and name.
+ * @param known what others know about the user: the e-mail address and the name.
  */
 export function passwordFault(password: string, known: readonly (string | null)[]): string | null {
   const length = [...password].length;

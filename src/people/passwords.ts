@@ -4,7 +4,7 @@ import type { FillRandom } from '../lib/ids.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
 import { type HashAsker, HashQueue } from './hash-queue.ts';
 
-/** The OWASP recommendation for argon2id: 19 MiB and two passes, about 40 ms on one core. */
+/** The cost of a hash. OWASP recommends 19 MiB and two passes for argon2id, which takes about 40 ms on one core. */
 export interface HashCost {
   readonly memoryKib: number;
   readonly passes: number;
@@ -16,9 +16,12 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
-/** They share the thread pool with journal syncs: half of it stays free, and floods occupy at most one core of a small machine. */
+/**
+ * Maximum number of concurrent hashes. They use the same thread pool as the journal. With this number, half of the pool stays free, and many sign-in
+ * attempts use at most one core of a small machine.
+ */
 const AT_ONCE = availableParallelism() >= 4 ? 2 : 1;
-/** Maximum number of queued hashes, a few seconds of work. */
+/** Maximum number of queued hashes. Together they take a few seconds. */
 const WAITING_MAX = 100;
 
 export class PasswordsBusyError extends Error {
@@ -57,7 +60,7 @@ export class Passwords {
     return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost, asker));
   }
 
-  /** Takes as long, and returns false, if there is no stored hash. @throws PasswordsBusyError */
+  /** Whether a password matches a stored hash. If there is none, it takes the same time and returns false. @throws PasswordsBusyError */
   async verify(password: string, stored: string | null, asker: HashAsker): Promise<boolean> {
     const { cost, salt, hash } = fromPhc(stored ?? this.#nobodys);
     return timingSafeEqual(await this.#run(password, salt, cost, asker), hash) && stored !== null;
@@ -73,7 +76,7 @@ export class Passwords {
     try {
       return await derive(password.normalize('NFKC'), salt, memoryKib, passes);
     } finally {
-      // The slot passes to the next one directly, so that no newcomer takes it.
+      // The slot is given directly to the next entry of the queue, so that no new request takes it.
       if (!this.#queue.beginNext()) this.#running--;
     }
   }
@@ -94,7 +97,7 @@ function derive(message: string, nonce: Buffer, memory: number, passes: number):
   });
 }
 
-/** The PHC string format, in base64 without padding. */
+/** Formats a hash in the PHC string format, in base64 without padding. */
 function toPhc({ memoryKib, passes }: HashCost, salt: Buffer, hash: Buffer): string {
   return `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$${toBase64(salt)}$${toBase64(hash)}`;
 }

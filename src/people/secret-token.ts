@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { FillRandom } from '../lib/ids.ts';
 
 const TOKEN_BYTES = 32;
-/** 256 bits in base64url. */
+/** The form of a token: 256 bits in base64url. */
 const TOKEN = /^[\w-]{43}$/;
 
-/** The secret of a session or a link: 256 random bits. */
+/** Creates the secret token of a session or a link, which has 256 random bits. */
 export function createSecretToken(fillRandom: FillRandom): string {
   const bytes = Buffer.alloc(TOKEN_BYTES);
   fillRandom(bytes);
@@ -17,7 +17,7 @@ export function isSecretToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** The stored hash. A token cannot be guessed, so the hash need not be slow. */
+/** Returns the hash that is stored. The hash need not be slow, because a token cannot be guessed. */
 export function hashSecretToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -20,9 +20,7 @@ const ACTORS = selection({
   authenticatedAtMs: orNull(instantColumn('s.authenticated_at')),
 });
 
-/**
- * Reads the user of a session with the present rights, and records the use at most once a minute. Uses sessions_by_token and primary keys.
- */
+/** Reads the user of a session with the user's current rights, and records the use at most once a minute. Uses sessions_by_token and primary keys. */
 const readSession: Statement = {
   name: 'sessions.read',
   text: `with seen as (
@@ -34,7 +32,10 @@ from sessions s join users u on u.id = s.user_id
 where s.token_hash = $1 and s.expires_at > $2::timestamptz and s.last_seen_at > $3::timestamptz and u.status = 'active'`,
 };
 
-/** Locks the user: a concurrent change of password or status is either seen here, or ends the new session later. */
+/**
+ * Locks the user. If another transaction changes the password or the status at the same time, either this statement sees the change, or that
+ * transaction ends the new session.
+ */
 const noteSignIn: Statement = {
   name: 'sessions.note-sign-in',
   text: `update users set last_sign_in_at = $2
@@ -50,7 +51,7 @@ const insertSession: Statement = {
 values ($1, $2, $3, $4, $4, $5, $6, $7, $8)`,
 };
 
-/** Deletes the oldest sessions beyond the limit; ids sort by time. Uses sessions_by_user. */
+/** Deletes the oldest sessions that exceed the limit. Ids are in the order of creation. Uses sessions_by_user. */
 const deleteSurplus: Statement = {
   name: 'sessions.delete-surplus',
   text: `delete from sessions where id in (
@@ -80,7 +81,7 @@ const deleteSession: Statement = {
   text: 'delete from sessions where id = $2 and user_id = $1 returning id',
 };
 
-/** Deletes all sessions of a user, or all except $2. Uses sessions_by_user. */
+/** Deletes all sessions of a user except $2; if $2 is null, all. Uses sessions_by_user. */
 export const deleteSessionsOf: Statement = {
   name: 'sessions.delete-of-user',
   text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
@@ -89,9 +90,9 @@ export const deleteSessionsOf: Statement = {
 const deleteExpired = expiredRows('sessions.delete-expired', 'sessions', 'id');
 
 export interface SessionTimes {
-  /** Maximum time without a request. */
+  /** Maximum time between two requests of a session. */
   readonly idleMs: number;
-  /** Maximum time since the sign-in. */
+  /** Maximum time from the sign-in to the end of a session. */
   readonly maxMs: number;
 }
 
@@ -108,11 +109,11 @@ interface NewSession {
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
-/** @param times the configured times. A change of `idleMs` applies to existing sessions too; a change of `maxMs` only to new ones. */
+/** @param times returns the configured times. A change of `idleMs` applies to existing sessions too, a change of `maxMs` only to new ones. */
 export function createSessionStore(database: DirectoryPool, times: () => SessionTimes) {
   const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
   return {
-    /** The user of a session; `null` if the session has ended or the user is suspended. */
+    /** Returns the user of a session; `null` if the session has ended or the user is suspended. */
     async read(tokenHash: Buffer, atMs: number): Promise<UserActor | null> {
       const seenBefore = new Date(atMs - SEEN_EVERY_MS);
       const instants = [new Date(atMs), idleSince(atMs), seenBefore];
@@ -120,8 +121,8 @@ export function createSessionStore(database: DirectoryPool, times: () => Session
       return actor && { kind: 'user', ...actor };
     },
     /**
-     * Creates a session, unless the user has meanwhile been suspended or changed the password. `checkedHash`: the hash that the password
-     * was checked against; `null` if the user signed in by other means.
+     * Creates a session, unless the user was suspended or the password was changed in the meantime. `checkedHash`: the stored hash with which the
+     * password was compared; `null` if the user signed in by other means.
      */
     begin: (session: NewSession, checkedHash: string | null): Promise<boolean> =>
       database.transaction(async (transaction) => {
@@ -141,7 +142,7 @@ export function createSessionStore(database: DirectoryPool, times: () => Session
       SESSIONS.all(await database.query(listSessions, [userId, new Date(atMs), idleSince(atMs)])),
     end: async (userId: string, sessionId: string) =>
       (await database.query(deleteSession, [userId, sessionId])).length > 0,
-    /** `exceptId`: the session to keep, if any. */
+    /** Ends all sessions of a user. `exceptId`: the session to keep; `null`: none. */
     async endAll(userId: string, exceptId: string | null): Promise<void> {
       await database.query(deleteSessionsOf, [userId, exceptId]);
     },

@@ -11,13 +11,16 @@ export interface PasswordChecks {
 
 export interface CheckedPassword {
   readonly userId: string;
-  /** The stored hash that the password was compared with. Later steps check that it is still in force. */
+  /** The stored hash with which the password was compared. Later steps check that it is still the stored hash. */
   readonly passwordHash: string;
 }
 
 export type PasswordRefusal = 'wrong' | { readonly waitMs: number };
 
-/** Unknown names, users without a password and suspended users take as long and fail like a wrong password, to not reveal who exists. */
+/**
+ * Checks a name and a password. For unknown names, users without a password, and suspended users, it takes as long and fails in the same way as for a
+ * wrong password, so that it does not reveal which users exist.
+ */
 export async function checkSignIn(
   parts: PasswordChecks,
   given: { readonly signInName: string; readonly password: string; readonly network: string },
@@ -26,7 +29,7 @@ export async function checkSignIn(
   return check(parts, person, given, () => parts.users.findCredential(given.signInName));
 }
 
-/** Checks the password of a signed-in user, with the limits of a sign-in. */
+/** Checks the password of a signed-in user. The limits of sign-in attempts apply. */
 export async function checkOwnPassword(
   parts: PasswordChecks,
   given: { readonly userId: string; readonly password: string; readonly network: string },

@@ -13,7 +13,7 @@ export interface UserMembership extends Membership {
 
 const USERS = selection({
   id: textColumn('u.id'),
-  /** As entered by the creator of the user; not verified. */
+  /** The address as the creator of the user entered it. It is not verified. */
   email: orNull(textColumn('u.email')),
   name: textColumn('u.name'),
   operatorRole: orNull(textColumn<OperatorRole>('u.operator_role')),
@@ -47,7 +47,7 @@ const listNamed: Statement = {
   text: 'select id from users where sign_in_name = $1 and ($2::text is null or id < $2)',
 };
 
-/** Uses users_by_operator_role, which has few rows. */
+/** Lists operators and auditors. Uses users_by_operator_role, which has few rows. */
 const listOperators: Statement = {
   name: 'users.list-operators',
   text: `select id from users where operator_role is not null and ($1::text is null or id < $1)
@@ -55,7 +55,7 @@ order by id desc limit $2::int`,
 };
 
 interface UserFilter {
-  /** Part of the name or e-mail address, in any case, or the id. */
+  /** A part of the name or e-mail address, in any case, or the complete id. */
   readonly search?: string | undefined;
   readonly signInName?: string | undefined;
   readonly isOperator?: boolean | undefined;
@@ -79,7 +79,7 @@ export function createUserList(database: DirectoryQueryable) {
 
   return {
     find: async (id: string) => USERS.first(await database.query(selectUser, [id])),
-    /** Newest first. If the time limit is reached first, returns the users found so far and the position to continue from. */
+    /** Lists users, newest first. If the time limit is reached, it returns the users found so far and the position from which to continue. */
     async list(
       filter: UserFilter,
       beforeId: string | null,

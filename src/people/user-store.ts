@@ -39,7 +39,7 @@ const selectPassword: Statement = {
   text: `select ${CREDENTIALS.list} from users where id = $1`,
 };
 
-/** Locks all active operators, which serializes two operators who remove each other's role. Uses users_by_operator_role. */
+/** Locks all active operators. This serializes two operators who take the role from each other. Uses users_by_operator_role. */
 const lockOperators: Statement = {
   name: 'users.lock-operators',
   text: `select id from users where operator_role = 'operator' and status = 'active' order by id for update`,
@@ -50,7 +50,7 @@ const CHANGED = selection({
   email: orNull(textColumn('email')),
   operatorRole: orNull(textColumn<OperatorRole>('operator_role')),
   status: textColumn<UserStatus>('status'),
-  /** The token whose end suspends the user; `null`: none. */
+  /** The token whose end suspends the user; `null` if there is none. */
   unconfirmedTokenId: orNull(textColumn('unconfirmed_token_id')),
 });
 
@@ -71,13 +71,13 @@ const confirmUser: Statement = {
   text: 'update users set unconfirmed_token_id = null where id = $1 returning id',
 };
 
-/** Confirms links that a token created for the user. Uses user_links_by_user. */
+/** Confirms the links that a token created for the user, so that the end of the token does not affect them. Uses user_links_by_user. */
 const confirmLinks: Statement = {
   name: 'users.confirm-links',
   text: 'update user_links set created_by_token_id = null where user_id = $1 and created_by_token_id is not null',
 };
 
-/** Updates only if the stored password is the one that was checked; `$3` null: none was. */
+/** Updates the password only if the stored hash is still the one that was checked. `$3` is null if no password was checked. */
 const updatePassword: Statement = {
   name: 'users.update-password',
   text: `update users set password_hash = $2 where id = $1 and ($3::text is null or password_hash = $3) returning id`,
@@ -99,7 +99,7 @@ const listAccountsOf: Statement = {
   text: 'select account_id from memberships where user_id = $1 order by account_id',
 };
 
-/** Memberships, sessions and links are deleted in cascade. */
+/** The database also deletes the user's memberships, sessions and links. */
 const deleteUser: Statement = { name: 'users.delete', text: 'delete from users where id = $1' };
 
 interface NewUser {
@@ -109,17 +109,17 @@ interface NewUser {
   readonly passwordHash: string | null;
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly { readonly accountId: string; readonly role: AccountRole }[];
-  /** The token whose end suspends the user until it is confirmed; absent or `null`: none. */
+  /** The token whose end suspends the user, until an operator confirms the user; absent or `null`: none. */
   readonly unconfirmedTokenId?: string | null;
   readonly at: Date;
 }
 
 interface UserChangeTerms {
-  /** Whether another active operator must remain. */
+  /** Whether the change is refused if no other active operator would remain. */
   readonly keepsOperator: boolean;
-  /** Whether granting a role or ending a suspension also confirms the user; false if a token does it. */
+  /** Whether granting a role or ending a suspension also confirms the user. False if a token makes the change. */
   readonly confirms: boolean;
-  /** Returns the reason to refuse the change; `null` to allow it. */
+  /** Returns the reason to refuse the change, or `null` to allow it. */
   readonly refuse: (user: ChangedUser, changed: ChangedUser) => UserRefusal | null;
 }
 
@@ -132,7 +132,7 @@ interface UserChange {
 
 export type UserStore = ReturnType<typeof createUserStore>;
 
-/** Sets a password, ends all sessions except one, and deletes unused links. */
+/** Sets a password, ends all sessions except one, and deletes the user's unused links. */
 export async function setPassword(
   transaction: DirectoryQueryable,
   userId: string,
@@ -146,7 +146,7 @@ export async function setPassword(
   return true;
 }
 
-/** Inserts a user with its memberships. The caller rolls back if the result is a refusal. */
+/** Inserts a user with memberships. The caller must roll back if the result is a refusal. */
 export async function insertUserWith(transaction: DirectoryQueryable, user: NewUser): Promise<UserRefusal | null> {
   const { id, email, name, passwordHash, operatorRole, memberships, at, unconfirmedTokenId = null } = user;
   if (unconfirmedTokenId !== null && !(await isActive(transaction, unconfirmedTokenId, at))) return 'token_ended';
@@ -154,7 +154,7 @@ export async function insertUserWith(transaction: DirectoryQueryable, user: NewU
   const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at, unconfirmedTokenId];
   const [inserted] = await transaction.query(insertUser, values);
   if (inserted === undefined) return 'name_taken';
-  // Accounts are locked in a fixed order to prevent deadlocks.
+  // Accounts are locked in the order of their ids to prevent deadlocks.
   for (const { accountId, role } of memberships.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1))) {
     const refusal = await addMembership(transaction, { userId: id, accountId, role, at });
     if (refusal !== null && refusal !== 'already') return refusal;
@@ -221,7 +221,7 @@ export function createUserStore(database: DirectoryPool) {
         for (const account of accounts) await announceChange(transaction, account.account_id);
         return null;
       }),
-    /** Sets a password and ends all other sessions. Returns false if the user was deleted or the password changed meanwhile. */
+    /** Sets a password and ends all other sessions. Returns false if the user was deleted or the password was changed in the meantime. */
     changePassword: (id: string, hash: string, checkedHash: string, exceptSessionId: string) =>
       database.transaction((transaction) => setPassword(transaction, id, hash, { checkedHash, exceptSessionId })),
   };

@@ -21,7 +21,7 @@ export function protocolOf(name: ProtocolName): KnownProtocol {
   return byName[name];
 }
 
-/** `null` if the value names none. */
+/** Returns `null` if there is no protocol with this name. */
 export function findProtocol(name: unknown): KnownProtocol | null {
   return protocols.find((protocol) => protocol.name === name) ?? null;
 }

@@ -8,19 +8,25 @@ export const Reads = {
   request: 1,
   more: 2,
   content: 3,
-  /** Addresses of content, by media type. `addresses`: the type of the surrounding content part decides. */
+  /**
+   * The strings in the value are addresses of content, by media type. `addresses`: the type of the surrounding content part determines the media
+   * type.
+   */
   addresses: 4,
   imageAddresses: 5,
   fileAddresses: 6,
 } as const;
 export type Reads = (typeof Reads)[keyof typeof Reads];
 
-/** Longer than any part type or detail value that is looked for, even if each character is a six-byte escape. */
+/**
+ * Maximum bytes of a string that is compared with known part types and detail values. All of these are shorter, even if every character is written as
+ * a six-byte escape.
+ */
 const TEXT_BYTES_MAX = 6 * 64;
 
 const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
 
-/** Estimate for an item that references an earlier one: the usual length of a response. */
+/** Estimated tokens of an item that is given only by its id: the usual length of a response. */
 const ITEM_REFERENCE_TOKENS = 4_096;
 
 interface OpenPart {
@@ -35,7 +41,7 @@ interface OpenPart {
 export abstract class ContentDemand {
   readonly #imageTokens: number;
   #part: OpenPart | null = null;
-  /** Estimated tokens of content that the request names by address. */
+  /** Estimated tokens of content that the request refers to by address. */
   protected addressedTokens = 0;
   /** The first top-level member that contains audio. */
   protected audioInput: string | null = null;
@@ -46,9 +52,9 @@ export abstract class ContentDemand {
     this.#imageTokens = imageTokens;
   }
 
-  /** Reads the next member of a request, or returns how to read it. */
+  /** Reads the next member of a request, or returns how the caller must read it. */
   abstract readMember(json: JsonReader, isRequest: boolean): Reads;
-  /** Reads the next value as tools that appear within content. */
+  /** Reads tools that appear within content. */
   protected abstract readTools(json: JsonReader): void;
   protected abstract readTool(json: JsonReader): void;
 
@@ -59,7 +65,7 @@ export abstract class ContentDemand {
   end(json: JsonReader): void {
     const { typeAt, addresses, members, hasId, outer } = this.#part!;
     this.#part = outer;
-    // Most parts are text, tool calls and tool results, whose types do not matter here.
+    // Most parts are text, tool calls or tool results. Their types do not affect the cost, so they are not decoded.
     const type = addresses > 0 || mayMatter(json.bytes[typeAt + 1]!) ? textAt(json, typeAt) : null;
     if (type !== null && AUDIO_TYPES.includes(type)) this.#noteAudio();
     const isImage = type?.includes('image') === true;
@@ -67,7 +73,7 @@ export abstract class ContentDemand {
     if (type === 'item_reference' || (members === 1 && hasId)) this.addressedTokens += ITEM_REFERENCE_TOKENS;
   }
 
-  /** Returns how to read the next member, given how the surrounding value is read. */
+  /** Returns how to read the value of the next member, given how the surrounding value is read. */
   part(reads: Reads, part: Part, json: JsonReader): Reads {
     if (reads !== Reads.content) return this.#partOfAddress(reads, part, json);
     const open = this.#part!;
@@ -112,7 +118,7 @@ export abstract class ContentDemand {
         return Reads.nothing;
       case 'input':
       case 'arguments':
-        // Arguments that a model wrote for a tool.
+        // The arguments that a model wrote for a tool call contain nothing that affects the cost.
         return Reads.nothing;
       default:
         return Reads.content;
@@ -150,7 +156,7 @@ const LETTER_A = 0x61;
 const LETTER_I = 0x69;
 const DATA = 'data:';
 
-/** Whether a type with this first byte can be one that is looked for. */
+/** Whether a type that begins with this byte can affect the cost. */
 function mayMatter(first: number): boolean {
   return first === LETTER_A || first === LETTER_I || first === BACKSLASH;
 }

@@ -3,7 +3,7 @@ import { decodeString } from '../lib/json/json-string.ts';
 export const UNREADABLE = '?';
 const KEY_BYTES_MAX = 512;
 const NAME_CHARACTERS_MAX = 64;
-/** Maximum length of a displayed path. A request may contain very many references below one long path. */
+/** Maximum length of a path in an error message. Without it, many references below one long path would produce much text. */
 const PATH_CHARACTERS_MAX = 512;
 const CUT = '…';
 
@@ -12,9 +12,9 @@ export class RequestPath {
   readonly #bytes: Buffer;
   /** `-1 - index` for an array item, or the start and end offset of a member's key. */
   readonly #places: number[] = [];
-  /** Entries in use. Truncating the array would cost more than reading a small object. */
+  /** Number of entries of `#places` in use. The array is never truncated, because that would cost more than reading a small object. */
   #depth = 0;
-  /** Cached text of each path prefix, valid up to `#textsDepth`. */
+  /** Cached texts of the path and its prefixes, valid up to `#textsDepth`. */
   readonly #texts: string[] = [];
   #textsDepth = 0;
 
@@ -54,7 +54,7 @@ export class RequestPath {
     if (this.#textsDepth > this.#depth) this.#textsDepth = this.#depth;
   }
 
-  /** The whole path. Each prefix is converted to text once, no matter how many references are below it. */
+  /** Returns the complete path. Each prefix is converted to text once, regardless of the number of references below it. */
   text(): string {
     const places = this.#places;
     let at = Math.min(this.#textsDepth, this.#depth);
@@ -73,7 +73,7 @@ export class RequestPath {
     return text;
   }
 
-  /** The path below a depth, without array indexes. Used within tools, where paths are short. */
+  /** Returns the part of the path below a depth, without array indexes. Used only within tools, where paths are short. */
   textFrom(depth: number): string {
     let text = '';
     for (let at = depth; at < this.#depth; at++) {

@@ -17,13 +17,13 @@ export interface NamedState {
 
 const TYPE_BYTES_MAX = 256;
 
-/** What differs between protocols: the top-level members, and the objects that the protocol reads with its own functions. */
+/** What differs between protocols: their top-level members, and the objects that they read with their own functions. */
 export interface RequestTable {
   readonly top: Members;
   readonly readBy: Readonly<Record<string, OwnReading>>;
 }
 
-/** An object that can contain itself, or whose meaning depends on several members together. */
+/** How to read an object that can contain itself, or whose meaning depends on several of its members together. */
 export interface OwnReading {
   readonly members: Members;
   /** Reads the next object. Absent: only its members are read. */
@@ -48,7 +48,7 @@ export function readContent(json: JsonReader, demand: ContentDemand): void {
   new RequestReader(json, NO_TABLE, demand).content(Reads.content);
 }
 
-/** The provider tool that is being read: the setting that allows it, and its depth in the path. */
+/** The provider tool that is being read: the setting that allows its unknown members, and its depth in the path. */
 interface Within {
   readonly name: string;
   readonly depth: number;
@@ -71,7 +71,7 @@ export class RequestReader {
     this.#path = new RequestPath(body.bytes);
   }
 
-  /** Path of the current value, as errors show it: `input[3].content`. */
+  /** Returns the path of the current value for error messages, such as `input[3].content`. */
   param(member?: string): string {
     const path = this.#path.text();
     if (member === undefined) return path;
@@ -130,7 +130,7 @@ export class RequestReader {
     this.#path.leaveArray();
   }
 
-  /** Reads what affects the cost in the next value, which contains no references. */
+  /** Reads what affects the cost in the next value. The value contains no references. */
   content(reads: Reads): void {
     if (reads === Reads.nothing) return;
     const { json } = this;
@@ -191,7 +191,7 @@ export class RequestReader {
     } else if (kind === 'array' && items !== undefined) {
       this.#items(items, reads);
     } else if (kind === 'array' && (members !== undefined || readBy !== undefined)) {
-      // An array where the rule expects one of its items.
+      // The value is an array, but the rule describes a single item.
       this.#unlistHere('form');
       this.#items(rule, reads);
     } else if (kind === 'object' || kind === 'array' || text === undefined) {
@@ -259,7 +259,7 @@ export class RequestReader {
   #tool(): void {
     const { type, isClient } = toolTypeOf(this.json);
     const rule = type !== null ? toolRule(type) : isClient ? TOOLS.custom! : null;
-    // Tools nested deeper are not read, so that no tool is scanned many times.
+    // Tools at a greater depth are not read, so that no tool is scanned many times.
     if (rule === null || this.#toolDepth === TOOL_DEPTH_MAX) {
       if (type === null) this.#unlistTool(firstKeyOf(this.json));
       else this.#unlistTool(type, 'type');
@@ -290,6 +290,6 @@ export class RequestReader {
 
 const TOOL_DEPTH_MAX = 2;
 
-/** An object whose members contain no references. */
+/** Members of an object without references. */
 const CONTENT = new Members({}, 'content');
 const NO_TABLE: RequestTable = { top: CONTENT, readBy: {} };

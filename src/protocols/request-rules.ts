@@ -6,15 +6,15 @@ import { PART_NAMES, type Part, partOf } from './content-names.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
- * Tables of what the values of a request mean (docs/provider-state.md):
- * - `content`: any JSON that models or the caller read. It is not inspected.
+ * The meaning of a value of a request (docs/provider-state.md):
+ * - `content`: any JSON for the model or the caller. It is not inspected.
  * - `setting`: a string, a number, a boolean, or an array of these.
- * - `model`: names models; `operations/demand.ts` reads it.
+ * - `model`: a value that names models; `operations/demand.ts` reads it.
  * - `tools`: a tool or an array of tools (`tools.ts`).
  * - `more`: members that a relay merges into the request.
- * - a form: what a string means, and the rules for array items and object members.
+ * - a form: the meaning of strings, and the rules for array items and object members.
  *
- * Null counts as absent everywhere.
+ * Null is treated as absent everywhere.
  */
 export type Rule = 'content' | 'setting' | 'model' | 'tools' | 'more' | Form;
 
@@ -22,44 +22,44 @@ export interface Form {
   readonly text?: TextRule;
   readonly items?: Rule;
   readonly members?: Members;
-  /** A value of any form refers to state of this kind. */
+  /** The kind of state that the value refers to, whatever its type. */
   readonly any?: StateKind;
-  /** The setting that allows unknown members in it, such as `mcp_servers`. Absent: the setting of the surrounding tool. */
+  /** The setting that allows unknown members in the object, such as `mcp_servers`. Absent: the setting of the surrounding tool. */
   readonly allowedAs?: string;
   /** Name of the protocol's function that reads the object. */
   readonly readBy?: string;
 }
 
 /**
- * What a string means:
+ * The meaning of a string:
  * - `setting`: a plain word.
- * - `shown`: a reference if it looks like an id of a vendor.
+ * - `shown`: a reference if it looks like the id of a vendor.
  * - `prose`: text for the model. Alibaba Cloud reads `fileid://` in it as a reference to a file.
- * - `link`: the address of content, which must not be state that the provider keeps.
+ * - `link`: the address of content. It must not refer to state that the provider keeps.
  * - `media`: an address like `link`, or the content itself in base64.
  * - `server`: the address of a server on the internet.
  * - `StateText`: the id of state that the provider keeps.
  */
 export type TextRule = 'setting' | 'shown' | 'prose' | 'link' | 'media' | 'server' | StateText;
 
-/** The id of state, except for the vendor's predefined ids. */
+/** The id of provider state, unless it is one of the vendor's predefined ids. */
 export interface StateText {
   readonly state: StateKind;
   readonly except?: readonly string[];
 }
 
-/** How members without a rule of their own are treated. */
+/** How to treat members without their own rule. */
 export type Others =
-  /** Refused: the gateway does not know them. */
+  /** The gateway does not know these members and refuses them. */
   | 'unknown'
-  /** Content, unless the name or value looks like a reference to state. */
+  /** The members are content, unless the name or value looks like a reference to state. */
   | 'open'
-  /** Content, unless the value looks like a reference to state. Used at the top of a request, where new fields are allowed. */
+  /** The members are content, unless the value looks like a reference to state. Used for the top level of a request, where new fields are allowed. */
   | 'field'
   | 'content'
   | { readonly each: Rule };
 
-/** The members of an object, prepared for byte comparison. Each key is looked up once for all purposes. */
+/** The rules for the members of an object. Keys are compared as bytes, and each key is looked up once for all purposes. */
 export class Members {
   readonly rules: Readonly<Record<string, Rule>>;
   readonly others: Others;
@@ -76,7 +76,7 @@ export class Members {
     this.#keys = this.#all.names.map((name, place) => ({ name, place, rule: rules[name], part: partOf(name) }));
   }
 
-  /** Looks up a key, given as the bytes between its quotes. Names are compared in folded form (`foldedName`). */
+  /** Looks up a key. `bytes[start, end)` is the key without quotes. Names are compared in folded form (`foldedName`). */
   find(bytes: Buffer, start: number, end: number): KnownKey {
     const place = this.#all.find(bytes, start, end);
     return place === -1 ? UNKNOWN_KEY : this.#keys[place]!;
@@ -92,12 +92,12 @@ export interface KnownKey {
 
 const UNKNOWN_KEY: KnownKey = { name: '', place: -1, rule: undefined, part: null };
 
-/** The members of an object that were read so far. The first 31 names of a table are tracked as bits of a number. */
+/** The members of an object that were read so far. The first 31 names of a table are bits of a number. */
 export class SeenMembers {
   #bits = 0;
   #more: Set<number> | null = null;
 
-  /** @throws GatewayError `invalidRequest` for a duplicate or another spelling, since providers disagree on which one counts. */
+  /** @throws GatewayError `invalidRequest` if the member is repeated or spelled in another way, since providers disagree on which one they use. */
   add({ name, place }: KnownKey, { bytes, keyStart, keyEnd }: JsonReader): void {
     const isSpelt = hasBytes(name, bytes, keyStart, keyEnd) || decodeString(bytes, keyStart, keyEnd) === name;
     if (isSpelt && !this.#isSecond(place)) return;
@@ -116,10 +116,10 @@ export class SeenMembers {
   }
 }
 
-/** Bits of a number that shifts can address. */
+/** Number of bits of a number that can be addressed with shifts. */
 const BITS = 31;
 
-/** One id or an array of ids. */
+/** A rule for one id or an array of ids. */
 export const state = (kind: StateKind, except?: readonly string[]): Form => {
   const text = { state: kind, ...(except !== undefined && { except }) };
   return { text, items: { text } };
@@ -132,7 +132,7 @@ export const open = (rules: Readonly<Record<string, Rule>>): Form => ({ members:
 export const openMembers = (rules: Readonly<Record<string, Rule>>): Members =>
   new Members({ ...CONTENT, ...rules }, 'open');
 
-/** Members that are content in every object: text by models and callers, tool arguments, schemas, and ids that the request defines itself. */
+/** Members that are content in every object: texts of models and callers, tool arguments, schemas, and ids that only the request itself uses. */
 const CONTENT: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(
     [
@@ -149,10 +149,10 @@ export const mapOf = (each: Rule): Form => ({ members: new Members({}, { each })
 
 export const listOf = (items: Rule): Form => ({ items });
 
-/** A value that refers to state, whatever its form. */
+/** A rule for a value that refers to state, whatever its type. */
 export const anything = (any: StateKind): Form => ({ any });
 
-/** State given by its id, or by an object that contains the id. */
+/** A rule for state that is given by its id, or by an object that contains the id. */
 export const stateOrObject = (kind: StateKind, rules: Readonly<Record<string, Rule>> = {}): Form => ({
   ...state(kind),
   members: openMembers({ id: state(kind), ...rules }),

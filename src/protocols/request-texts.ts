@@ -12,7 +12,7 @@ const ID_BYTES_MAX = 256;
 const ADDRESS_BYTES_MAX = 4_096;
 /** Schemes whose content is on the web or in the request itself. */
 const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
-/** Scheme for files at Alibaba Cloud. */
+/** The scheme of addresses of files at Alibaba Cloud. */
 const FILE_SCHEME = 'fileid';
 
 /** Whether the next string is one of the vendor's predefined ids. */
@@ -20,7 +20,7 @@ export function isExcepted(json: JsonReader, { except }: StateText): boolean {
   return except !== undefined && json.kind === 'string' && except.includes(textHere(json, ID_BYTES_MAX) ?? '');
 }
 
-/** Returns what the next string refers to; `unlisted` if the string is not allowed for this rule. */
+/** Returns the reference in the next string; `null` if there is none; `unlisted` if the rule does not allow the string. */
 export function shownByText(json: JsonReader, rule: Exclude<TextRule, StateText>): ShownReference | 'unlisted' | null {
   switch (rule) {
     case 'setting':
@@ -63,12 +63,12 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const SCHEME_BYTES_MAX = 32;
-/** Maximum bytes of a scheme and the characters after it, if each is an escape. */
+/** Maximum bytes of a scheme with the characters after it, if each character is an escape. */
 const ESCAPED_BYTES_MAX = 6 * (SCHEME_BYTES_MAX + 3);
 
 /**
- * The lowercase scheme of the address in a string whose text begins at `start`; `null` if it is not an address. Decodes escapes and skips leading
- * white space, as clients do that fetch the address.
+ * Returns the scheme of the address in a string, in lower case; `null` if the string is not an address. Its text begins at `start`. Escapes are
+ * decoded and leading white space is skipped, as in clients that fetch the address.
  */
 function schemeAt(bytes: Buffer, start: number): string | null {
   for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
@@ -88,7 +88,7 @@ function schemeOf(text: string): string | null {
   return (scheme ?? other)?.toLowerCase() ?? null;
 }
 
-/** `data` and `file` need no slashes. */
+/** Matches addresses. `data` and `file` need no slashes. */
 const ADDRESS = /^(?:([a-z\d+.-]+):\/\/|(data|file):)/i;
 
 function decodedStart(bytes: Buffer, start: number): string {
@@ -113,7 +113,7 @@ const SCHEME_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[a-z\d+.-]/i.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Like `isPublicServer`, for the string that opens with a quote at `offset`. */
+/** Like `isPublicServer`, for the string whose opening quote is at `offset`. */
 function isPublicServerAt(bytes: Buffer, offset: number): boolean {
   const start = offset + 1;
   const host = USUAL.exec(bytes.toString('latin1', start, start + USUAL_BYTES))?.[1];
@@ -123,7 +123,10 @@ function isPublicServerAt(bytes: Buffer, offset: number): boolean {
   return isPublicServer(decodeString(bytes, start, end));
 }
 
-/** Nearly all addresses match: a domain name that ends with a letter group, without port or escapes. Parsing a URL takes ten times as long. */
+/**
+ * Matches nearly all addresses: the host is a domain name whose last label begins with a letter, and there is no port or escape. Parsing a URL takes
+ * ten times as long.
+ */
 const USUAL = /^https?:\/\/([\w.-]*\.[a-z][\w-]*)[/?#"]/i;
 const USUAL_BYTES = 256;
 const ADDRESS_START_BYTES = 1_024;
@@ -142,10 +145,10 @@ function isOwnDomain(host: string): boolean {
   return OWN_DOMAINS.some((domain) => host.endsWith(domain));
 }
 
-/** URL parsers disagree on the host if there is a backslash, or a name before an `@`. */
+/** Matches addresses with a backslash or a user name before an `@`. URL parsers disagree on the host of these. */
 const AMBIGUOUS = /^[^/\\]*[/\\]{2}[^/?#]*[\\@]/;
 
-/** Domains that are not resolvable on the internet. */
+/** Domains that cannot be resolved on the internet. */
 const OWN_DOMAINS = [
   '.internal',
   '.local',

@@ -9,7 +9,7 @@ import { valueStart } from './metering/estimate.ts';
  * key: `s:` and a SHA-256 of its signature or encrypted content in base64url (`docs/routing.md`).
  */
 
-/** Maximum keys stored per response, and looked up per request. The newest are kept. */
+/** Maximum number of keys that are stored for a response, and that are looked up for a request. The newest are kept. */
 export const SIGNED_KEYS_MAX = 16;
 
 const PREFIX = 's:';
@@ -33,20 +33,20 @@ const ENCRYPTED_TYPES = ['redacted_thinking', 'reasoning.encrypted'];
 const MARKS = [...MEMBERS, ...ENCRYPTED_TYPES].map((word) => Buffer.from(`"${word}"`));
 const MARK_PATTERNS = new BytePatterns(MARKS);
 
-/** The search runs in the main thread, so it covers only the end of a request, where the newest blocks are. */
+/** Maximum bytes that are searched. The search runs in the main thread, so it covers only the end of a request, where the newest blocks are. */
 const SEARCHED_BYTES_MAX = 512 * 1024;
-/** Maximum matches kept; the newest win. A hostile request may contain very many. */
+/** Maximum number of matches that are kept, because a hostile request can contain very many. The newest are kept. */
 const PLACES_MAX = 64;
 
 /**
- * Returns the keys of the signed blocks in JSON or in events with JSON, newest first. The text is searched without parsing: an opening quote never
- * follows a backslash, which distinguishes a key from the same characters inside a string.
+ * Returns the keys of the signed blocks in a JSON text or in events with JSON, newest first. The text is searched without parsing. No backslash
+ * precedes the opening quote of a key, which distinguishes a key from the same characters inside a string.
  *
- * @param from Offset where the search begins, unless more than 512 KiB follow.
+ * @param from Offset at which the search begins. Only the last 512 KiB are searched.
  */
 export function signedKeysIn(text: Buffer, from = 0): string[] {
   const bytes = text.subarray(Math.max(from, text.length - SEARCHED_BYTES_MAX));
-  // Ring buffers: match n is at index n modulo `PLACES_MAX`.
+  // Ring buffers: the n-th match is at the index n modulo `PLACES_MAX`.
   const marks = new Int32Array(PLACES_MAX);
   const ends = new Int32Array(PLACES_MAX);
   let count = 0;
@@ -84,7 +84,9 @@ export class SignedBlocks {
   }
 }
 
-/** Offset of the `data` value in the flat object whose type value is at `typeStart`; -1 if it has none or contains nested values. */
+/**
+ * Returns the offset of the `data` value in an object whose type value is at `typeStart`; -1 if the object has no `data`, or contains nested values.
+ */
 function encryptedDataStart(bytes: Buffer, typeStart: number): number {
   let dataStart = -1;
   let at = bytes.lastIndexOf(OPEN_BRACE, typeStart);
@@ -104,7 +106,7 @@ function encryptedDataStart(bytes: Buffer, typeStart: number): number {
   return -1;
 }
 
-/** Offset after the closing quote of a string without escapes; the length of the buffer if there is no such string. */
+/** Returns the offset after the closing quote of a string without escapes; the length of the buffer if there is no such string. */
 function plainStringEnd(bytes: Buffer, start: number): number {
   const quote = bytes[start] === QUOTE ? bytes.indexOf(QUOTE, start + 1) : -1;
   return quote === -1 || bytes[quote - 1] === BACKSLASH ? bytes.length : quote + 1;

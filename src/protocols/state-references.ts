@@ -3,13 +3,13 @@ import { invalidRequest } from '../errors/gateway-error.ts';
 import type { JsonReader } from '../lib/json/json-reader.ts';
 
 /**
- * Kinds of state that providers keep between calls. The gateway uses one credential for all its accounts, so a request may only refer to state from
- * responses to its own account (docs/provider-state.md).
+ * Kinds of state that providers keep between calls. The gateway uses the same credentials for all its accounts, so a request may refer only to state
+ * from responses to its own account (docs/provider-state.md).
  * - `response`, `item`, `container`, `file`, `audio`: responses of this gateway contain their ids.
  * - `conversation`, `thread`, `vector_store`, `prompt`, `skill`: no endpoint of this gateway creates them.
- * - `tunnel`, `connector`, `profile`: belong to the operator's account at the vendor.
- * - `cache`, `adapter`, `network`: memory, files and network of a model server.
- * - `state`: of unknown kind, detected by name or form.
+ * - `tunnel`, `connector`, `profile`: they belong to the operator's account at the vendor.
+ * - `cache`, `adapter`, `network`: the memory, files and network of a model server.
+ * - `state`: state of unknown kind, which is detected by a name or by the form of an id.
  */
 export type StateKind = (typeof KINDS)[number];
 const KINDS = [
@@ -35,15 +35,15 @@ const KINDS = [
 export interface StateReference {
   readonly kind: StateKind;
   readonly id: string;
-  /** Path of the member that refers, such as `input[3].id`. */
+  /** Path of the member that contains the reference, such as `input[3].id`. */
   readonly param: string;
 }
 
-/** A request with more is refused. Agent histories stay far below this. */
+/** Maximum number of references in a request. Histories of agents have far fewer. */
 export const REFERENCES_MAX = 4_096;
 const ID_BYTES_MAX = 4_096;
 
-/** Key prefixes by kind. Kinds without one never occur in responses. */
+/** First letters of storage keys, by kind. Responses never contain state of the other kinds. */
 const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   response: 'r',
   item: 'i',
@@ -52,7 +52,7 @@ const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'a',
 };
 
-/** Storage key of an account's state: a letter and a SHA-256 in base64url, so that ids are not stored. */
+/** Returns the key under which state of an account is stored: a letter and a SHA-256 in base64url, so that ids are not stored. */
 export function stateKey({ kind, id }: Pick<StateReference, 'kind' | 'id'>): string {
   return `${LETTERS[kind] ?? kind}:${hash('sha256', id, 'base64url')}`;
 }

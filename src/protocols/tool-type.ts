@@ -12,13 +12,13 @@ const MARKS = new Members(
   'content',
 );
 
-/** Returns the type of the next tool, in any member position. `isClient`: its other members show that the client runs it. */
+/** Returns the type of the next tool, wherever the member is. `isClient`: the other members show that the client runs the tool. */
 export function toolTypeOf(json: JsonReader): { readonly type: string | null; readonly isClient: boolean } {
   const ahead = json.from(json.offset);
   ahead.enter();
   let hasMember = ahead.nextMember();
   if (hasMember && ahead.kind === 'string' && hasBytes('type', ahead.bytes, ahead.keyStart, ahead.keyEnd)) {
-    // Fast path: nearly all tools are functions.
+    // Nearly all tools are functions, and return here.
     if (hasBytes(FUNCTION_TYPE, ahead.bytes, ahead.offset, ahead.offset + FUNCTION_TYPE.length)) return FUNCTION;
     return { type: ahead.text(TYPE_BYTES_MAX) ?? UNREADABLE, isClient: false };
   }
@@ -36,7 +36,7 @@ export function toolTypeOf(json: JsonReader): { readonly type: string | null; re
   return { type, isClient };
 }
 
-/** The key of the first member, which identifies a tool without a type: `{"google_search": {}}`. */
+/** Returns the key of the first member. It identifies a tool without a type, such as `{"google_search": {}}`. */
 export function firstKeyOf(json: JsonReader): string | null {
   const ahead = json.from(json.offset);
   ahead.enter();

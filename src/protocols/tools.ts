@@ -1,7 +1,9 @@
 import { listOf, Members, mapOf, only, open, openMembers, type Rule, SERVER, state } from './request-rules.ts';
 
 interface ToolRule {
-  /** Who runs the tool. Provider tools may have only listed members. All members of client tools are content unless they look like references. */
+  /**
+   * Who runs the tool. Provider tools may have only the listed members. All members of client tools are content, unless they look like references.
+   */
   readonly runs: 'client' | 'provider';
   readonly members: Members;
   readonly isPriced: boolean;
@@ -32,7 +34,7 @@ export const COMMON: Readonly<Record<string, Rule>> = {
   cache_control: 'content',
 };
 
-/** Members of client tools: schemas and text with arbitrary names inside. */
+/** Members of client tools with schemas or text. Names within them are arbitrary. */
 const CLIENT_CONTENT: Readonly<Record<string, Rule>> = {
   ...COMMON,
   function: 'content',
@@ -46,7 +48,7 @@ const CLIENT_CONTENT: Readonly<Record<string, Rule>> = {
   tools: 'tools',
 };
 
-/** A tool without a type that has one of these members is a client tool. */
+/** Members that identify a tool without a type as a client tool. */
 export const CLIENT_MARKS = ['function', 'custom', 'name', 'input_schema', 'parameters'] as const;
 
 const LOCATION = only({
@@ -88,7 +90,7 @@ export const ENVIRONMENT = {
 
 const APPROVAL_FILTER = only({ read_only: 'setting', tool_names: 'setting' });
 
-/** A search filter: a comparison or a group of filters. The depth limit of the request applies. */
+/** A search filter: a comparison or a group of filters. Only the depth limit of the request limits the nesting of groups. */
 const FILTERS = open({
   type: 'setting',
   key: 'setting',
@@ -97,7 +99,7 @@ const FILTERS = open({
   allowed_domains: 'setting',
 });
 
-/** Predefined by the vendor. They act with the `authorization` from the request. */
+/** Connectors that the vendor predefines. They act with the `authorization` from the request. */
 const CONNECTORS = [
   'connector_dropbox',
   'connector_gmail',
@@ -112,9 +114,9 @@ const CONNECTORS = [
 const URL_SOURCE = only({ type: 'setting', tools: listOf(only({ type: 'setting', name: 'setting' })) });
 
 /**
- * Tools that requests of all protocols may offer, by family: `web_search` includes `web_search_20250305` and `web_search_preview_2025_03_11`. Relays
- * translate between protocols, so all protocols share one table. Tools of other types are refused unless the provider allows them
- * (`providers.NAME.allows`).
+ * Tools that requests of all protocols may offer, by family: `web_search` includes `web_search_20250305` and `web_search_preview_2025_03_11`. All
+ * protocols share the table, because relays translate between protocols. Tools of other types are refused, unless the configuration of the provider
+ * allows them (`providers.NAME.allows`).
  *
  * `test/requests/sdk-types.test.ts` compares the table with the types of the vendors' SDKs.
  */
@@ -234,7 +236,7 @@ export const MCP_SERVERS: Rule = {
   allowedAs: 'mcp_servers',
 };
 
-/** Strips the date and `_preview`: `web_search_20250305` and `web_search_preview_2025_03_11` become `web_search`. */
+/** Removes the date and `_preview`: `web_search_20250305` and `web_search_preview_2025_03_11` become `web_search`. */
 export function toolFamily(type: string): string {
   if (Object.hasOwn(TOOLS, type)) return type;
   const undated = type.replace(DATE, '');

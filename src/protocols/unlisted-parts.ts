@@ -1,8 +1,8 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 
-/** A tool, or a part of one, that the gateway does not know, so that it cannot tell what it refers to. */
+/** A tool or a tool member that the gateway does not know, so that it cannot determine to which state it refers. */
 export interface UnlistedPart {
-  /** The setting that allows it at a provider (`providers.NAME.allows`): `tools.x_search`, `tools.mcp.tunnel`. */
+  /** The setting that allows the part at a provider (`providers.NAME.allows`), such as `tools.x_search` or `tools.mcp.tunnel`. */
   readonly name: string;
   readonly param: string;
   readonly problem: 'type' | 'member' | 'form';
@@ -11,9 +11,9 @@ export interface UnlistedPart {
 const UNLISTED_MAX = 64;
 
 /**
- * Adds a part once per name.
+ * Adds a part, unless the list contains its name.
  *
- * @throws GatewayError `invalidRequest` if the request has too many.
+ * @throws GatewayError `invalidRequest` if the list has too many parts.
  */
 export function addUnlisted(list: UnlistedPart[], part: UnlistedPart): void {
   if (list.some(({ name }) => name === part.name)) return;

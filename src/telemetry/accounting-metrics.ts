@@ -3,35 +3,35 @@ import { type NodeMetric, ofNode } from './node-figures.ts';
 /** Reservations and settlement. */
 export const accountingMetrics: readonly NodeMetric[] = [
   ofNode.sum('faregate_reservations_open', 'calls', {
-    help: 'Calls of this node that hold a reservation or are being admitted.',
+    help: 'Number of calls of this node that hold a reservation or are being admitted.',
     value: ({ reservations }) => reservations.open,
   }),
   ofNode.sum('faregate_reservations_doubtful', 'calls', {
-    help: 'Failed admissions that may have left a reservation; their release is retried.',
+    help: 'Number of failed admissions that may have left a reservation. The node tries to release these reservations.',
     value: ({ reservations }) => reservations.doubtful,
   }),
   ofNode.sum('faregate_admissions_waiting', 'calls', {
-    help: 'Admissions that are waiting for a batch or are in one.',
+    help: 'Number of admissions that are waiting for a batch or are in one.',
     value: ({ reservations }) => reservations.waiting,
   }),
   ofNode.sum('faregate_admission_queue_calls', 'calls', {
-    help: 'Calls in admission queues, because their plans are at the concurrency limit.',
+    help: 'Number of calls that wait in admission queues because their plans are at the concurrency limit.',
     value: ({ callsQueued }) => callsQueued,
   }),
   ofNode.sum('faregate_settlements_waiting', 'calls', {
-    help: 'Settlements that are waiting for a batch or are in one.',
+    help: 'Number of settlements that are waiting for a batch or are in one.',
     value: ({ settlements }) => settlements.waiting,
   }),
   ofNode.sum('faregate_settlements_unwritten', 'calls', {
-    help: 'Settlements that are not in the database: those in the journal, and those in the memory of this process only.',
+    help: 'Number of settlements that are not in the database: those in the journal, and those that are only in the memory of this process.',
     value: ({ settlements }) => settlements.unwritten,
   }),
   ofNode.counter('faregate_calls_unresolved_total', 'calls', {
-    help: 'Calls of dead nodes that this node has recorded as unresolved; they are not charged.',
+    help: 'Number of calls of dead nodes that this node has recorded as unresolved. They are not charged.',
     value: ({ callsUnresolved }) => callsUnresolved,
   }),
   ofNode.sum('faregate_journal_entries', 'calls', {
-    help: 'Settlements in the journal.',
+    help: 'Number of settlements in the journal.',
     value: ({ journal }) => journal.entries,
   }),
   ofNode.sum('faregate_journal_bytes', 'bytes', {
@@ -39,15 +39,15 @@ export const accountingMetrics: readonly NodeMetric[] = [
     value: ({ journal }) => journal.fileBytes,
   }),
   ofNode.lowest('faregate_journal_writable', '', {
-    help: 'Whether the journal is writable: 1, or 0 if the node takes no calls for that reason.',
+    help: 'Whether the journal is writable: 1 or 0. While it is not, the node takes no calls.',
     value: ({ journal }) => journal.isWritable,
   }),
   ofNode.sum('faregate_idempotency_claims_open', 'calls', {
-    help: 'Idempotency keys whose call is running on this node, or that are being looked up.',
+    help: 'Number of idempotency keys whose call is running on this node, or that are being looked up.',
     value: ({ claims }) => claims,
   }),
   ofNode.highest('faregate_api_keys_cached', 'keys', {
-    help: 'API keys in the cache of this node.',
+    help: 'Number of API keys in the cache of this node.',
     value: ({ cachedKeys }) => cachedKeys,
   }),
 ];

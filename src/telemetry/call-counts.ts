@@ -19,9 +19,9 @@ const unitIndex: ReadonlyMap<string, number> = new Map(unitNames.map((name, inde
 export class RouteCounts {
   readonly model: string;
   readonly provider: string;
-  /** Calls by end and error code. */
+  /** Numbers of calls by end and error code. */
   readonly ends = new Map<RequestEnd, Map<string, number>>();
-  /** In the order of `unitNames`. */
+  /** Usage by unit, in the order of `unitNames`. */
   readonly units = new Float64Array(unitNames.length);
   chargedNano = 0n;
   chunks = 0;
@@ -37,7 +37,7 @@ export class RouteCounts {
   }
 
   addUnits(usage: UnitCounts): void {
-    // Reading an object's members in their own order is faster than in the order of `unitNames`, and most of them are zero.
+    // Iterating over the object's own members is faster than over `unitNames`, because most units are zero.
     for (const name in usage) {
       const count = usage[name as UnitName];
       if (count === 0) continue;
@@ -47,10 +47,10 @@ export class RouteCounts {
   }
 }
 
-/** Pairs of model and provider with counts of their own. Reloads may add pairs without end. */
+/** Maximum number of pairs of model and provider that are counted separately. Configuration reloads can add any number of pairs. */
 const PAIRS_MAX = 2_000;
 
-/** The value of a label that has nothing to name, and of one that must not take an arbitrary value. */
+/** Label values: `none` if there is nothing to name, and `other` in place of values that could be arbitrary. */
 const NONE = 'none';
 const OTHER = 'other';
 
@@ -59,13 +59,13 @@ const CODES: ReadonlySet<string> = new Set(Object.values(errorCatalogue).map(({ 
 const codeLabel = (code: string | null): string => (code === null ? NONE : CODES.has(code) ? code : OTHER);
 
 /**
- * Counts requests and calls from their reports. A call is counted once its end is durable, so the sums agree with the call records and the
- * ledger entries of this node since its start.
+ * Counts requests and calls from their reports. A call is counted when its end is durable, so the sums agree with the call records and ledger entries
+ * that this node has written since its start.
  */
 export class CallCounts {
-  /** Requests by kind and status. */
+  /** Numbers of requests by kind and status. */
   readonly requests = new Map<string, Map<string, number>>();
-  /** Failed attempts by provider and code. */
+  /** Numbers of failed attempts by provider and code. */
   readonly providerFailures = new Map<string, Map<string, number>>();
   readonly #routes = new Map<string, Map<string, RouteCounts>>();
   readonly #timesOf: (model: string, provider: string) => CallTimes;

@@ -8,7 +8,7 @@ const ofRoute = metricsOf((counts: CallCounts) => counts.routes(), {
   provider: ({ provider }) => provider,
 });
 
-/** A sample for each route and unit with usage. */
+/** Yields a sample for each route and each unit that it has used. */
 function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterable<Sample> {
   for (const route of counts.routes()) {
     for (const [index, name] of unitNames.entries()) {
@@ -18,7 +18,7 @@ function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterab
   }
 }
 
-/** Such as `cache_write_1h` for `cacheWrite1hTokens`. */
+/** Returns the label of a unit, such as `cache_write_1h` for `cacheWrite1hTokens`. */
 export function unitLabel(name: UnitName): string {
   return name
     .replace(/Tokens$/, '')
@@ -35,7 +35,7 @@ function* pairs(counts: ReadonlyMap<string, ReadonlyMap<string, number>>): Itera
   for (const [outer, inner] of counts) for (const [label, value] of inner) yield { labels: [outer, label], value };
 }
 
-/** Metrics that are counted from reports. */
+/** The metrics that `CallCounts` counts from reports. */
 export const callMetrics: readonly ReadMetric<CallCounts>[] = [
   {
     name: 'faregate_requests_total',
@@ -68,11 +68,11 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     type: 'counter',
     labels: ['model', 'provider', 'kind'],
     unit: 'tokens',
-    help: 'Tokens of calls by kind, as in the call records. The kinds are disjoint, so they can be summed.',
+    help: 'Number of tokens of calls, as in the call records, by kind. The kinds are disjoint, so their numbers can be added.',
     read: (counts) => byUnit(counts, isToken),
   },
   ofRoute.counter('faregate_reasoning_tokens_total', 'tokens', {
-    help: 'Reasoning tokens, which are included in the output tokens.',
+    help: 'Number of reasoning tokens. They are included in the output tokens.',
     value: ({ units }) => units[REASONING]!,
   }),
   {
@@ -80,31 +80,31 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     type: 'counter',
     labels: ['model', 'provider', 'unit'],
     unit: 'uses',
-    help: 'Usage other than tokens, such as searches, by the unit that the provider counts.',
+    help: 'Usage other than tokens, such as searches, by unit.',
     read: (counts) => byUnit(counts, isOther),
   },
   ofRoute.counter('faregate_charged_yuan_total', 'yuan', {
-    help: 'Charges of calls, as in the ledger.',
+    help: 'Sum of the charges of calls, as in the ledger.',
     value: ({ chargedNano }) => Number(formatYuan(chargedNano)),
   }),
   ofRoute.counter('faregate_response_chunks_total', 'chunks', {
-    help: 'Chunks of provider responses that were relayed.',
+    help: 'Number of chunks of provider responses that were relayed.',
     value: ({ chunks }) => chunks,
   }),
   ofRoute.counter('faregate_calls_estimated_total', 'calls', {
-    help: 'Calls whose usage was estimated, because the provider did not report all of it; most are aborted streams.',
+    help: 'Number of calls whose usage was estimated because the provider did not report all of it. Most of them are aborted streams.',
     value: ({ estimated }) => estimated,
   }),
   ofRoute.counter('faregate_streams_without_usage_total', 'calls', {
-    help: 'Completed streams with estimated usage: their provider does not report usage.',
+    help: 'Number of completed streams whose usage was estimated because their provider does not report usage.',
     value: ({ streamsWithoutUsage }) => streamsWithoutUsage,
   }),
   ofRoute.counter('faregate_calls_unpriced_total', 'calls', {
-    help: 'Calls with usage for which their model has no price; GET /admin/v1/unpriced lists it.',
+    help: 'Number of calls with usage for which their model has no price. GET /admin/v1/unpriced lists this usage.',
     value: ({ unpriced }) => unpriced,
   }),
   ofRoute.counter('faregate_calls_excess_usage_total', 'calls', {
-    help: 'Calls whose provider reported more usage than is possible; the excess is not charged.',
+    help: 'Number of calls whose provider reported more usage than is possible. The excess is not charged.',
     value: ({ excess }) => excess,
   }),
   {
@@ -112,7 +112,7 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     type: 'counter',
     labels: ['provider', 'code'],
     unit: 'attempts',
-    help: 'Failed attempts at providers, including those after which another route took the call, by error code.',
+    help: 'Number of failed attempts at providers by error code, including attempts after which another route took the call.',
     read: ({ providerFailures }) => pairs(providerFailures),
   },
 ];

@@ -13,23 +13,23 @@ export const databaseMetrics: readonly NodeMetric[] = [
     value: (node) => node.database.isUp,
   }),
   ofNode.highest('faregate_database_silent', '', {
-    help: 'Whether the last database request of a call timed out, so that calls fail at once: 1 or 0. With several partitions: in any of them.',
+    help: 'Whether the last database request of a call timed out, so that calls fail at once: 1 or 0. With several partitions: whether this is so in any of them.',
     value: (node) => node.database.isSilent,
   }),
   ofNode.lowest('faregate_database_partitions', 'partitions', {
-    help: 'Partitions that the node serves.',
+    help: 'Number of partitions that the node serves.',
     value: (node) => node.database.partitions.length,
   }),
   ofNode.highest('faregate_database_partitions_unopened', 'partitions', {
-    help: 'Partitions that were added since the node started. It serves them after a restart.',
+    help: 'Number of partitions that were added since the node started. The node serves them after a restart.',
     value: (node) => node.database.partitionsUnopened,
   }),
   ofPartition.highest('faregate_database_partition_silent', '', {
-    help: 'faregate_database_silent of each partition: 1 or 0.',
+    help: 'Like faregate_database_silent, for each partition: 1 or 0.',
     value: ({ isSilent }) => isSilent,
   }),
   ofNode.lowest('faregate_notifications_connected', '', {
-    help: 'Whether the node receives notifications of the database: 1, or 0 if it therefore reads every key from the database.',
+    help: 'Whether the node receives notifications from the database: 1 or 0. While it does not, it reads every key from the database.',
     value: (node) => node.database.isNotified,
   }),
   ofNode.highest('faregate_database_clock_ahead_seconds', 'seconds', {
@@ -37,7 +37,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
     value: (node) => node.database.clockAheadMs / 1_000,
   }),
   ofPool.sum('faregate_database_connections_used', 'connections', {
-    help: 'Database connections in use, by pool.',
+    help: 'Number of database connections in use, by pool.',
     value: ({ used }) => used,
   }),
   ofPool.sum('faregate_database_connections_max', 'connections', {
@@ -45,11 +45,11 @@ export const databaseMetrics: readonly NodeMetric[] = [
     value: ({ connectionsMax }) => connectionsMax,
   }),
   ofPool.sum('faregate_database_waiting', 'statements', {
-    help: 'Statements and transactions that are waiting for a connection.',
+    help: 'Number of statements and transactions that are waiting for a connection.',
     value: ({ waiting }) => waiting,
   }),
   ofPool.counter('faregate_database_statements_total', 'statements', {
-    help: 'Statements and transactions that got a connection.',
+    help: 'Number of statements and transactions that got a connection.',
     value: ({ begun }) => begun,
   }),
   ofPool.counter('faregate_database_wait_seconds_total', 'seconds', {
@@ -57,7 +57,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
     value: ({ waitedMs }) => waitedMs / 1_000,
   }),
   ofPool.counter('faregate_database_refused_total', 'statements', {
-    help: 'Statements and transactions that were refused because the queue of the pool was full.',
+    help: 'Number of statements and transactions that were refused because the queue of the pool was full.',
     value: ({ refused }) => refused,
   }),
 ];

@@ -1,9 +1,9 @@
 import { type HistogramRow, labelled } from './metric.ts';
 
-/** Observed values in buckets, for one set of labels. */
+/** Counts observed values in the buckets of a histogram, for one set of labels. */
 export class Distribution {
   readonly #bounds: readonly number[];
-  /** Values above the previous bound, up to this one; the last bucket counts values above all bounds. */
+  /** Counts per bucket. A bucket counts the values above the previous bound, up to its own; the last bucket counts the values above all bounds. */
   readonly #counts: Float64Array;
   #count = 0;
   #sum = 0;
@@ -21,7 +21,7 @@ export class Distribution {
     this.#sum += value;
   }
 
-  /** The samples of a Prometheus histogram: cumulative buckets, sum and count. */
+  /** Returns the samples of a Prometheus histogram: cumulative buckets, sum and count. */
   samples(name: string, labels: Readonly<Record<string, string>>) {
     let below = 0;
     const buckets = this.#bounds.map((bound, bucket) => {
@@ -46,7 +46,7 @@ export class Distributions {
     this.row = row;
   }
 
-  /** Adds a distribution. Call it once for each set of labels. */
+  /** Adds a distribution. It must be called once for each set of labels. */
   add(...values: readonly string[]): Distribution {
     const distribution = new Distribution(this.row.buckets);
     this.#distributions.push({ labels: labelled(this.row.labels, values), distribution });

@@ -12,9 +12,9 @@ interface ExposedMetrics {
   readonly nodeMetrics: readonly ReadMetric<NodeFigures>[];
 }
 
-/** The metrics of a process, with the figures of the node at the moment of a scrape. */
+/** The metrics of a process, which include the figures of its node at the time of a scrape. */
 export interface Exposition {
-  /** In the OpenMetrics text format. */
+  /** Returns the metrics in the OpenMetrics text format. */
   text(node: NodeFigures): Promise<MetricsText>;
   values(node: NodeFigures): Promise<MetricsReport>;
 }
@@ -25,7 +25,7 @@ type OpenRegistry = Registry<OpenMetricsContentType>;
 export function createExposition({ calls, distributions, callMetrics, nodeMetrics }: ExposedMetrics): Exposition {
   const registry: OpenRegistry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  // The registry collects every metric before it returns a promise, so scrapes at the same time do not mix their figures.
+  // The registry collects every metric before it returns a promise, so concurrent scrapes do not mix their figures.
   let current: NodeFigures;
   for (const each of distributions) registerDistributions(each, registry);
   for (const row of callMetrics) registerRead(row, registry, () => calls);
@@ -72,8 +72,8 @@ function registerRead<Figures>(
 }
 
 /**
- * Registers distributions as a histogram. They are counted outside of prom-client, whose Histogram looks labels up at each observation,
- * which takes ten times as long (`bench/metrics.ts`), and cannot be set to given counts.
+ * Registers distributions as a histogram. The values are counted outside prom-client: its Histogram looks up labels at each observation, which takes
+ * ten times as long (`bench/metrics.ts`), and its counts cannot be set.
  */
 export function registerDistributions(distributions: Distributions, registry: OpenRegistry): void {
   const { name, help } = distributions.row;
@@ -84,6 +84,6 @@ export function registerDistributions(distributions: Distributions, registry: Op
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: distributions.samples() }),
     reset: () => undefined,
   };
-  // The type lists the library's own classes; a registry uses these members only.
+  // The type of the parameter accepts only the library's own classes, but the registry uses only the members that `metric` has.
   registry.registerMetric(metric as unknown as Gauge);
 }

@@ -1,12 +1,12 @@
 /** One value of a metric. */
 export interface Sample {
-  /** Label values, in the order of the metric's row. */
+  /** The label values, in the order of the metric's label names. */
   readonly labels: readonly string[];
   readonly value: number;
 }
 
 export interface MetricRow {
-  /** Follows the OpenMetrics rules: a counter ends in `_total`, which the unit precedes. */
+  /** The name of the metric. It follows the rules of OpenMetrics: the name of a counter ends in its unit and `_total`. */
   readonly name: string;
   /** Label names. Label values come from the configuration or from lists in the code, never from accounts, keys or clients. */
   readonly labels: readonly string[];
@@ -30,15 +30,15 @@ export interface HistogramRow extends MetricRow {
   readonly buckets: readonly number[];
 }
 
-/** A metric's help text, and how its value is read from an item; true is 1, false 0. */
+/** The help text of a metric, and a function that reads its value from an item; true is 1, false is 0. */
 interface Reading<Item> {
   readonly help: string;
   value(item: Item): number | boolean;
 }
 
 /**
- * Returns functions that create rows of metrics with a sample for each item. `sum`, `lowest` and `highest` create gauges, and say how the
- * values of several workers are combined.
+ * Returns functions that create rows of metrics with a sample for each item. `sum`, `lowest` and `highest` create gauges, and specify how the values
+ * of several workers are combined.
  */
 export function metricsOf<Figures, Item>(
   itemsOf: (figures: Figures) => Iterable<Item>,
@@ -80,7 +80,7 @@ export function histogram(
   return { type: 'histogram', name, labels, unit, buckets, help };
 }
 
-/** Upper bounds of buckets: seconds of database work, seconds of calls, and calls per batch. */
+/** Upper bounds of the buckets of histograms: for seconds of database work, seconds of calls, and calls per batch. */
 export const QUICK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5] as const;
 export const SLOW_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const;
 export const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const;

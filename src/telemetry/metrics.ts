@@ -26,7 +26,7 @@ export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gau
   ...nodeMetrics,
 ];
 
-/** Callbacks of a node's components. Each takes a few microseconds at most. */
+/** The observers that a node's components call. Each takes a few microseconds at most. */
 export interface NodeObservers {
   readonly request: RequestObserver;
   readonly admissions: AdmissionObserver;
@@ -38,13 +38,15 @@ export interface Metrics {
   readonly observers: NodeObservers;
   /** Returns the metrics in the OpenMetrics text format. Concurrent scrapes share one text. */
   scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
-  /** Returns the metrics as values, to be summed with those of other workers. A process uses either this or `scrape`, which renames counters. */
+  /**
+   * Returns the metrics as values that can be added to those of other workers. A process must use either this or `scrape`, which renames counters.
+   */
   report(readNode: () => Promise<NodeFigures>): Promise<MetricsReport>;
 }
 
 /**
- * Keeps counts as plain numbers, and gives them to prom-client at a scrape: its own counters look their labels up at each increment. The
- * library is loaded at the first scrape.
+ * Creates the metrics of a process. Counts are kept as plain numbers and given to prom-client at a scrape, because the library's own counters look up
+ * labels at each increment. The library is loaded at the first scrape.
  */
 export function createMetrics(): Metrics {
   const times = distributionsOf(callHistograms);

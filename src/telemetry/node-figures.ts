@@ -4,12 +4,12 @@ import type { CredentialCounts } from '../providers/upstream/credentials.ts';
 import type { EventLoopDelays } from './event-loop.ts';
 import { metricsOf, type ReadMetric } from './metric.ts';
 
-/** The state of a node at the moment of a scrape. */
+/** The state of a node at the time of a scrape. */
 export interface NodeFigures {
   readonly build: { readonly version: string; readonly nodeVersion: string; readonly engine: string };
   /** The number of workers that the gateway was started with; 1 for a single process. */
   readonly workers: number;
-  /** As in this node's `/readyz`. */
+  /** Whether the node is ready, as in its `/readyz`. */
   readonly isReady: boolean;
   readonly reload: { readonly isInForce: boolean; readonly lastAtMs: number };
   readonly requestsInFlight: number;
@@ -18,7 +18,7 @@ export interface NodeFigures {
   readonly callsQueued: number;
   readonly reservations: { readonly open: number; readonly waiting: number; readonly doubtful: number };
   readonly settlements: { readonly waiting: number; readonly unwritten: number };
-  /** Since the start of the process. */
+  /** Number of calls of dead nodes that this process has recorded as unresolved since its start. */
   readonly callsUnresolved: number;
   readonly journal: { readonly entries: number; readonly fileBytes: number; readonly isWritable: boolean };
   readonly claims: number;
@@ -29,9 +29,9 @@ export interface NodeFigures {
     readonly isNotified: boolean;
     readonly clockAheadMs: number;
     readonly pools: readonly PoolFigures[];
-    /** The partitions that the node has opened. `isSilent`: the last database request of a call timed out there. */
+    /** The partitions that the node has opened. `isSilent`: the last database request of a call to the partition timed out. */
     readonly partitions: readonly { readonly number: number; readonly isSilent: boolean }[];
-    /** Partitions that were added since the node started. */
+    /** Number of partitions that were added since the node started. */
     readonly partitionsUnopened: number;
   };
   readonly providers: readonly ProviderFigures[];
@@ -69,7 +69,7 @@ export interface ProviderFigures {
   readonly callsInFlight: number;
   readonly callsMax: number;
   readonly callsWaiting: number;
-  /** Since the provider's configuration last changed. */
+  /** Number of refused calls since the configuration of the provider last changed. */
   readonly callsRefused: number;
   readonly connectionsOpen: number;
   readonly credentials: CredentialCounts;
@@ -80,7 +80,7 @@ export interface RouteFigures {
   readonly provider: string;
   readonly providerModel: string;
   readonly state: RouteStatus['state'];
-  /** Accounts with an open breaker of their own, because their calls keep failing. */
+  /** Number of accounts whose own breaker is open, because their calls keep failing. */
   readonly accountsLeftOut: number;
 }
 

@@ -9,7 +9,7 @@ export const observedMetrics = {
     help: 'Duration of the transaction of a batch of admissions.',
   }),
   admissionBatchCalls: histogram('faregate_admission_batch_calls', 'calls', BATCH_BUCKETS, {
-    help: 'Calls that were admitted in one transaction.',
+    help: 'Number of calls that were admitted in one transaction.',
   }),
   settlement: histogram('faregate_settlement_duration_seconds', 'seconds', QUICK_BUCKETS, {
     labels: ['place'],
@@ -21,6 +21,6 @@ export const observedMetrics = {
     help: 'Duration of the transaction of a batch of settlements.',
   }),
   settlementBatchCalls: histogram('faregate_settlement_batch_calls', 'calls', BATCH_BUCKETS, {
-    help: 'Calls that were settled in one transaction.',
+    help: 'Number of calls that were settled in one transaction.',
   }),
 };

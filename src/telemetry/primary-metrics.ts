@@ -2,7 +2,10 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { servingMetrics } from './serving-metrics.ts';
 import type { MetricsReport } from './summed-metrics.ts';
 
-/** The primary's own metrics, which are added to those of its workers: its process, and whether workers are missing. */
+/**
+ * The metrics of the primary process, which are added to those of its workers. They describe the process itself, and whether reports of workers are
+ * missing.
+ */
 export interface PrimaryMetrics {
   /** @param isComplete whether every worker has sent its report. */
   report(isComplete: boolean): Promise<MetricsReport>;
@@ -16,7 +19,7 @@ export function createPrimaryMetrics(workers: number): PrimaryMetrics {
     return new Gauge({ name, help, registers: [registry], aggregator: ofWorkers });
   };
   gaugeOf('faregate_workers').set(workers);
-  // The primary is not a worker. If no worker reports, this is the sum.
+  // The primary is not a worker, so it adds 0 to the sum of reporting workers.
   gaugeOf('faregate_workers_reporting').set(0);
   const ready = gaugeOf('faregate_ready');
   return {

@@ -13,7 +13,7 @@ const ofRoute = metricsOf(({ routes }: NodeFigures) => routes, {
 /** Providers, their credentials, and the breakers of routes. */
 export const providerMetrics: readonly NodeMetric[] = [
   ofProvider.sum('faregate_provider_calls_in_flight', 'calls', {
-    help: 'Calls in flight at a provider.',
+    help: 'Number of calls in flight at a provider.',
     value: ({ callsInFlight }) => callsInFlight,
   }),
   ofProvider.highest('faregate_provider_calls_max', 'calls', {
@@ -21,15 +21,15 @@ export const providerMetrics: readonly NodeMetric[] = [
     value: ({ callsMax }) => callsMax,
   }),
   ofProvider.sum('faregate_provider_calls_waiting', 'calls', {
-    help: 'Calls in the queue of a provider.',
+    help: 'Number of calls in the queue of a provider.',
     value: ({ callsWaiting }) => callsWaiting,
   }),
   ofProvider.counter('faregate_provider_queue_refused_total', 'calls', {
-    help: 'Calls that found the queue of a provider full, or timed out in it. A change of the provider resets it.',
+    help: 'Number of calls that found the queue of a provider full, or timed out in it. A configuration change of the provider resets the number.',
     value: ({ callsRefused }) => callsRefused,
   }),
   ofProvider.sum('faregate_provider_connections_open', 'connections', {
-    help: 'Open connections to a provider.',
+    help: 'Number of open connections to a provider.',
     value: ({ connectionsOpen }) => connectionsOpen,
   }),
   {
@@ -38,7 +38,7 @@ export const providerMetrics: readonly NodeMetric[] = [
     type: 'gauge',
     labels: ['provider', 'state'],
     unit: 'credentials',
-    help: 'Credentials of a provider: active, resting (in a cooldown after a 429 for one of its models), or refused by the provider.',
+    help: 'Number of credentials of a provider by state: active, resting (in a cooldown after a 429 for a model), or refused by the provider.',
     read: (node) =>
       node.providers.flatMap(({ id, credentials }) =>
         Object.entries(credentials).map(([state, value]) => ({ labels: [id, state], value })),
@@ -57,7 +57,7 @@ export const providerMetrics: readonly NodeMetric[] = [
       ),
   },
   ofRoute.highest('faregate_route_accounts_left_out', 'accounts', {
-    help: 'Accounts whose own breaker on a route is open, because their calls keep failing there.',
+    help: 'Number of accounts whose own breaker on a route is open, because their calls keep failing there.',
     value: ({ accountsLeftOut }) => accountsLeftOut,
   }),
 ];

@@ -8,7 +8,7 @@ export const servingMetrics: readonly NodeMetric[] = [
     type: 'gauge',
     labels: ['version', 'node_version', 'engine'],
     unit: '',
-    help: 'Always 1; the labels have the versions of Faregate and of Node, and the database engine.',
+    help: 'Always 1. The labels contain the versions of Faregate and Node, and the database engine.',
     read: ({ build }) => [{ labels: [build.version, build.nodeVersion, build.engine], value: 1 }],
   },
   ofNode.highest('faregate_workers', 'processes', {
@@ -16,7 +16,7 @@ export const servingMetrics: readonly NodeMetric[] = [
     value: ({ workers }) => workers,
   }),
   ofNode.sum('faregate_workers_reporting', 'processes', {
-    help: 'Workers that responded to this scrape. Counters of the others are as last reported; their gauges are missing.',
+    help: 'Number of workers that responded to this scrape. For other workers, counters have the last reported values, and gauges are missing.',
     value: () => 1,
   }),
   ofNode.lowest('faregate_ready', '', {
@@ -24,7 +24,7 @@ export const servingMetrics: readonly NodeMetric[] = [
     value: ({ isReady }) => isReady,
   }),
   ofNode.lowest('faregate_config_in_force', '', {
-    help: 'Whether the configuration file, as last read, is in use: 1, or 0 if it is invalid.',
+    help: 'Whether the last version of the configuration file that was read is in use: 1, or 0 if it is invalid.',
     value: ({ reload }) => reload.isInForce,
   }),
   ofNode.lowest('faregate_config_last_reload_timestamp_seconds', 'seconds', {
@@ -32,11 +32,11 @@ export const servingMetrics: readonly NodeMetric[] = [
     value: ({ reload }) => reload.lastAtMs / 1_000,
   }),
   ofNode.sum('faregate_requests_in_flight', 'requests', {
-    help: 'Requests in flight at the public addresses, including calls whose clients have disconnected.',
+    help: 'Number of requests in flight at the public addresses, including calls whose clients have disconnected.',
     value: ({ requestsInFlight }) => requestsInFlight,
   }),
   ofNode.sum('faregate_connections_open', 'connections', {
-    help: 'Open client connections.',
+    help: 'Number of open client connections.',
     value: ({ connections }) => connections.open,
   }),
   ofNode.highest('faregate_connections_max', 'connections', {
@@ -44,7 +44,7 @@ export const servingMetrics: readonly NodeMetric[] = [
     value: ({ connections }) => connections.max,
   }),
   ofNode.sum('faregate_refusals_delayed', 'requests', {
-    help: 'Refused requests whose response is delayed, because their account or address is refused too often.',
+    help: 'Number of refused requests whose response is delayed, because their account or address is refused too often.',
     value: ({ refusalsDelayed }) => refusalsDelayed,
   }),
   {
@@ -53,7 +53,7 @@ export const servingMetrics: readonly NodeMetric[] = [
     type: 'gauge',
     labels: ['pool', 'state'],
     unit: 'bodies',
-    help: 'Large request bodies that worker threads are parsing, or that are waiting for a thread.',
+    help: 'Number of large request bodies that worker threads are parsing, or that are waiting for a thread.',
     read: ({ requestWorkers }) =>
       requestWorkers.flatMap(({ pool, running, waiting }) => [
         { labels: [pool, 'running'], value: running },

@@ -10,20 +10,20 @@ import type { CallSpan } from './call-spans.ts';
 
 /** A queue of spans that are exported in the background. */
 export interface SpanSink {
-  /** Drops the span if the queue is full. */
+  /** Adds a span, or drops it if the queue is full. */
   add(span: CallSpan): void;
-  /** Exports the remaining spans, for at most two seconds. */
+  /** Exports the remaining spans. It takes at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface ExportTiming {
-  /** How long a span waits for others to be exported with it. */
+  /** Time for which a span waits, so that several spans are exported together. */
   readonly delayMs: number;
 }
 
 export const EXPORT_TIMING: ExportTiming = { delayMs: 5_000 };
 
-/** The OpenTelemetry packages for traces: optional peer dependencies in `package.json`. */
+/** The OpenTelemetry packages for traces. They are optional peer dependencies in `package.json`. */
 const TRACING_PACKAGES = [
   '@opentelemetry/api',
   '@opentelemetry/resources',
@@ -79,14 +79,14 @@ function loadPackages() {
   });
 }
 
-/** An error with advice if a package is not installed; other errors are returned unchanged. */
+/** Returns an error with advice if a package is not installed; returns other errors unchanged. */
 export function missingPackages(error: unknown): unknown {
   if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return error;
   const message = `The "tracing" section of the configuration needs packages that are not installed. Install them (npm install --no-save ${TRACING_PACKAGES.join(' ')}), or remove the section.`;
   return new Error(message, { cause: error });
 }
 
-/** Wraps the exporter: its failures are logged at most once a minute and not passed on. */
+/** Wraps an exporter. Its failures are logged at most once a minute, and are not passed on. */
 function withWarnings(exporter: SpanExporter, logger: Logger, nowMs: () => number): SpanExporter {
   let lostSpans = 0;
   let warnedAtMs = Number.NEGATIVE_INFINITY;
@@ -140,7 +140,7 @@ function spanContext({ traceId, spanId, isSampled }: TraceContext, isRemote: boo
   return { traceId, spanId, traceFlags: isSampled ? 1 : 0, isRemote };
 }
 
-/** Seconds and nanoseconds, rounded to microseconds. */
+/** Converts milliseconds to seconds and nanoseconds, rounded to microseconds. */
 function hrTime(ms: number): HrTime {
   const micros = Math.round(ms * 1_000);
   const seconds = Math.floor(micros / 1_000_000);

@@ -10,9 +10,9 @@ export interface MetricsText {
 
 const GROWING: readonly string[] = ['counter', 'histogram'];
 
-/** The counters and histograms of a report. Gauges mean nothing once their process does not respond. */
+/** Returns the counters and histograms of a report. Gauges are omitted, because they are meaningless when their process does not respond. */
 export function countersOf(report: MetricsReport): MetricsReport {
-  // In the library's types, `type` is a number; in its code, a word.
+  // The library declares `type` as a number, but its values are words.
   return report.filter(({ type }) => GROWING.includes(type as unknown as string));
 }
 

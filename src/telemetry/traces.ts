@@ -6,20 +6,20 @@ import type { OpenTrace, RequestObserver } from '../requests/request-report.ts';
 import { callSpans, type ServerAddress } from './call-spans.ts';
 import { EXPORT_TIMING, type ExportTiming, loadSpanExporter } from './span-exporter.ts';
 
-/** The traces of a node. A trace opens with its request; its spans are created from the request's report. */
+/** The traces of a node. A trace begins with its request; its spans are created later, from the report of the request. */
 export interface Traces {
   readonly openTrace: OpenTrace;
   readonly observer: RequestObserver;
-  /** Exports the remaining spans, for at most two seconds. */
+  /** Exports the remaining spans. It takes at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface TracesOptions {
   readonly tracing: TracingConfig;
-  /** The current providers, whose addresses appear in spans. */
+  /** Returns the current providers, whose addresses appear in spans. */
   readonly providers: () => Config['providers'];
   readonly logger: Logger;
-  /** A monotonic clock in milliseconds. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   readonly monotonicMs: () => number;
   readonly timing?: ExportTiming | undefined;
 }

@@ -41,7 +41,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'Only a signed-in person may use this address.': '仅已登录的用户可使用此地址。',
   'Only an operator may create a token with the role {}.': '仅管理员可创建此角色的令牌。',
   'This API key does not have the scope "account".': '此 API 密钥没有“账户 API”用途。',
-  'The person of this API key may no longer use the account.': '此 API 密钥所属的成员已无权使用该账户。',
+  'The user who owns this API key may no longer use the account.': '此 API 密钥所属的成员已无权使用该账户。',
   'Members create keys only for themselves.': '成员只能为自己创建密钥。',
   'This request came from a page of another site. Changes are accepted only from pages of this gateway.':
     '此请求来自其他网站的页面。只能在本网关的页面上修改。',

@@ -16,13 +16,13 @@ export type OwnAccountDependencies = Pick<
 
 const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
 
-/** The calendar that days and months follow, which may differ from the caller's. */
+/** The time zone and date of the gateway, by which days and months are counted. They can differ from the caller's. */
 const billingCalendar = {
   timezone: z.string().describe('The billing time zone.'),
   today: z.iso.date().describe('The current day in that time zone, which daily caps and usage sums are based on.'),
 };
 
-/** What members see of the account: no amounts of money. */
+/** The account as members see it, without amounts of money. */
 const memberAccount = accountResponse
   .pick(everybodySees)
   .extend({ ...billingCalendar, role: z.literal('member') })
@@ -52,7 +52,7 @@ const accountChange = z.strictObject({
   email: email.optional(),
   /** `null` removes the account's own cap; the operator's cap remains. */
   ownDailySpendCapYuan: capYuan.nullable().optional(),
-  /** Whether members' keys can read the balance; otherwise they read what their own budgets leave. */
+  /** Whether members' keys can read the balance. If not, they read what is left of their own budgets. */
   membersSeeBalance: z.boolean().optional(),
 });
 
@@ -74,7 +74,7 @@ export function ownAccountEndpoints(dependencies: OwnAccountDependencies): Accou
     return shown(ownerAccount, { ...account, ...calendar(), role: 'owner' });
   }
 
-  /** The account's own limits per minute; the configured ones apply where it has none. */
+  /** Returns the limits per minute of the account. Where the account has no limit, the configured limit applies. */
   async function limitsOf(accountId: string) {
     const stored = (await rateStore.ofAccounts([accountId])).get(accountId);
     const own = stored && underPresentNames(stored, catalog());

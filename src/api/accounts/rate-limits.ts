@@ -32,7 +32,7 @@ type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
 export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
 
 /**
- * Converts a body to a change; `undefined` if it contains no limit. Limits are stored by canonical model id.
+ * Converts a body to a change; returns `undefined` if the body contains no limit. Limits are stored by canonical model id.
  *
  * @throws GatewayError `invalidRequest` for an unknown model. Limits of a model that no longer exists can still be removed.
  */
@@ -46,7 +46,7 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
       throw invalidRequest(`modelLimits: There is no model ${quoted(name)}.`, 'modelLimits');
     }
     models.set(model?.id ?? name, change);
-    // Also replaces limits stored under earlier names of a renamed model.
+    // Limits that are stored under earlier names of a renamed model are replaced too.
     for (const alias of model?.aliases ?? []) {
       models.set(alias, {
         requestsMax: change.requestsMax === undefined ? undefined : null,
@@ -60,7 +60,7 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
 
 const NONE: RateMaxima = { requestsMax: null, tokensMax: null };
 
-/** Converts limits to the present model ids. Limits of a renamed model are stored under its old id. */
+/** Returns the limits by the current model ids. Limits of a renamed model are stored under its old id. */
 export function underPresentNames(limits: RateLimits, catalog: Pick<Catalog, 'find'>): RateLimits {
   const namesOf = Map.groupBy(limits.models.keys(), (name) => catalog.find(name)?.id ?? name);
   const models = [...namesOf].map(([id, names]) => {

@@ -24,14 +24,14 @@ const auditResponse = z
 
 export type AuditResult = z.infer<typeof auditResponse>;
 
-/** A line of an audit with progress; the last line contains the result. */
+/** A line of the response to an audit: progress, or the result in the last line. */
 export type AuditLine = { readonly progress: AuditProgress } | { readonly result: AuditResult };
 
 export const AUDIT_WITH_PROGRESS = '/audit?progress=true';
 
 const auditQuery = z.strictObject({ progress: z.enum(['true', 'false']).default('false') });
 
-/** Serves `faregate audit`, which checks the invariants of money (`docs/architecture.md`). */
+/** The endpoint of `faregate audit`, which checks the invariants of the ledger (`docs/architecture.md`). */
 export function auditEndpoints({ auditLedger }: AuditAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({
@@ -62,7 +62,7 @@ const toResult = (invariants: readonly InvariantResult[]): AuditResult => ({
 
 const LINE_EVERY_MS = 500;
 
-/** The audit is aborted when the client stops reading. */
+/** Yields the lines of an audit. The audit is aborted when the client stops reading. */
 async function* auditLines(auditLedger: AuditAdminDependencies['auditLedger']): AsyncGenerator<string> {
   const line = (value: AuditLine): string => `${JSON.stringify(value)}\n`;
   const unwanted = new AbortController();
@@ -71,7 +71,7 @@ async function* auditLines(auditLedger: AuditAdminDependencies['auditLedger']): 
     progress = next;
   };
   const audit = auditLedger({ onProgress, signal: unwanted.signal });
-  // The failure is handled where the promise is awaited.
+  // A failure is handled where `audit` is awaited.
   audit.catch(() => undefined);
   try {
     for (;;) {

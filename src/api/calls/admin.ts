@@ -31,7 +31,7 @@ export const callList = z.strictObject({
   userId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
-  /** A request id assigned by the gateway, the provider or the client. */
+  /** A request id that the gateway, the provider or the client assigned. */
   requestId: filterText.optional(),
   from: instant.optional(),
   to: instant.optional(),
@@ -44,7 +44,7 @@ const foundRequest = z.strictObject({
 });
 export type FoundRequest = z.infer<typeof foundRequest>;
 
-/** Calls in flight have their own shape, and a search by request also returns refusals. */
+/** A page of calls. Calls in flight have their own form, and a search by request id also returns refusals. */
 const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
 
 export const CALL_COLUMNS = [
@@ -56,11 +56,13 @@ export const CALL_COLUMNS = [
 
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
-/** Lists calls for both APIs. `of` limits the owner, regardless of the query. */
+/** Returns the function that lists calls for both APIs. Its result contains only calls of `of`, whatever the query contains. */
 export function callReader(dependencies: CallAdminDependencies) {
   const { accounts, calls, inFlight, refusals } = dependencies;
 
-  /** Finds calls and refusals: somebody who has a request id does not know which of them it became. */
+  /**
+   * Finds the calls and refusals with a request id. It searches both, because the client cannot know whether a request became a call or was refused.
+   */
   async function findRequest(requestId: string, limit: number, of: OwnedBy): Promise<FoundRequest> {
     const [found, refused] = await Promise.all([
       calls.findByRequest(requestId, limit, of),
@@ -137,14 +139,14 @@ async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallR
   const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
   return calls.map((call) =>
     callToWire(call, {
-      // Accounts are never deleted.
+      // This always finds a name, because accounts are never deleted.
       accountName: names.get(call.accountId) ?? call.accountId,
       refunds: refundsOf.get(call.id),
     }),
   );
 }
 
-/** The 404 for a call without a record. It mentions whether records of that time were dropped, regardless of the owner. */
+/** Returns the 404 for a call without a record. The message tells whether records of that time were deleted, regardless of the owner of the call. */
 export async function noCall({ calls }: Pick<CallAdminDependencies, 'calls'>, id: string): Promise<GatewayError> {
   if (!(await calls.isDropped(id))) return notFound('call', id);
   return new GatewayError('pathUnknown', {

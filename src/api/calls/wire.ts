@@ -124,7 +124,7 @@ export const callResponse = z
     reservedYuan: yuan
       .nullable()
       .describe(
-        'The reserved amount, if the estimated usage costs more; this happens if the model has no `maxOutputTokens`.',
+        'The reserved amount, if the estimated usage cost more than that; otherwise null. It can cost more if the model has no `maxOutputTokens`.',
       ),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),
@@ -194,7 +194,7 @@ export const inFlightResponse = z
   .meta({ id: 'CallInFlight' });
 export type InFlightResponse = z.infer<typeof inFlightResponse>;
 
-/** Converts a call in flight. Its route is the first one that it may use. */
+/** Converts a call in flight. Its route is the first of the routes that it may use. */
 export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
   return shown(inFlightResponse, {
     ...call,
@@ -247,7 +247,10 @@ export function priceToWire(rule: PriceRule, prices: RecordedPrices | null): z.i
   return { rule, ...(prices === null ? {} : pricesToWire(prices)) };
 }
 
-/** Converts `inputNanoPerMillion: "4000000000"` to `inputYuanPerMillion: "4"`. Omits units that the model does not charge. */
+/**
+ * Converts recorded prices, such as `inputNanoPerMillion: "4000000000"` to `inputYuanPerMillion: "4"`. It omits units for which the model has no
+ * price.
+ */
 function pricesToWire(prices: RecordedPrices): PricesOnWire {
   const shown: PricesOnWire = {};
   for (const [name, price] of Object.entries(prices)) {

@@ -39,7 +39,7 @@ const changeResponse = z
     endedAt: at.nullable(),
     outcome: z.enum(['done', 'failed', 'unknown']).meta({
       description:
-        'failed: it ended with an error and may have had an effect. unknown: its outcome was not recorded, because it is in progress ' +
+        'failed: the change ended with an error, and may have had an effect. unknown: its outcome was not recorded, because it is in progress ' +
         'or its node died.',
     }),
     actor: z.strictObject({
@@ -71,7 +71,7 @@ const CHANGE_COLUMNS = Object.entries(changeResponse.shape).flatMap(([name, of])
   of instanceof z.ZodObject ? Object.keys(of.shape).map((inner) => `${name}.${inner}`) : [name],
 );
 
-/** The audit log. No endpoint changes it. */
+/** The endpoints that read the audit log. No endpoint changes it. */
 export function changeEndpoints({ changes, accounts, plans }: ChangeAdminDependencies): AdminEndpoint[] {
   async function list({ limit, cursor, from, to, ...asked }: z.infer<typeof changeList>) {
     const { items, next } = await changes.list(

@@ -17,7 +17,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** File names in `assets` contain a hash of the content. */
+/** `Cache-Control` of the files in `assets`, whose names contain a hash of the content. */
 const UNCHANGING = 'public, max-age=31536000, immutable';
 const CHANGING = 'public, max-age=300';
 
@@ -27,8 +27,8 @@ const ENCODINGS = [
 ] as const;
 
 /**
- * Reads a built console, about 3 MB with all encodings; `null` if there is none. Everything is read at once, so that a page always gets
- * matching files, even after another version replaced them on disk.
+ * Reads a built console, which takes about 3 MB with all encodings; `null` if there is none. All files are read at once, so that a page always gets
+ * files of its own version, even after another version has replaced them on disk.
  */
 export async function readConsole(directory: string): Promise<Console | null> {
   const names = (await readdir(directory, { recursive: true }).catch(absent)) ?? [];

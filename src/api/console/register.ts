@@ -19,7 +19,7 @@ const NOT_BUILT = `<!doctype html>
  */
 export function registerConsole(app: FastifyInstance, directory: string = BUILT_CONSOLE): void {
   let reading: Promise<Console | null> | null = null;
-  /** Reads the console once; retries until it exists. */
+  /** Reads the console once. If it does not exist yet, the next request tries again. */
   const read = async (): Promise<Console | null> => {
     reading ??= readConsole(directory);
     const found = await reading.catch((error: unknown) => {
@@ -36,7 +36,7 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
     return reply
       .code(page === undefined ? 404 : 200)
       .headers({
-        // Components that add styles at run time know the nonce.
+        // The page passes the nonce to components that add styles at run time.
         'content-security-policy': pagePolicy(` 'nonce-${nonce}'`),
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
@@ -50,7 +50,7 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
   servePage(app, `${CONSOLE_PATH}/*`, async (request, reply) => {
     const { '*': path } = request.params as { '*': string };
     const file = (await read())?.files.get(path);
-    // A page of another version may request files that this version does not have.
+    // A page of another version can request files that this version does not have.
     if (file === undefined) throw new GatewayError('pathUnknown', { headers: { 'cache-control': 'no-store' } });
     return file(request, reply);
   });

@@ -1,11 +1,10 @@
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * Adds aliases: addresses with one `/v1` too many or too few. SDKs append either `/v1/messages` or `/messages` to a base address, so
- * clients also request `/v1/v1/messages` and `/messages`, which can only mean `/v1/messages`. An alias equals its endpoint in everything
- * but the path.
+ * Adds aliases: addresses with one `/v1` too many or too few. SDKs append either `/v1/messages` or `/messages` to a base address, so clients also
+ * request `/v1/v1/messages` and `/messages`, which can only mean `/v1/messages`. An alias differs from its endpoint only in the path.
  *
- * An address that matches two endpoints, for example if a mounted name is `coding`, is not an alias.
+ * An address that would be an alias of two endpoints, for example if a mounted name is `coding`, is not added.
  */
 export function endpointAliases(table: readonly Endpoint[], messagesNames: readonly string[]): Endpoint[] {
   const taken = new Set(table.map(addressOf));
@@ -39,7 +38,7 @@ function isOfBase(segment: string, messagesNames: readonly string[]): boolean {
   return segment === 'v1' || segment === 'coding' || messagesNames.includes(segment);
 }
 
-/** The paths with one `v1` segment added to or removed from the base address. */
+/** Returns the path with one `v1` segment added to its base address, and the path with one removed from it. */
 function pathsOneOff(path: string, messagesNames: readonly string[]): string[] {
   const { base, resource } = pathParts(path, messagesNames);
   const without = base.flatMap((segment, at) => (segment === 'v1' ? [base.toSpliced(at, 1)] : []));

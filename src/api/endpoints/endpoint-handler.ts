@@ -23,7 +23,7 @@ export interface EndpointDependencies {
   readonly spoolDirectory: string;
 }
 
-/** A request and its response, with or without the HTTP framework. */
+/** A request and its response. The HTTP framework is not needed to serve it. */
 export interface ServedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

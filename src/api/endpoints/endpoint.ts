@@ -15,7 +15,7 @@ export interface CallEndpoint extends EndpointPolicy {
   readonly bodyLimitBytes: number;
 }
 
-/** An endpoint that estimates tokens, free of charge and without a provider. */
+/** An endpoint that estimates tokens. It is free and calls no provider. */
 export interface EstimateEndpoint {
   readonly path: string;
   readonly envelope: Envelope;
@@ -26,7 +26,7 @@ export interface EstimateEndpoint {
   readonly bodyLimitBytes: number;
 }
 
-/** An endpoint that the gateway answers itself, free of charge. */
+/** An endpoint to which the gateway itself responds. It is free. */
 export interface QueryEndpoint {
   readonly path: string;
   readonly envelope: Envelope;

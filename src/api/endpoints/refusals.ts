@@ -10,7 +10,7 @@ import { usableIdempotencyKey } from '../../http/idempotency-key.ts';
 import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import type { Soon } from '../../lib/soon.ts';
 
-/** Cost of a refusal against the refusal limit: 1 if it required the database or was a wrong credential, otherwise 0.25. */
+/** Costs of a refusal against the refusal limit: 1 if the gateway had to query the database or the credential was wrong, otherwise 0.25. */
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
@@ -21,12 +21,12 @@ interface RefusalDependencies {
   readonly idempotentCalls: Pick<IdempotentCalls, 'isRepeat'>;
 }
 
-/** The subject that refusals of a request count against: the client address, then the account once it is authenticated. */
+/** The subject for which refusals of a request are counted: first the client address, and the account once the request is authenticated. */
 export interface RefusalSubject {
   readonly request: IncomingMessage;
-  /** The counted account or address. */
+  /** Name of the account or address. */
   name: string;
-  /** Key under which a refusal of the request is remembered; empty if it is not. */
+  /** Key under which a refusal of the request is remembered; empty if the refusal is not remembered. */
   place: string;
 }
 
@@ -42,7 +42,11 @@ export class Refusals {
     return { request, name: `address ${this.#dependencies.addresses.ofRequest(request)}`, place: '' };
   }
 
-  /** @throws GatewayError, or rejects with it, if the key may not be used here, or if this request was refused shortly before. */
+  /**
+   * Authenticates a request.
+   *
+   * @throws GatewayError, or rejects with it, if the key may not be used here, or if this request was refused shortly before.
+   */
   identify(
     subject: RefusalSubject,
     path: string,
@@ -69,11 +73,14 @@ export class Refusals {
   }
 
   served({ name, place }: RefusalSubject): void {
-    // The end of a call releases its reservation, so a request that was refused before may be admitted now.
+    // The end of a call releases its reservation, so a request that was refused during the call can be admitted now.
     if (place !== '') this.#dependencies.throttle.forget(name);
   }
 
-  /** Delays the error of a subject that is refused too often. If too many are delayed already, the connection closes instead. */
+  /**
+   * Delays the error response of a subject that is refused too often. If too many responses are delayed already, the connection is closed after the
+   * response instead.
+   */
   async slowDown({ name, place }: RefusalSubject, error: unknown, response: ServerResponse): Promise<void> {
     const { throttle } = this.#dependencies;
     const cost = error instanceof GatewayError ? costOf(error) : 0;
@@ -83,7 +90,7 @@ export class Refusals {
     }
     const isSlowed = throttle.hold(name, cost);
     const { kind, isMoney } = error as GatewayError;
-    // A refusal that depends only on the state of the account will repeat, whatever the request contains.
+    // If a refusal depends only on the state of the account, the next request will be refused too, whatever it contains.
     if (isMoney || (kind === 'invalidApiKey' && place !== '')) throttle.remember(name, place, error as GatewayError);
     if (!(await isSlowed)) response.shouldKeepAlive = false;
   }
@@ -91,7 +98,8 @@ export class Refusals {
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { addresses, throttle } = this.#dependencies;
     const { request } = subject;
-    // Comes before all account checks: a client that may not use the key learns nothing about the account and does not count against it.
+    // This check must precede all checks of the account, so that a client that may not use the key learns nothing about the account, and its refusals
+    // are not counted for the account.
     const { allowedNetworks } = principal;
     if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
       throw new GatewayError('networkNotAllowed');
@@ -111,12 +119,12 @@ export class Refusals {
   }
 }
 
-/** The cost of a refusal; 0 for failures of the gateway and for provider errors. */
+/** Returns the cost of a refusal; 0 for failures of the gateway and for errors of the provider. */
 function costOf({ kind, status }: GatewayError): number {
   if (kind === 'upstreamRefused' || kind === 'requestTimeout' || kind === 'malformedHttp') return 0;
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;
   if (status >= 500) return 0;
-  // A key used from a disallowed network costs as much as a wrong key, so that stolen keys cannot be tried faster.
+  // A valid key from a network that is not allowed costs as much as a wrong key. Otherwise stolen keys could be tried faster than guessed ones.
   const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed' || kind === 'scopeNotAllowed';
   const asksDatabase = isOfCredential || status === 402 || status === 429;
   return asksDatabase ? DATABASE_COST : REQUEST_COST;

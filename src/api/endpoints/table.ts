@@ -34,11 +34,11 @@ import { publicModels } from '../queries/public-models.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 
 /**
- * The endpoint table: every public address (contract 4). HTTP routes, responses to wrong methods and types, and the operations of the
+ * The endpoint table, which contains every public address (contract 4). HTTP routes, responses to wrong methods and types, and the operations of the
  * catalog are derived from it. `docs/recipes.md` explains how to add an endpoint.
  *
- * Every base address has all paths that SDKs, agents and balance readers append to it (contract 2.1, 4.11). `{name}` is each mounted name
- * of the messages protocol.
+ * Under each base address, there are all paths that SDKs, agents and balance readers append to it (contract 2.1, 4.11). `{name}` stands for each
+ * mounted name of the messages protocol.
  */
 export function endpointTable({ server }: Config): readonly Endpoint[] {
   const { bodyLimit, editBodyLimit, messagesContext, protocolNames } = server;
@@ -103,18 +103,18 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
   return rows;
 }
 
-/** Envelope and credential of an address family (contract 5, 7). */
+/** The envelope and the accepted credentials of a family of addresses (contract 5, 7). */
 type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
 const CHAT: Family = chatProtocol;
 const RESPONSES: Family = { ...CHAT, envelope: responsesEnvelope };
 const MESSAGES: Family = messagesProtocol;
-/** The address of the model list is shared by both families; errors use the envelope of the client's family. */
+/** The address of the model list, which both families share. Errors have the envelope of the client's family. */
 function sharedBy(messagesNames: readonly string[]): Family {
   const forClient = (headers: IncomingHttpHeaders): Envelope =>
     isMessagesClient(headers, messagesNames) ? MESSAGES.envelope : CHAT.envelope;
   return { envelope: { ...CHAT.envelope, forClient }, credential: MESSAGES.credential };
 }
-/** Cohere's clients append their own version and expect errors in their own format. */
+/** Addresses for Cohere's clients, which append their own version to the base address and expect errors in their own format. */
 const COHERE: Family = { envelope: cohereEnvelope, credential: CHAT.credential };
 const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };
 const USAGE_MESSAGES: Family = { envelope: usageEnvelope, credential: MESSAGES.credential };
@@ -144,13 +144,13 @@ function query(path: string, { envelope, credential }: Family, descriptor: Query
   return { method: 'GET', path, envelope, credential, query: descriptor };
 }
 
-/** The operations in the public catalog: those that call a provider and charge the balance. */
+/** Returns the operations in the public catalog. These call a provider and are charged to the balance. */
 export function publishedOperations(table: readonly Endpoint[]): PublishedOperation[] {
   const published = new Map<string, PublishedOperation>();
   for (const endpoint of table) {
     if (!('operation' in endpoint) || endpoint.context !== 'balance') continue;
     const { operation, method, path } = endpoint;
-    // The first address of an operation is listed.
+    // If an operation has several addresses, the first one is listed.
     if (!published.has(operation.name)) published.set(operation.name, { operation, method, path });
   }
   return [...published.values()];

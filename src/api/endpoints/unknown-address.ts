@@ -9,10 +9,13 @@ import { isMessagesClient } from '../queries/messages-client.ts';
 import { endpointAliases, pathParts } from './aliases.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Longer paths are not compared with the table. */
+/** Maximum length of a path that is compared with the endpoint table. */
 const PATH_LENGTH_MAX = 300;
 
-/** Responses at unknown addresses: the client's envelope, and the address that the client may have meant. */
+/**
+ * Creates the error responses for unknown addresses. They have the envelope of the client's family and suggest the address that the client may have
+ * meant.
+ */
 export function createUnknownAddresses(table: readonly Endpoint[], messagesNames: readonly string[]): UnknownAddresses {
   const known = table.map(({ method, path, envelope }) => {
     const { base, resource } = pathParts(path, messagesNames);
@@ -29,7 +32,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   const allNames = new Set(known.flatMap(({ names }) => names));
   type Known = (typeof known)[number];
 
-  /** The endpoint with the same ending as the path and the most similar base address and context. */
+  /** Finds the endpoint whose path has the same ending, and the most similar base address and context. */
   function findMeant(path: string, headers: IncomingHttpHeaders): Known | null {
     if (path.length > PATH_LENGTH_MAX) return null;
     const segments = path.split('/').filter((segment) => segment !== '');
@@ -67,7 +70,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   return {
     envelopeOf(path, headers) {
       if (isAdminPath(path)) return adminEnvelope;
-      // A malformed request is not routed, so its address may exist.
+      // A malformed request gets here without being routed, so its address may exist.
       const ofEndpoint = envelopes.get(upTo(path, '?#'));
       if (ofEndpoint !== undefined) return ofEndpoint;
       return isOfMessages(path, headers) ? messagesEnvelope : chatEnvelope;
@@ -85,7 +88,7 @@ function isMessagesPath(path: string, messagesNames: readonly string[]): boolean
   return clean.startsWith('/v1/messages') || messagesNames.some((name) => clean.includes(`/${name}/`));
 }
 
-/** Number of segments at the end of a path that match the resource; parameters alone do not count. */
+/** Returns the number of segments at the end of a path that equal those of the resource. Path parameters are not counted. */
 function sameAtEnd(segments: readonly string[], resource: readonly string[]): number {
   let same = 0;
   for (let back = 1; back <= resource.length; back++) {

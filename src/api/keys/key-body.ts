@@ -22,12 +22,12 @@ export const keyList = z.strictObject({
   userId: filterText.optional(),
 });
 
-/** The body for creating a key. Imports validate their rows with it. */
+/** The body of a request to create a key. Imports validate their rows with it. */
 export const newKey = z.strictObject({
   name: shortText.default('default'),
   expiresAt: instant.nullish(),
   scopes: scopes.optional(),
-  /** The owner of the key; `null` or absent: the account. */
+  /** The user who owns the key; `null` or absent: the account owns it. */
   userId: filterText.nullish(),
   ...limits,
   ...allowListFields,
@@ -41,7 +41,7 @@ const SHOWN = {
 
 const OURS = { error: `Only keys created by this program begin with ${KEY_PREFIX}.` };
 
-/** The body for importing a key. Imported keys can only be used for calls, because the account API recognizes keys by their format. */
+/** The body of a request to import a key. Imported keys can only be used for calls, because the account API recognizes its keys by their format. */
 export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   sha256: z
     .string(SHA256)
@@ -51,10 +51,10 @@ export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   prefix: z
     .string(SHOWN)
     .regex(/^[^\s\p{C}]{1,20}$/u, SHOWN)
-    // The gateway recognizes imported keys by their foreign prefixes.
+    // The prefix of an imported key must differ from the gateway's own, because the gateway recognizes imported keys by it.
     .refine((text) => !text.startsWith(KEY_PREFIX), OURS)
     .meta({ examples: ['sk-Ab12…'] }),
-  /** Whether the key is refused from the beginning. */
+  /** Whether the key is imported as a revoked key. */
   isRevoked: z.boolean().default(false),
 });
 
@@ -63,13 +63,13 @@ export const keyChange = z.strictObject({ name: shortText.optional(), ...limits,
 const KEEP_OLD_SECONDS_MAX = 30 * 86_400;
 
 export const replacement = z.strictObject({
-  /** How long the old key stays valid, unless it expires earlier. By default it is refused at once. */
+  /** Number of seconds for which the old key stays valid, unless it expires earlier. By default it is revoked at once. */
   keepOldSeconds: wholeNumber(
     0,
     KEEP_OLD_SECONDS_MAX,
     `Expected a whole number of seconds from 0 to ${KEEP_OLD_SECONDS_MAX}, which is 30 days.`,
   ).default(0),
-  /** Expiry of the new key; by default it never expires. */
+  /** When the new key expires. By default it never expires. */
   expiresAt: instant.nullish(),
 });
 

@@ -24,7 +24,7 @@ const PREFIX =
   `Expected the first characters of a key as shown in lists: ${KEY_PREFIX} and two to four characters. ` +
   'Send a whole key as "key".';
 
-/** Messages do not quote the key, which may be a mistyped real one. */
+/** Error messages do not quote the key, because it could be a real key with a typing error. */
 const search = z
   .strictObject({
     key: z

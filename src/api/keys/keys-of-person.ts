@@ -5,7 +5,7 @@ import type { AccountScope } from '../../people/access.ts';
 
 type Keys = Pick<ApiKeyStore, 'findOwnKeyIds'>;
 
-/** What an actor may see of an account, optionally filtered by the keys of a user. */
+/** Returns the filter for what an actor of an account may see. With `userId`, it selects only the keys of that user. */
 export async function ownedInScope(
   keys: Keys,
   { accountId, ownUserId }: AccountScope,
@@ -17,7 +17,11 @@ export async function ownedInScope(
   return { accountId, keyIds: isSeen ? await keys.findOwnKeyIds(accountId, seen) : [] };
 }
 
-/** The filter for operators, who see everything. @throws GatewayError `invalidRequest` if a user is given without an account. */
+/**
+ * Returns the filter for operators, who may see everything.
+ *
+ * @throws GatewayError `invalidRequest` if the query contains a user without an account.
+ */
 export async function ownedByPerson(
   keys: Keys,
   { accountId, userId }: { readonly accountId?: string | undefined; readonly userId?: string | undefined },

@@ -38,7 +38,10 @@ const ownReplacementKey = replacementKey
   .pick({ ...members, key: true, replaces: true })
   .meta({ id: 'OwnReplacementKey' });
 
-/** Keys in the account API: members manage their own, whose limits only owners change; owners manage all keys of the account. */
+/**
+ * Endpoints for keys in the account API. Members manage their own keys, but only owners set the limits of keys. Owners manage all keys of the
+ * account.
+ */
 export function ownKeyEndpoints(dependencies: KeyAdminDependencies): AccountEndpoint[] {
   const { accounts } = dependencies;
   const keys = keyKeeper(dependencies);
@@ -53,7 +56,7 @@ export function ownKeyEndpoints(dependencies: KeyAdminDependencies): AccountEndp
       response: pageOf(ownKey),
       async run({ query }, { scope: { accountId, ownUserId } }) {
         const userId = ownUserId ?? query.userId;
-        // Members do not learn about other users' keys: the list is empty.
+        // The list is empty, because members must not learn about keys of other users.
         if (query.userId !== undefined && query.userId !== userId) return { data: [], nextCursor: null };
         return shownPage(ownKey, await keys.list(accountId, { ...query, userId }));
       },
@@ -119,7 +122,7 @@ function ownKeysLimit({ ownUserId }: AccountScope): OwnKeysLimit | undefined {
   return ownUserId === null ? undefined : { userId: ownUserId, keysMax: MEMBER_KEYS_MAX };
 }
 
-/** The expiry of a member's replacement key: never later than that of the old key. */
+/** Returns the expiry of a key with which a member replaces another one. It is never later than the expiry of the old key. */
 function earlierEnd({ expiresAt }: ApiKey, asked: Date | null | undefined): Date | null {
   if (expiresAt === null || asked == null) return expiresAt ?? asked ?? null;
   return asked < expiresAt ? asked : expiresAt;

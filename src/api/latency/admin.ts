@@ -79,7 +79,7 @@ export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminDepen
       async run({ query: { groupBy: names, from, to, model = null, provider = null }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const toMs = to?.getTime() ?? clock.nowMs() + HOUR_MS;
-        // Rounds down to whole hours and includes the current one.
+        // The range begins on a full hour. The default range includes the current hour.
         const fromMs = Math.floor((from?.getTime() ?? toMs - HOUR_MS - DAY_MS) / HOUR_MS) * HOUR_MS;
         const query = { groupBy, fromMs, toMs, model, provider, timezone: timezone() };
         const found = await latency.sum(query, GROUPS_MAX + 1);
@@ -141,7 +141,7 @@ function csv(rows: readonly LatencyRow[], groupBy: readonly LatencyDimension[]):
   return [titles, ...lines].join('');
 }
 
-/** CSV columns after those of the dimensions. */
+/** The columns of the CSV that follow the columns of the dimensions. */
 const FIGURES = [
   ...['attempts', 'errors', 'refused', 'errorRatio', 'durationP50Ms', 'durationP95Ms'],
   ...['firstByteP50Ms', 'firstByteP95Ms', 'outputTokens', 'tokensPerSecond'],

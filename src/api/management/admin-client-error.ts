@@ -1,4 +1,4 @@
-/** The admin API rejected the request, or could not be reached. */
+/** An error response of the admin API, or the failure to reach it. */
 export class AdminClientError extends Error {
   /** The error code and the invalid field; `null` if there is none. */
   readonly code: string | null;

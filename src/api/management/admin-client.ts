@@ -5,7 +5,7 @@ import { AdminClientError } from './admin-client-error.ts';
 import { localUserHeader } from './local-user.ts';
 import { ADMIN_PREFIX } from './prefixes.ts';
 
-/** A client of the admin API, of a running gateway over HTTP or in this process without a socket. */
+/** A client of the admin API. The API is in a running gateway, or in this process and is then called without a socket. */
 export interface AdminClient {
   /**
    * With an idempotency key, a request can be repeated safely.
@@ -13,13 +13,16 @@ export interface AdminClient {
    * @throws AdminClientError with the message of the API if the response is an error
    */
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
-  /** A GET request. Returns `null` if the resource does not exist. */
+  /** Sends a GET request. Returns `null` if the resource does not exist. */
   find<Response>(path: string): Promise<Response | null>;
-  /** A POST without a body. Yields each line of the response as a JSON value. Ending the iteration early aborts the request. */
+  /**
+   * Sends a POST request without a body, and yields each line of the response as a JSON value. If the caller ends the iteration early, the request is
+   * aborted.
+   */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
-/** Error code for too many changes by one actor. Nothing was written. */
+/** The error code for too many changes by one actor. The gateway has then changed nothing. */
 export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {
@@ -89,13 +92,16 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
   });
 }
 
-/** A client of the gateway at `url`. `localUser`: the user of the command line, which the gateway trusts only with the local token. */
+/**
+ * Creates a client of the gateway at `url`. `localUser`: the user of the command line, which the gateway trusts only in requests with the local
+ * token.
+ */
 export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ url: path, body, ...request }) => {
     for (;;) {
       const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
       const received = { status: response.status, text: await response.text() };
-      // An import of thousands of accounts waits for the rate limit of changes.
+      // A long import, for example of thousands of accounts, must wait when it reaches the rate limit of changes.
       if (received.status !== 429 || toClientError(received).code !== TOO_MANY_CHANGES) return received;
       await setTimeout(Math.max(Number(response.headers.get('retry-after')), 1) * 1_000);
     }
@@ -113,7 +119,7 @@ async function reach(url: string, path: string, request: RequestInit): Promise<R
 }
 
 /**
- * Sends a POST without a body to the gateway at `url`, and streams the response. Fails if the response is truncated.
+ * Sends a POST request without a body to the gateway at `url`, and streams the response. Fails if the response is truncated.
  *
  * @throws AdminClientError
  */
@@ -134,7 +140,7 @@ async function* readBody(body: ReadableStream<Uint8Array>, url: string): AsyncIt
   }
 }
 
-/** A client of an admin API in this process. */
+/** Creates a client of an admin API in this process. */
 export function localAdminClient(app: FastifyInstance, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ method, url, headers, body }) => {
     const response = await app.inject({

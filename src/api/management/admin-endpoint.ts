@@ -14,7 +14,7 @@ type AdminDefinition<
   BodySchema extends z.ZodType,
   ResponseSchema extends z.ZodType | null,
 > = Omit<ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema, ResponseSchema>, 'needs'> & {
-  /** Default: operators for changes, auditors too for reads. */
+  /** The required permission. By default, operators may use the endpoint, and auditors too if it only reads. */
   readonly needs?: AdminNeed;
 };
 

@@ -15,10 +15,10 @@ export interface ManagementInput<Query, Body> {
 
 /** A response body that is streamed line by line. */
 export class LineStream {
-  /** Each chunk waits in the queue of its caller once, so it should have several lines. */
+  /** The body in chunks. Each chunk takes one turn in the queue of its caller, so it should contain several lines. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
-  /** The JSON response that this stream replaces, for the audit log; `null` if there is none. */
+  /** The JSON response in whose place this stream is sent. The audit log uses it; `null` if there is none. */
   readonly inPlaceOf: object | null;
 
   constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson', inPlaceOf: object | null = null) {
@@ -27,7 +27,7 @@ export class LineStream {
     this.inPlaceOf = inPlaceOf;
   }
 
-  /** A stream of a text that is complete already. */
+  /** Creates a stream from a text that is already complete. */
   static of(text: string, contentType: string, inPlaceOf: object | null = null): LineStream {
     return new LineStream(once(text), contentType, inPlaceOf);
   }
@@ -37,7 +37,7 @@ async function* once(text: string): AsyncGenerator<string> {
   yield text;
 }
 
-/** The stored response to a repeated request. Nothing was changed, so the audit log has no entry for it. */
+/** The stored response to a repeated request. The request changes nothing, so the audit log has no entry for it. */
 export class Repeat<Response extends object> {
   readonly response: Response;
 
@@ -53,39 +53,39 @@ export class Repeat<Response extends object> {
 /** A streamed response in place of the JSON response. */
 interface LinesResponse {
   readonly mediaType: 'text/csv' | 'application/x-ndjson';
-  /** When the endpoint streams, and what the lines are. */
+  /** In which case the endpoint streams, and what the lines contain. */
   readonly description: string;
 }
 
-/** What `run` returns for this response schema. */
+/** The type that `run` must return for a response schema. */
 type ResponseOf<ResponseSchema extends z.ZodType | null> = ResponseSchema extends z.ZodType
   ? Promise<z.infer<ResponseSchema> | Repeat<z.infer<ResponseSchema> & object> | LineStream>
   : Promise<void> | Promise<LineStream>;
 
 /**
- * One endpoint. `run` returns the body of the response, or `null` for 204.
+ * An endpoint of the admin API or the account API. `run` returns the body of the response, or `null` for 204.
  *
- * `Need`: the required permission; `Context`: the caller and the scope of the request.
+ * `Need`: the type of the required permission; `Context`: the type of the caller with the scope of the request.
  */
 export interface ManagementEndpoint<Need, Context> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path after the prefix, with `:id` if it names a resource. */
+  /** The path after the prefix of the API. It contains `:id` if it names a resource. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
   readonly summary: string;
   readonly needs: Need;
-  /** Whether the endpoint may change something. Changes are logged, and clear remembered refusals. */
+  /** Whether the endpoint can change something. Its requests are recorded in the audit log, and make the gateway forget remembered refusals. */
   readonly isChange: boolean;
   readonly querySchema: z.ZodType | null;
   readonly bodySchema: z.ZodType | null;
-  /** `null` if there is no JSON response. */
+  /** The schema of the JSON response; `null` if there is none. */
   readonly responseSchema: z.ZodType | null;
   readonly lines: LinesResponse | null;
   /** Whether requests with an `Idempotency-Key` can be repeated safely. */
   readonly isRepeatable: boolean;
   readonly subject: ChangeSubject<unknown, unknown, Context>;
   /**
-   * Validates a request. `run` takes the result.
+   * Validates a request and returns the input for `run`.
    *
    * @throws GatewayError `invalidRequest`
    */
@@ -93,23 +93,23 @@ export interface ManagementEndpoint<Need, Context> {
   readonly run: (input: ManagementInput<unknown, unknown>, context: Context) => Promise<object | null>;
 }
 
-/** What an endpoint changes, for the audit log. Default: derived from the path. */
+/** What an endpoint changes, as the audit log records it. By default, this is derived from the path. */
 export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknown> {
-  /** For example `account`. */
+  /** The kind of the subject, such as `account`. */
   readonly kind: string;
-  /** The `:id` of the path is the account in which the subject is created. */
+  /** Whether the endpoint creates the subject in an account. The `:id` of the path is then the id of the account. */
   readonly isMadeInAccount?: true;
-  /** The response shows the subject before its removal. */
+  /** Whether the endpoint removes the subject and its response shows the subject as it was before. */
   readonly isResponseBefore?: true;
-  /** The subject may look unchanged after a change. */
+  /** Whether the subject can look the same before and after a change. */
   readonly showsNoDifference?: true;
-  /** The id of the subject, if it is not the `:id` of the path; `null`: the subject has no id yet. */
+  /** Returns the id of the subject; `null` if it has no id yet. Absent: the `:id` of the path. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
-  /** The id of the subject in a response, if it is not the member `id`. */
+  /** Returns the id of the subject from a response. Absent: the member `id`. */
   responded?(response: object): string | null;
-  /** Details of the request that the subject does not show, such as a memo. */
+  /** Returns details of the request that the subject does not show, such as a memo. */
   noted?(input: ManagementInput<Query, Body>): object | null;
-  /** The subject as in responses; `null`, or a 404, if it does not exist. */
+  /** Returns the subject in the form of responses. If the subject does not exist, it returns `null` or throws a 404. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }
 
@@ -122,17 +122,19 @@ export interface ManagementDefinition<
 > {
   readonly method: ManagementEndpoint<Need, Context>['method'];
   readonly path: string;
-  /** Default: 200, or 204 without a response body. */
+  /** The status of a success. By default: 200, or 204 if the response has no body. */
   readonly status?: 201;
   readonly summary: string;
   readonly needs: Need;
-  /** For reads with another method than GET. Changes never use GET, because a page of another site can send it. */
+  /**
+   * Set for an endpoint that only reads, with a method other than GET. A change never uses GET, because pages of other sites can send GET requests.
+   */
   readonly isChange?: false;
-  /** `run` reads the `Idempotency-Key`. If absent, it must not. */
+  /** Whether `run` reads the `Idempotency-Key`. It must not read the key unless this is set. */
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
-  /** Schema of the JSON response, documented and checked in tests. Absent: no response, or lines only. */
+  /** The schema of the JSON response, which is documented and checked in tests. Absent: there is no response body, or it consists of lines. */
   readonly response?: ResponseSchema;
   readonly lines?: LinesResponse;
   readonly subject?: ChangeSubject<z.infer<QuerySchema>, z.infer<BodySchema>, Context>;
@@ -184,7 +186,7 @@ export function managementEndpoint<
     bodySchema: body ?? null,
     responseSchema: response,
     lines,
-    // `check` has validated the input.
+    // The input was validated by `check`.
     subject: (definition.subject as ChangeSubject<unknown, unknown, Context> | undefined) ?? {
       kind: subjectKindOf(path),
     },
@@ -199,14 +201,14 @@ export function managementEndpoint<
       },
     }),
     async run(input, context) {
-      // `check` has validated the input.
+      // The input was validated by `check`.
       const checked = input as ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>;
       return ((await run(checked, context)) ?? null) as object | null;
     },
   };
 }
 
-/** The resource of the `:id`, or the first segment: `account` for `/accounts/:id/keys`. */
+/** Returns the kind of the resource that `:id` names, or the kind of the first segment: `account` for `/accounts/:id/keys`. */
 function subjectKindOf(path: string): string {
   const parts = path.split('/').slice(1);
   const plural = parts[Math.max(parts.indexOf(':id') - 1, 0)];
@@ -223,7 +225,7 @@ function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: 
   throw invalidRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param === '' ? undefined : param);
 }
 
-/** The 404 of a resource that does not exist. */
+/** Creates the 404 error for a resource that does not exist. */
 export function notFound(what: string, id: string): GatewayError {
   return new GatewayError('pathUnknown', { message: `There is no ${what} ${id.slice(0, 100)}.` });
 }
@@ -234,12 +236,12 @@ export function orNotFound<Found>(found: Found | null, what: string, id: string)
   return found;
 }
 
-/** A 409 response: the request conflicts with the state of the resource. */
+/** Creates a 409 error: the request conflicts with the state of the resource. */
 export function conflict(message: string): GatewayError {
   return new GatewayError('conflict', { message });
 }
 
-/** A 422 response: the request is well-formed but cannot be carried out. */
+/** Creates a 422 error: the request is well-formed but cannot be carried out. */
 export function unprocessable(message: string, param?: string): GatewayError {
   return new GatewayError('unprocessable', param === undefined ? { message } : { message, param });
 }

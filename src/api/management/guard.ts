@@ -18,34 +18,35 @@ import {
 import type { Actor } from '../../people/actor.ts';
 import { type GuessLimits, slowGuesses } from './slow-guesses.ts';
 
-/** Minimum length of an admin token. Shorter ones could be guessed. */
+/** Minimum length of an admin token. A shorter token could be guessed. */
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
 
-/** Why an admin token is weak, as the predicate of a sentence; `null` if it is not. */
+/** Returns the reason why an admin token is weak, as the predicate of a sentence; `null` if it is not weak. */
 export const adminTokenWeakness = (token: string): string | null => weaknessOf(token, ADMIN_TOKEN_LENGTH_MIN);
 
 interface ShownCredential {
   readonly request: FastifyRequest;
-  /** The token of the Authorization header; `null` if there is none. */
+  /** The token in the Authorization header; `null` if there is none. */
   readonly bearer: string | null;
 }
 
 /**
- * Finds the owner of one kind of credential; `null` if the request has none of that kind, or it is unknown, expired or revoked.
+ * Finds the owner of one kind of credential. Returns `null` if the request contains no credential of that kind, or if the credential is unknown,
+ * expired or revoked.
  *
- * Reads the database each time, so that a revoked credential is rejected at once on every node.
+ * It reads the database each time, so that every node rejects a revoked credential at once.
  */
 export type CredentialReader = (shown: ShownCredential) => Promise<Actor | null>;
 
 interface AdminAccess {
-  /** Tokens of operators. */
+  /** Admin tokens that are not stored in the database, such as the token in the environment. */
   readonly tokens: readonly string[];
   /** The token of the command line on this machine; `null` if there is none. */
   readonly localToken: string | null;
   readonly readers: readonly CredentialReader[];
 }
 
-/** The caller of the account API, and the account and scope of the request. */
+/** The caller of the account API, with the account and scope of the request. */
 export interface AccountEntry {
   readonly actor: Actor;
   readonly scope: AccountScope;
@@ -59,7 +60,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
 
   function findToken(bearer: string): Actor | null {
     const given = hashSecretText(bearer);
-    // Compares all digests, so that the time does not reveal which one matches.
+    // All digests are compared, so that the time does not reveal which one is equal.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) return null;
     const isFromHere = localToken !== null && timingSafeEqual(hashSecretText(localToken), given);
@@ -79,7 +80,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     throw new GatewayError('invalidApiKey', { message: bearer === null ? HOW_TO_SEND : 'The token or key is wrong.' });
   }
 
-  /** API keys are never valid here, and are not looked up. */
+  /** Finds the operator whose credential the request contains. API keys are never valid here, so they are not looked up. */
   async function findOperator(request: FastifyRequest): Promise<Actor> {
     const { authorization } = request.headers;
     if (authorization !== undefined && isApiKey(readBearer(request.raw))) {
@@ -99,7 +100,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
   }
 
   /**
-   * Finds the owner of the credential.
+   * Finds the owner of the credential in a request.
    *
    * @throws GatewayError `invalidApiKey`, after a delay if the client address had too many failures
    */
@@ -108,7 +109,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
 
   return {
     identify,
-    /** @throws GatewayError as `identify`, and `roleNotAllowed` */
+    /** @throws GatewayError like `identify`, and `roleNotAllowed` */
     async enterAdmin(request: FastifyRequest, reply: FastifyReply, need: AdminNeed): Promise<Actor> {
       const actor = await enter(request, reply, () => findOperator(request));
       const refusal = refusalOfAdmin(actor, need);
@@ -116,8 +117,8 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
       return actor;
     },
     /**
-     * @param asked the account in the request, if any
-     * @throws GatewayError as `identify`, and for each refusal of `scopeOf`
+     * @param asked the account that the request names, if any
+     * @throws GatewayError like `identify`, and for each refusal of `scopeOf`
      */
     async enterAccount(
       request: FastifyRequest,
@@ -133,7 +134,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
   };
 }
 
-/** Refusals that an attacker with guessed or stolen credentials gets. */
+/** Kinds of errors that an attacker with guessed or stolen credentials causes. */
 const OF_CREDENTIAL: ReadonlySet<ErrorKind> = new Set(['invalidApiKey', 'networkNotAllowed', 'scopeNotAllowed']);
 
 const NOT_BY_KEY = 'API keys cannot use this address. Send an admin token, or sign in as an operator.';
@@ -148,7 +149,7 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_person: 'Only a signed-in operator or the command line on the machine of the gateway may use this address.',
 };
 
-/** Does not reveal whether the account exists. */
+/** The error for an account that the caller may not see. It does not reveal whether the account exists. */
 export const notYourAccount = (accountId: string): GatewayError =>
   new GatewayError('pathUnknown', { message: `You have no account ${accountId.slice(0, 100)}.` });
 

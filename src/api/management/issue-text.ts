@@ -1,8 +1,6 @@
 import type { z } from 'zod';
 
-/**
- * The default message of a validation error: the expected value, and the sent value if that is short.
- */
+/** Returns the default message of a validation error: the expected value, and the received value if it is short. */
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_big':
@@ -30,13 +28,13 @@ const EXPECTED: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** The unit of a bound, or the number that violates it. */
+/** Returns the unit of a limit, or the number that violates it. */
 function boundOf(origin: string, input: unknown): string {
   if (origin === 'string') return ' characters';
   return origin === 'array' ? ' items' : sentText(input);
 }
 
-/** Longer text may be secret. */
+/** Maximum length of a received text that messages quote. A longer text could be secret. */
 const SHOWN_LENGTH_MAX = 20;
 
 function sentText(input: unknown): string {

@@ -15,10 +15,10 @@ interface KeyReaderDependencies {
 }
 
 /**
- * Finds the account of an API key with the scope `account`. The rules are those of the public addresses, except that the account need
- * not be verified. A key of a person is valid while the person is a member of the account.
+ * Finds the account of an API key with the scope `account`. The rules are those of the public addresses, except that the account need not be
+ * verified. A key of a user is valid while the user is a member of the account.
  *
- * @throws GatewayError if the key is not valid, or not from this network, or lacks the scope
+ * @throws GatewayError if the key is not valid, or not allowed from this network, or does not have the scope
  */
 export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReaderDependencies): CredentialReader {
   return async ({ request, bearer }) => {
@@ -35,7 +35,7 @@ export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReader
     const { keyId, accountId, userId } = status;
     if (userId !== null && !(await isMember(accountId, userId))) {
       throw new GatewayError('invalidApiKey', {
-        message: 'The person of this API key may no longer use the account.',
+        message: 'The user who owns this API key may no longer use the account.',
       });
     }
     return { kind: 'api_key', id: keyId, prefix: displayPrefix(bearer), accountId, userId };

@@ -2,7 +2,7 @@ import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
 import { LineStream } from './endpoint.ts';
 import type { Page } from './response-fields.ts';
 
-/** The `lines` of endpoints that serve their list as CSV too. */
+/** The `lines` of endpoints that can also return their list as CSV. */
 export const LIST_LINES = {
   mediaType: 'text/csv',
   description: 'The whole list from the cursor on, if the request accepts text/csv.',
@@ -16,12 +16,12 @@ interface ListQuery {
   readonly limit: number;
 }
 
-/** Items per page. */
+/** Number of items per page. */
 const CSV_PAGE = 500;
 
 /**
- * A page of a list, or the whole list from the cursor on as CSV. CSV is read page by page; the first page is read before anything is
- * sent. `members`: the columns. A nested member such as `usage.images` has the title `images`.
+ * Returns a page of a list, or, as CSV, all of the list that follows the cursor. The CSV is read page by page; the first page is read before anything
+ * is sent. `members`: the columns. The title of a nested member such as `usage.images` is `images`.
  */
 export async function listOrCsv<Query extends ListQuery, Found extends Page<object>>(
   wantsCsv: boolean,
@@ -44,7 +44,7 @@ export async function listOrCsv<Query extends ListQuery, Found extends Page<obje
   return new LineStream(lines(), CSV_TYPE);
 }
 
-/** The header line of a table, and a function for the line of an item. */
+/** Returns the header line of a table, and a function that returns the line of an item. */
 export function csvOf(members: readonly string[]) {
   const paths = members.map((member) => member.split('.'));
   return {

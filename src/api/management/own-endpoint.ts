@@ -3,12 +3,14 @@ import type { AccountNeed } from '../../people/access.ts';
 import { type ManagementDefinition, type ManagementEndpoint, managementEndpoint } from './endpoint.ts';
 import type { AccountEntry } from './guard.ts';
 
-/** The resource of an `:id` in the account API. The server checks its account before the endpoint runs. */
+/**
+ * Kinds of resources that an `:id` in the account API can name. The server checks that the resource belongs to the account before the endpoint runs.
+ */
 export type OwnedResource = 'key' | 'call' | 'webhook';
 
-/** An endpoint of the account API. It reads and changes nothing outside the scope of its context. */
+/** An endpoint of the account API. It must not read or change anything outside the scope in its context. */
 export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, AccountEntry> {
-  /** The resource of the `:id`; `null` if there is none, or if the endpoint itself searches only its account. */
+  /** The kind of resource that `:id` names; `null` if the path has no `:id`, or if the endpoint itself searches only its account. */
   readonly resource: OwnedResource | null;
 }
 

@@ -1,4 +1,4 @@
-/** The intersection of the parameters of some functions. */
+/** The intersection of the parameter types of several functions. */
 export type PartsOf<Makers extends readonly ((parts: never) => unknown)[]> = Makers[number] extends (
   parts: infer Parts,
 ) => unknown

@@ -7,23 +7,23 @@ import { type ChangeSubject, LineStream, type ManagementEndpoint, type Managemen
 export interface ChangingContext {
   readonly actor: Actor;
   readonly scope?: { readonly accountId: string };
-  /** Whether something changed although the request was rejected in the end. */
+  /** Whether something has changed even though the request was rejected. */
   readonly hasChanged?: boolean;
 }
 
 interface ChangeSource {
-  /** The path prefix of the table. */
+  /** The path prefix of the API. */
   readonly prefix: string;
   readonly clientAddress: string;
   readonly requestId: string;
-  /** The user that the command line reports. */
+  /** The user that the command line reports; otherwise `null`. */
   readonly localUser: string | null;
 }
 
 /**
- * Runs an endpoint that may change something, with an entry in the audit log. The entry is written before the change and completed
- * after it, so that no change is unrecorded. The subject is read before and after the change, outside its transaction, and may include
- * concurrent changes. Repeats and changes without effect leave no entry.
+ * Runs an endpoint that can change something, and records it in the audit log. The entry is written before the change and completed after it, so that
+ * every change is recorded. The subject is read before and after the change, outside its transaction, so the entry can include concurrent changes.
+ * Repeats and changes without effect leave no entry.
  *
  * @throws the error of `run`; or the error of the audit log if the entry cannot be written, in which case nothing is changed
  */
@@ -86,7 +86,7 @@ function isEqual(before: object | null, after: object | null): boolean {
   return before !== null && JSON.stringify(before) === JSON.stringify(after);
 }
 
-/** `null` in place of a 404. */
+/** Returns `null` in place of a 404. */
 async function orNone(found: Promise<object | null>): Promise<object | null> {
   try {
     return await found;
@@ -107,7 +107,7 @@ function accountOf(value: object | null): string | null {
   return isRecord(value) && typeof value.accountId === 'string' ? value.accountId : null;
 }
 
-/** The action of an endpoint, for filters: `keys.delete`, `accounts.keys.create`, `routes.drain`. */
+/** Returns the name of the action for filters, such as `keys.delete`, `accounts.keys.create` or `routes.drain`. */
 function actionOf({
   method,
   path,
@@ -124,10 +124,10 @@ function actionOf({
   return [...names, ...(verb === null ? [] : [verb])].join('.');
 }
 
-/** The id of the resource in a response. */
+/** Returns the id of the resource in a response. */
 export function idOf(result: object | null): string | null {
   if (!isRecord(result)) return null;
-  // A drain has no id. Its provider and model identify it.
+  // A drain has no id. Its provider and model names identify it.
   const names = 'id' in result ? [result.id] : [result.provider, result.model, result.providerModel];
   return names.filter((name) => typeof name === 'string').join(' ') || null;
 }

@@ -13,36 +13,39 @@ interface RequestBodyLimits {
   readonly json: JsonScanLimits;
 }
 
-/** Far above real requests. The largest are lists of models and networks. */
+/** Limits for authenticated callers. Real requests are much smaller; the largest contain lists of models and networks. */
 export const TENANT_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 16, valuesMax: 20_000, membersMax: 1_000 },
 };
 
-/** For requests without a credential: names, passwords and links are small. */
+/** Limits for requests without a credential, which contain names, passwords and links. */
 export const VISITOR_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 16 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 4, valuesMax: 100, membersMax: 100 },
 };
 
-/** Concurrent bodies of one account or person: those that run or wait, and some that are being received. */
+/** Maximum number of concurrent bodies of one account or user: those of requests that run or wait, and some that are being received. */
 export const BODIES_MAX = 64;
 
-/** A body that is received and not parsed yet. */
+/** A body that is received but not parsed yet. */
 export interface ReceivedBody {
-  /** @throws GatewayError `invalidRequest` if the body is not JSON, or a member occurs twice, which is ambiguous */
+  /** @throws GatewayError `invalidRequest` if the body is not JSON, or if it contains a member twice, which is ambiguous */
   parse(): unknown;
-  /** Releases the memory. Can be called again. */
+  /** Releases the memory. It may be called several times. */
   release(): void;
 }
 
-/** Receives the request bodies of both APIs. */
+/** Receives the request bodies of the admin API and the account API. */
 export class RequestBodies {
   readonly #budgets: BodyBudgets | null;
   readonly #atOnceMax: number;
   readonly #places: AtATime;
 
-  /** `budgets`: memory budgets; `null`: no limit. `atOnceMax`: concurrent bodies of one caller. */
+  /**
+   * @param budgets the memory budgets; `null`: no limit.
+   * @param atOnceMax maximum number of concurrent bodies of one caller.
+   */
   constructor(budgets: BodyBudgets | null, atOnceMax = BODIES_MAX) {
     this.#budgets = budgets;
     this.#atOnceMax = atOnceMax;
@@ -50,9 +53,9 @@ export class RequestBodies {
   }
 
   /**
-   * Receives a body. A body of a visitor (`tenant` is `null`) must be small and not encoded; others use the memory budgets.
+   * Receives a body. The body of a visitor (`tenant` is `null`) must be small and not encoded; other bodies use the memory budgets.
    *
-   * @throws GatewayError as `readBody`, and `rateLimitExceeded` if the caller sends too many bodies at once
+   * @throws GatewayError like `readBody`, and `rateLimitExceeded` if the caller sends too many bodies at once
    */
   async receive(request: FastifyRequest, reply: FastifyReply, tenant: BodyTenant | null): Promise<ReceivedBody> {
     const giveBack = tenant === null || tenant.isOnlyAccount ? null : this.#places.take(tenant.accountId);
@@ -77,7 +80,7 @@ function tooManyBodies(atOnceMax: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_requests',
     message: `You have ${atOnceMax} requests with a body in flight. Send fewer at a time.`,
-    // The unread body makes the connection unusable.
+    // The body is not read, so the connection cannot be used for another request.
     headers: { 'retry-after': '1', connection: 'close' },
   });
 }
@@ -96,7 +99,7 @@ async function receiveJsonBody(
   return { parse: () => parseBody(held.bytes, limits.json), release: () => held.release() };
 }
 
-/** @throws GatewayError `unsupportedMediaType`: a small encoded body can decode to a large one */
+/** @throws GatewayError `unsupportedMediaType` if the body is encoded, because a small encoded body can decode to a large one */
 function requirePlain({ headers }: FastifyRequest): void {
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding === 'identity') return;

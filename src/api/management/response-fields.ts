@@ -19,10 +19,10 @@ export const at = z.iso
 
 export const count = z.int().min(0);
 
-/** The id of an actor, in addition to the name. */
+/** The id of an actor, which a response contains in addition to the name. */
 export const signerId = z.string().nullable().meta({
   description:
-    'The id of the person or the admin token; null: it has none, as the command line. A name may be that of another one.',
+    'The id of the user or admin token; null: there is none, for example for the command line. Names are not unique.',
 });
 
 export const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).readonly();
@@ -30,7 +30,7 @@ export const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).read
 export const nextCursor = z
   .string()
   .nullable()
-  .meta({ description: 'Send it as `cursor` for the next page; null: there is none.' });
+  .meta({ description: 'The `cursor` of the next page; null: this is the last page.' });
 
 export const pageOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ data: listOf(item), nextCursor });
 export type Page<Item> = z.infer<ReturnType<typeof pageOf<z.ZodType<Item>>>>;

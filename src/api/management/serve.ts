@@ -22,10 +22,10 @@ import { type ReceivedBody, RequestBodies } from './request-body.ts';
 import { type GuessLimits, slowAttempts } from './slow-guesses.ts';
 import { StreamedLines } from './streamed-lines.ts';
 
-/** The throttle cost of a rejected request from a caller with too many at once: 20 a second are rejected without delay. */
+/** The throttle cost of a request that is rejected because its caller has too many at once. The throttle delays the rejections beyond 20 a second. */
 const BUSY_COST = 5;
 
-/** A change that was made through the admin API or the account API. */
+/** A change through the admin API or the account API. */
 export interface ManagementChange {
   readonly by: Actor;
   /** The summary of the endpoint. */
@@ -37,30 +37,29 @@ export interface ManagementChange {
 }
 
 export interface ManagementWatch extends GuessLimits {
-  /** The audit log. Each change has an entry before it takes effect. */
+  /** The audit log. The entry of a change is written before the change takes effect. */
   readonly changes: AuditLog;
   /** Rate limits of changes. */
   readonly changeCounts: ChangeCounts;
   /** Called after each change. */
   readonly onChange: (change: ManagementChange) => void;
-  /** For tests: fail a request whose response does not match its schema. */
+  /** For tests: whether a request fails if its response does not match its schema. */
   readonly checksResponses: boolean;
-  /** Shares of processing time per caller, so that no caller delays others; `null`: no limit. */
+  /** Shares of processing time of the callers, so that no caller delays others; `null`: no limit. */
   readonly shares: TimeShares | null;
   /** Memory budgets of request bodies; `null`: no limit. */
   readonly bodyBudgets: BodyBudgets | null;
-  /** Concurrent streams and bodies of one caller; absent: the limits of one process. */
+  /** Maximum numbers of concurrent streams and bodies of one caller; absent: the defaults for a single process. */
   readonly atOnceMax?: { readonly streams: number; readonly bodies: number };
 }
 
 interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
-  /** The path prefix of the table. */
+  /** The path prefix of the API. */
   readonly prefix: string;
   readonly kind: RequestKind;
   readonly endpoints: readonly (ManagementEndpoint<Need, Context> & Endpoint)[];
   /**
-   * Authenticates and authorizes a request before its body is read. May remove parameters from `query` that the endpoint does not
-   * have.
+   * Authenticates and authorizes a request before its body is read. It can remove parameters from `query` that the endpoint itself does not have.
    *
    * @throws GatewayError if the request is not allowed
    */
@@ -70,11 +69,13 @@ interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
     reply: FastifyReply,
     query: Record<string, unknown>,
   ): Promise<Context>;
-  /** The caller whose share of time the request uses; `null` for operators, who are trusted, and requests with other limits. */
+  /**
+   * Returns the caller whose share of processing time the request uses; `null` for operators, who are trusted, and for requests with other limits.
+   */
   tenantOf(context: Context): string | null;
 }
 
-/** Serves the endpoints of a table. */
+/** Serves the endpoints of an API. */
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
   { prefix, kind, endpoints, enter, tenantOf }: ManagementTable<Need, Context, Endpoint>,
@@ -84,7 +85,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
   const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
-  /** Queues the work of a caller. @throws GatewayError 429, after a delay, if the queue of the caller is full */
+  /** Queues work of a caller. @throws GatewayError 429, after a delay, if the queue of the caller is full */
   async function inShare<Result>(
     tenant: string | null,
     work: (time: WorkTime | null) => Promise<Result>,
@@ -156,7 +157,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     // Responses contain private data and one-time secrets.
     reply.header('cache-control', 'no-store');
     const query = { ...(request.query as Record<string, unknown>) };
-    // The caller is unknown yet. All networks of one home connection share a queue, so many networks have no advantage.
+    // The caller is not known yet. All networks of one home connection share a queue, so using many networks gives no advantage.
     const network = `network ${addresses.lineOf(request.raw)}`;
     const context = await asTenant(network, () => enter(endpoint, request, reply, query));
     const id = idInPath(request);
@@ -197,30 +198,30 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
-/** The caller whose memory a body uses; `null` for visitors. Operators may use all free memory, accounts only a share. */
+/** Returns the caller that is charged for the memory of a body; `null` for visitors. Operators can use all free memory, accounts only a share. */
 function bodyTenantOf({ actor }: ChangingContext, tenant: string | null): BodyTenant | null {
   if (actor.kind === 'visitor') return null;
   return { accountId: tenant ?? 'operators', isOnlyAccount: tenant === null };
 }
 
-/** The caller whose memory the text of a response uses. */
+/** Returns the caller that is charged for the memory of the text of a response. */
 function textTenantOf(context: ChangingContext, tenant: string | null, network: string): BodyTenant {
   return bodyTenantOf(context, tenant) ?? { accountId: network, isOnlyAccount: false };
 }
 
-/** Whether the caller sends too much at once. Repeated cases are throttled. */
+/** Whether a request was rejected because its caller sends too many at once. The gateway throttles these rejections. */
 function isTooMany(error: unknown): boolean {
   return error instanceof GatewayError && (error.code === 'too_many_requests' || error.code === TOO_MANY_CHANGES);
 }
 
-/** @throws GatewayError 404 if the database cannot store such an id */
+/** Returns the `:id` of the path. @throws GatewayError 404 if the database cannot store an id with these characters */
 function idInPath(request: FastifyRequest): string {
   const { id = '' } = request.params as { id?: string };
   if (!isStorable(id)) throw new GatewayError('pathUnknown');
   return id;
 }
 
-/** @throws if the response does not match the endpoint's status or schema */
+/** @throws if the response does not match the status or the schema of the endpoint */
 function checkResponse(
   {
     method,

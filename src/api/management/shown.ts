@@ -1,14 +1,11 @@
 import type { z } from 'zod';
 
-/** The members of a response, with instants as text or `Date`. */
+/** The members of a response, in which instants can be text or `Date`. */
 type Showable<Response> = {
   readonly [Name in keyof Response]: Response[Name] | (string extends Response[Name] ? Date : never);
 };
 
-/**
- * Picks the members of a row that the schema names, and converts instants to text. New members of a row stay private until the schema
- * names them.
- */
+/** Returns the members of a row that the schema contains, with instants as text. A new member of a row stays private until the schema contains it. */
 export function shown<Schema extends z.ZodObject>(schema: Schema, row: Showable<z.infer<Schema>>): z.infer<Schema> {
   const members = Object.keys(schema.shape).filter((name) => name in row);
   return Object.fromEntries(members.map((name) => [name, textIfDate(row[name])])) as z.infer<Schema>;

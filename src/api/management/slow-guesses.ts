@@ -4,20 +4,20 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import { PasswordsBusyError } from '../../people/passwords.ts';
 
-/** Throttles clients that guess credentials, by home connection: an IPv6 /56 or an IPv4 address. */
+/** Throttles clients that guess credentials. Guesses are counted per home connection: an IPv6 /56 or an IPv4 address. */
 export interface GuessLimits {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
 }
 
-/** The throttle cost of a guess: 20 guesses a second are rejected without delay. */
+/** The throttle cost of a guess. The throttle delays the rejections beyond 20 a second. */
 const GUESS_COST = 5;
 
 /**
- * Delays the refusal of a credential or attempt if its home connection has too many. The 256 networks of an IPv6 /56 count as one.
- * Resolves when the refusal may be sent.
+ * Delays the refusal of a credential or attempt if there were too many from the same home connection. The 256 networks of an IPv6 /56 are counted
+ * together. Resolves when the refusal may be sent.
  *
- * @param what the kind of refusals that are counted together
+ * @param what the kind of refusals, which are counted separately
  */
 export async function slowGuesses(
   { addresses, throttle }: GuessLimits,
@@ -26,11 +26,11 @@ export async function slowGuesses(
   reply: FastifyReply,
 ): Promise<void> {
   const isSlowed = await throttle.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
-  // Too many responses are delayed already, so the client must reconnect.
+  // Too many responses are delayed already. This one is sent at once, but the client must reconnect.
   if (!isSlowed) reply.header('connection', 'close');
 }
 
-/** Serves a request, and delays the refusal of sign-in or link attempts beyond the limit. */
+/** Serves a request to sign in or use a link, and delays the refusal if there were too many attempts. */
 export async function slowAttempts<Result>(
   limits: GuessLimits,
   request: FastifyRequest,
@@ -45,7 +45,7 @@ export async function slowAttempts<Result>(
   }
 }
 
-/** Too many attempts, or too many passwords in the hash queue. */
+/** Whether the error means that there were too many attempts, or that the queue of passwords to hash is full. */
 function isAttemptTooMany(error: unknown): boolean {
   return (
     error instanceof GatewayError && (error.code === 'too_many_attempts' || error.cause instanceof PasswordsBusyError)

@@ -13,7 +13,7 @@ import { storable } from './storable.ts';
 
 /** Wire formats of the admin API: money as decimal strings in yuan, instants in ISO 8601. */
 
-/** The largest absolute amount, a hundred million yuan. Sums of the ledger cannot overflow. */
+/** The largest absolute amount, a hundred million yuan. With this limit, sums of the ledger cannot overflow. */
 const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
 
 export const amountYuan = z
@@ -49,7 +49,7 @@ export const shortText = z
   .trim()
   .pipe(boundedText.refine(isPlainText, 'Must not contain control characters or bidirectional marks.'));
 
-/** Text of a filter, unchanged. */
+/** The text of a filter. It is used unchanged. */
 export const filterText = boundedText;
 
 const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
@@ -60,13 +60,13 @@ export const instant = z.iso
   .transform((text) => new Date(text))
   .refine((date) => date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999, { error: EXPECTED_INSTANT });
 
-/** `limit` and `cursor` of a list. */
+/** The parameters `limit` and `cursor` of a list. */
 export const page = {
   limit: z.coerce.number().int().min(1).max(500).default(50),
   cursor: filterText.optional(),
 };
 
-/** A page of a list. There is a next page if this one has as many items as requested. */
+/** Creates a page of a list. It has a cursor for the next page if it contains as many items as requested. */
 export function toPage<Item>(
   data: readonly Item[],
   limit: number,
@@ -93,15 +93,21 @@ export const accountResponse = z
     statusReason: z.string().nullable(),
     statusChangedAt: at.nullable(),
     balanceYuan: yuan,
-    heldYuan: yuan.describe('What calls in flight have reserved of the balance.'),
+    heldYuan: yuan.describe('The part of the balance that calls in flight have reserved.'),
     spentTodayYuan: yuan,
-    dailySpendCapYuan: yuan.nullable().describe('null: the cap of the configuration applies.'),
-    ownDailySpendCapYuan: yuan.nullable().describe('The cap that its owners have set; the lower one applies.'),
-    priceFactorBasisPoints: count.describe('What it pays of the list price; 10000 is the list price.'),
+    dailySpendCapYuan: yuan
+      .nullable()
+      .describe('The daily cap of the account; null: the cap in the configuration applies.'),
+    ownDailySpendCapYuan: yuan
+      .nullable()
+      .describe('The daily cap that the owners of the account have set. The lower of the two caps applies.'),
+    priceFactorBasisPoints: count.describe(
+      'The share of the list price that the account pays; 10000 is the list price.',
+    ),
     ...rateLimits,
     membersSeeBalance: z
       .boolean()
-      .describe('Whether keys of members read the balance; else what their own budgets leave.'),
+      .describe('Whether keys of members can read the balance. If not, they read what is left of their own budgets.'),
     createdAt: at,
   })
   .meta({ id: 'Account' });
@@ -133,7 +139,7 @@ function maximaToWire({ requestsMax, tokensMax }: RateMaxima) {
   return { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax };
 }
 
-/** The id of a ledger entry, derived from account and number, so that it needs no column. */
+/** Returns the id of a ledger entry. It is derived from the account and the number of the entry, so it needs no column. */
 export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }
@@ -169,7 +175,10 @@ export const subscriptionResponse = z
     id: z.string(),
     accountId: z.string(),
     planId: z.string(),
-    planName: z.string().nullable().describe('null: the plan is not offered any more.'),
+    planName: z
+      .string()
+      .nullable()
+      .describe('The name of the plan; null: the configuration no longer contains the plan.'),
     status: subscriptionState,
     startsAt: at,
     endsAt: at,

@@ -18,7 +18,7 @@ import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 import { userStatus } from '../sessions/wire.ts';
 
-/** Members of an account and their limits over all their keys, for both APIs. */
+/** What both APIs need to manage the members of an account, and the limits that apply to all keys of a member together. */
 
 export interface MemberKeeperDependencies {
   readonly members: MembershipStore;
@@ -61,7 +61,7 @@ export const keysOfRemoved = {
 
 type AskedKeys = z.infer<z.ZodObject<typeof keysOfRemoved>>;
 
-/** The note in the audit log about the keys of a removed member; `null`: they were kept. */
+/** Returns what the audit log records about the keys of a removed member; `null`: the keys were kept. */
 export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
   keysTo === undefined ? (keys === 'keep' ? null : { areKeysRevoked: true }) : { keysTo };
 
@@ -108,7 +108,7 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
       return toPage(await toWires(accountId, found), limit, ({ userId }) => userId);
     },
 
-    /** Limits and usage of a user, who may have left the account; `null` user: none. */
+    /** Returns the limits and the usage of a user, who may have left the account; none if the user is `null`. */
     limitsOf: async (accountId: string, userId: string | null) =>
       (await limitsOf(accountId, userId === null ? [] : [userId]))(userId ?? ''),
 

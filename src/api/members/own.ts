@@ -31,7 +31,7 @@ export interface MemberDependencies extends MemberKeeperDependencies {
 }
 
 const invitation = z.strictObject({
-  /** The address that gets the link and that a new user signs in with. Without one, the owner passes the link on. */
+  /** The address to which the link is sent and with which a new user signs in. Without an address, the owner must pass the link on. */
   email: emailAddress.nullish(),
   role: accountRole.default('member'),
 });

@@ -2,7 +2,7 @@ import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { ErrorResponses } from './errors.ts';
 import { operationIdOf, type PlacedOperation, pathParameters } from './operation.ts';
 
-/** The redirect address for OpenID providers. */
+/** Describes the address to which OpenID providers redirect browsers. */
 export function callbackOperation(prefix: string, errors: ErrorResponses): PlacedOperation {
   const path = `${prefix}/oidc/:id/callback`;
   return {

@@ -21,16 +21,16 @@ interface OpenApiDocument {
   readonly [member: string]: unknown;
 }
 
-const DESCRIPTION = `A metered gateway in front of model providers: public addresses for calls, an account API for those who \
-hold accounts, and an admin API for operators.
+const DESCRIPTION = `A metered gateway in front of model providers: public addresses for calls, an account API for owners and \
+members of accounts, and an admin API for operators.
 
 Money is written as decimal strings in yuan, instants in ISO 8601. Every response has its request id in the headers \
-\`x-request-id\` and \`request-id\`. HEAD is served where GET is, but at \`/v1/public/models\`.
+\`x-request-id\` and \`request-id\`. HEAD is supported at all addresses that support GET, except \`/v1/public/models\`.
 
-Fields that a public address does not document are passed on to the provider and back. Where the base address of a client \
-has one \`/v1\` too many or too few, its request is served as well.`;
+Public addresses forward fields that are not documented here to the provider, and from the provider to the client. The base \
+address of a client may have one \`/v1\` too many or too few.`;
 
-/** Describes all addresses of a gateway. */
+/** Describes all addresses of the gateway. */
 export function describeApi({ publicTable, managementTables }: DocumentedAddresses): OpenApiDocument {
   const schemas = new SchemaCollection();
   const errors = new ErrorResponses(schemas);
@@ -49,7 +49,7 @@ export function describeApi({ publicTable, managementTables }: DocumentedAddress
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Relative to this document, and so correct behind any proxy and host name.
+    // The address is relative to this document, so it is correct behind any proxy and with any host name.
     servers: [{ url: '/', description: 'This gateway' }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name.replace(/^(\w+): /, 'The $1 API: /') })),
     paths: byPath(operations),
@@ -58,7 +58,7 @@ export function describeApi({ publicTable, managementTables }: DocumentedAddress
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key; in the account API one with the scope `account`.',
+          description: 'An API key. The account API requires a key with the scope `account`.',
         },
         xApiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key.' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'An admin token.' },
@@ -66,7 +66,8 @@ export function describeApi({ publicTable, managementTables }: DocumentedAddress
           type: 'apiKey',
           in: 'cookie',
           name: SESSION_COOKIE,
-          description: 'The session of a person who has signed in; over https its name is `__Host-faregate_session`.',
+          description:
+            'The session of a signed-in user. Over https, the cookie has the name `__Host-faregate_session`.',
         },
       },
       responses: errors.kept,
@@ -80,10 +81,10 @@ const TAGS: Readonly<Record<string, string>> = {
   Messages: 'Messages, from the balance or on a Coding Plan, and estimates of their tokens.',
   Responses: 'Responses, their compaction, and estimates of their tokens.',
   Images: 'Images from prompts.',
-  'Embeddings and rerank': 'Vectors of texts, and the order of documents.',
-  Models: 'What may be called, at which price. Free.',
-  Balance: 'What remains of the balance or the plan. Free.',
-  Node: 'What a node says of itself.',
+  'Embeddings and rerank': 'Vectors that represent texts, and documents in the order of their relevance to a query.',
+  Models: 'The models that can be called, and their prices. Free of charge.',
+  Balance: 'What is left of the balance or the plan. Free of charge.',
+  Node: 'Health, metrics and documentation of a node.',
 };
 
 const SESSION_COOKIE = 'faregate_session';

@@ -5,9 +5,9 @@ import type { SchemaCollection } from './json-schema.ts';
 
 /** Error responses, by the envelope of the address (contract, section 7). */
 
-const code = z.string().meta({ description: 'What is wrong, for programs: see `docs/errors.md`.' });
-const message = z.string().meta({ description: 'What is wrong, for people.' });
-const param = z.string().nullable().meta({ description: 'The field of the request that is to blame.' });
+const code = z.string().meta({ description: 'The error code, for programs. See `docs/errors.md`.' });
+const message = z.string().meta({ description: 'The error message, for people.' });
+const param = z.string().nullable().meta({ description: 'The invalid field of the request.' });
 
 const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
   admin: z.strictObject({ error: z.strictObject({ code, message, param }) }).meta({ id: 'Error' }),
@@ -45,7 +45,7 @@ const WORDS: Readonly<Record<number, string>> = {
   403: 'The credential may not do this.',
   404: 'There is no such resource or model.',
   408: 'The request body stopped arriving, or arrived too slowly.',
-  409: 'The request conflicts with the state of the resource, or another request had its Idempotency-Key.',
+  409: 'The request conflicts with the state of the resource, or another request used the same Idempotency-Key.',
   413: 'The body is too large.',
   415: 'The Content-Type is not supported.',
   422: 'The request is well-formed but cannot be carried out.',
@@ -58,16 +58,16 @@ const WORDS: Readonly<Record<number, string>> = {
   529: 'The node is overloaded.',
 };
 
-/** The statuses of errors of calls, in an envelope. */
+/** Returns the statuses of the errors of calls, in an envelope. */
 export function callStatuses(envelope: Envelope): number[] {
   const statuses = Object.values(errorCatalogue).map((row) =>
     envelope.name === 'messages' && 'messagesStatus' in row ? row.messagesStatus : row.status,
   );
-  // 405 and 426 concern the method and an upgrade, not a call.
+  // 405 and 426 are omitted, because they concern the method and upgrades rather than calls.
   return [...new Set<number>([...statuses, 402])].filter((status) => status !== 405 && status !== 426);
 }
 
-/** The error responses, each a component. */
+/** Collects the error responses. Each is a component of the document. */
 export class ErrorResponses {
   readonly #schemas: SchemaCollection;
   readonly #kept = new Map<string, object>();
@@ -80,13 +80,13 @@ export class ErrorResponses {
     return Object.fromEntries(this.#kept);
   }
 
-  /** The error responses of an address: the given statuses, and those of every address. */
+  /** Returns the error responses of an address: the given statuses, and the statuses that every address can return. */
   of(statuses: readonly number[], envelope: Envelope): { readonly [status: string]: object } {
     const all = [...new Set([...statuses, ...ANYWHERE])].sort((left, right) => left - right);
     return Object.fromEntries(all.map((status) => [status, this.#refer(String(status), WORDS[status]!, envelope)]));
   }
 
-  /** The error responses of a provider, with its own status. */
+  /** Returns the error response for errors of a provider, which has the status that the provider sent. */
   ofProvider(envelope: Envelope): { readonly [status: string]: object } {
     const words = "The provider rejected the call. The status is the provider's.";
     return { '4XX': this.#refer('4XX', words, envelope), '5XX': this.#refer('5XX', words, envelope) };

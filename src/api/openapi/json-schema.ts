@@ -6,7 +6,7 @@ export type JsonSchema = { readonly [member: string]: unknown };
 
 const REFERENCE = '#/components/schemas/';
 
-/** Converts zod schemas. Schemas with an `id` become components, which others reference. */
+/** Converts zod schemas. Schemas with an `id` become components, to which other schemas refer. */
 export class SchemaCollection {
   readonly #kept = new Map<string, JsonSchema>();
 
@@ -15,28 +15,28 @@ export class SchemaCollection {
     return Object.fromEntries([...this.#kept].sort(([left], [right]) => (left < right ? -1 : 1)));
   }
 
-  /** Follows references. */
+  /** Returns the schema to which a reference refers. */
   resolve(schema: JsonSchema): JsonSchema {
     if (typeof schema.$ref !== 'string') return schema;
     return this.resolve(this.#kept.get(schema.$ref.slice(REFERENCE.length))!);
   }
 
   /**
-   * `input`: the form in requests, before parsing; `output`: the form in responses.
+   * Converts a schema. `input`: the form in requests, before it is parsed; `output`: the form in responses.
    *
-   * @throws if two different schemas have the same id, including two different forms of one schema
+   * @throws if two different schemas have the same id. The two forms of one schema count as different if they differ.
    */
   schemaOf(schema: z.ZodType, form: 'input' | 'output'): JsonSchema {
-    // Wrapped in an array, because the outermost schema is never a reference.
+    // The schema is converted as the item of an array, because the outermost schema never becomes a reference.
     const list = z.toJSONSchema(z.array(schema), {
       io: form,
       override: ({ zodSchema, jsonSchema }) => {
-        // Zod omits examples of transformed values. Ours are examples of the input.
+        // Zod omits the examples of transformed values. Ours are examples of the input, so they are added.
         const examples = z.globalRegistry.get(zodSchema)?.examples;
         if (form === 'input' && Array.isArray(examples)) jsonSchema.examples = examples;
         // In OpenAPI, `readOnly` means that requests omit the member.
         delete jsonSchema.readOnly;
-        // The format is enough. The pattern has three hundred characters.
+        // The format is enough; the pattern has three hundred characters.
         if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
       },
     });
@@ -56,7 +56,7 @@ interface ListSchema {
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Redirects references to the components of the document. */
+/** Changes references so that they refer to the components of the document. */
 function withReferences(list: object): ListSchema {
   return JSON.parse(JSON.stringify(list), (name, value) =>
     name === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', REFERENCE) : value,

@@ -14,22 +14,22 @@ type DocumentedEndpoint = Omit<ManagementEndpoint<Need, never>, 'run'>;
 
 export interface DocumentedTable {
   readonly prefix: string;
-  /** Prefix of its tags. */
+  /** The prefix of the tags of its endpoints. */
   readonly name: 'Account' | 'Admin' | 'People';
   readonly endpoints: readonly DocumentedEndpoint[];
 }
 
 const WHO: Readonly<Record<Need, string>> = {
   anyone: 'For everybody.',
-  signed_in: 'For whoever has signed in.',
+  signed_in: 'For signed-in users.',
   read: 'For operators and auditors.',
   change: 'For operators.',
-  operator_person: 'For operators who have signed in, and the command line of the machine on which the gateway runs.',
+  operator_person: 'For signed-in operators, and the command line on the gateway’s machine.',
   export:
-    'For operators who have signed in within the last 5 minutes, tokens with the scope `export`, and the command line of the machine.',
+    'For operators who have signed in within the last 5 minutes, tokens with the scope `export`, and the command line on the gateway’s machine.',
   member: 'For everybody in the account.',
   owner: 'For owners of the account.',
-  person: 'For owners of the account who have signed in.',
+  person: 'For signed-in owners of the account.',
 };
 
 const SECURITY: Readonly<Record<Need, readonly object[]>> = {
@@ -48,7 +48,7 @@ const ACCOUNT_ID = {
   name: 'accountId',
   in: 'query',
   required: false,
-  description: 'The account that is meant, for those who belong to several.',
+  description: 'The account. Required for users who belong to several accounts.',
   schema: { type: 'string' },
 };
 
@@ -101,21 +101,21 @@ export function managementOperations(
   }
 }
 
-/** The error statuses of an endpoint, in addition to those of every address. */
+/** Returns the error statuses of an endpoint, without those that every address can return. */
 function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }: DocumentedEndpoint): number[] {
   return [
     ...[400, 401, 403],
     ...(name !== 'Admin' || method !== 'GET' || path.includes(':') ? [404] : []),
     ...(method === 'GET' ? [] : [409, 422]),
-    // Guesses are throttled.
+    // These endpoints limit attempts to guess a credential.
     ...(name === 'People' ? [429] : []),
     ...(bodySchema === null ? [] : [413, 415]),
-    // The gateway calls an OpenID provider.
+    // This endpoint sends a request to an OpenID provider.
     ...(path === '/oidc/:id/flows' ? [502] : []),
   ];
 }
 
-/** The tag is the first segment of the path. */
+/** Returns the tag of an endpoint, which is the first segment of its path. */
 function tagOf(name: DocumentedTable['name'], path: string): string {
   return `${name}: ${path.split('/')[1]}`;
 }

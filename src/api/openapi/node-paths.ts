@@ -8,7 +8,7 @@ const greeting = z.strictObject({ name: z.literal('faregate'), status: z.literal
 const health = z.strictObject({ status: z.literal('ok') });
 const readiness = z.strictObject({ status: z.enum(['ready', 'not ready']), detail: z.array(z.string()).optional() });
 
-/** The operations of a node itself. */
+/** Describes the addresses for health, metrics and documentation of a node. */
 export function nodeOperations(schemas: SchemaCollection, errors: ErrorResponses): PlacedOperation[] {
   const json = (schema: z.ZodType) => ({ 'application/json': { schema: schemas.schemaOf(schema, 'output') } });
   const get = (path: string, summary: string, responses: object, security: readonly object[] = []) => ({
@@ -36,24 +36,24 @@ export function nodeOperations(schemas: SchemaCollection, errors: ErrorResponses
     [{ adminToken: [] }, { session: [] }],
   );
   return [
-    get('/', 'Ask whether this is a gateway', {
+    get('/', 'Check whether this address is a gateway', {
       ...failures,
       200: { description: 'It is.', content: json(greeting) },
-      302: { description: 'It is, and browsers (`Accept: text/html`) are sent to the console.' },
+      302: { description: 'The address is a gateway. Browsers (`Accept: text/html`) are redirected to the console.' },
     }),
-    get('/healthz', 'Ask whether the process runs', {
+    get('/healthz', 'Check whether the process runs', {
       200: { description: 'It does.', content: json(health) },
       ...failures,
     }),
-    get('/readyz', 'Ask whether this node takes calls, or each worker of a gateway', {
+    get('/readyz', 'Check whether this node, or each worker of the gateway, takes calls', {
       ...failures,
       200: { description: 'It does.', content: json(readiness) },
-      503: { description: 'It does not.', content: json(readiness) },
+      503: { description: 'The node, or one of the workers, does not take calls.', content: json(readiness) },
     }),
     metrics,
     get('/openapi.json', 'Read this document', {
       200: { description: 'OpenAPI 3.1.', content: { 'application/json': { schema: { type: 'object' } } } },
-      304: { description: 'The client has this document, by its If-None-Match.' },
+      304: { description: 'The client has this document already, according to its If-None-Match header.' },
       ...failures,
     }),
   ];

@@ -6,10 +6,10 @@ interface Operation {
   readonly [member: string]: unknown;
 }
 
-/** An operation with its place in the document. */
+/** An operation with its path and method in the document. */
 export interface PlacedOperation {
   readonly method: string;
-  /** With `:id`, as in the tables. */
+  /** The path as in the endpoint tables, with `:id`. */
   readonly path: string;
   readonly operation: Operation;
 }
@@ -23,13 +23,13 @@ export function pathParameters(path: string, schema: object): object[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema }));
 }
 
-/** An operation id derived from the address, and so as stable as the address. */
+/** Returns an operation id. It is derived from the address, so it is as stable as the address. */
 export function operationIdOf(method: string, path: string): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return [method.toLowerCase(), ...words.map((word) => word[0]!.toUpperCase() + word.slice(1))].join('');
 }
 
-/** The parameters of a query string, from the schema of its object. */
+/** Returns the parameters of a query string, given the schema of the object with all parameters. */
 export function queryParameters({ properties = {}, required = [] }: { readonly [member: string]: unknown }): object[] {
   return Object.entries(properties as Record<string, { description?: string }>).map(([name, schema]) => ({
     name,

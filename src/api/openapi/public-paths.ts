@@ -66,7 +66,7 @@ export function publicOperations(
       ...(all.length === 0 ? {} : { parameters: all }),
       responses: {
         200: { description: 'Done.', content: { 'application/json': mediaOf(response, 'output') } },
-        304: { description: 'The client has this response, by its If-None-Match.' },
+        304: { description: 'The client has this response already, according to its If-None-Match header.' },
         ...errors.of(credential === 'none' ? [] : [400, 401, 403, 404, 429], envelope),
       },
     };

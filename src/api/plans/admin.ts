@@ -17,7 +17,7 @@ export interface PlanAdminDependencies {
   readonly databaseNowMs: () => Promise<number>;
 }
 
-/** Maximum count of subscriptions per plan, which keeps the list fast. */
+/** Maximum number of subscriptions that are counted per plan, so that the list is fast. */
 const COUNTED_MAX = 10_000;
 
 export const planResponse = z
@@ -25,7 +25,9 @@ export const planResponse = z
     id: z.string(),
     name: z.string(),
     activeSubscriptions: count,
-    hasMoreSubscriptions: z.boolean().describe('Whether there are more than activeSubscriptions.'),
+    hasMoreSubscriptions: z
+      .boolean()
+      .describe('Whether there are more active subscriptions than `activeSubscriptions`, whose value is limited.'),
     fiveHourCalls: count,
     weeklyCalls: count,
     concurrency: count,
@@ -52,7 +54,7 @@ export const planRemainder = z
     fiveHour: z
       .strictObject({
         ...window,
-        roomAt: at.nullable().describe('When a full window frees its first slot.'),
+        roomAt: at.nullable().describe('When a full window admits a call again.'),
         moreAt: at
           .nullable()
           .describe('When the number of remaining calls next increases; null if no calls are counted.'),
@@ -116,7 +118,7 @@ export function planToWire(plan: PlanTerms, active: number): PlanResponse {
   });
 }
 
-/** The remaining limits at an instant, from the rows that admissions write. */
+/** Returns the remaining limits at an instant, computed from the rows that admissions write. */
 function remainderToWire(
   accountId: string,
   state: SubscriptionState | null,

@@ -27,7 +27,7 @@ export type OwnPlanDependencies = PlanAdminDependencies &
     readonly clock: Clock;
   };
 
-/** Omits the number of subscriptions. */
+/** A plan without the number of its subscriptions. */
 const ownPlan = planResponse
   .pick({
     id: true,
@@ -57,7 +57,7 @@ const ownSubscription = subscriptionResponse
   })
   .meta({ id: 'OwnSubscription' });
 
-/** A range of the day in minutes since midnight; it crosses midnight if it ends before it begins. */
+/** A range of the day in minutes since midnight. If the end is before the beginning, the range crosses midnight. */
 const dayRange = z.strictObject({ fromMinute: count, toMinute: count });
 
 const timeOfDay = z.strictObject({
@@ -77,7 +77,7 @@ const ownModel = z
     outputTokens: count.nullable(),
     price: price.describe('The current list price, with the same names as in call records.'),
     timeOfDay: timeOfDay.nullable().describe('List prices by time of day; null: the same at all times.'),
-    isInPlan: z.boolean().describe('Whether the account’s Coding Plan includes it.'),
+    isInPlan: z.boolean().describe('Whether the account’s Coding Plan includes the model.'),
   })
   .meta({ id: 'OwnModel' });
 
@@ -89,7 +89,7 @@ const ownModels = z.strictObject({
 export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndpoint[] {
   const { accounts, ledger, periods, plans, catalog, config, clock } = dependencies;
 
-  /** The models allowed by the actor's key; `null`: all. */
+  /** Returns the models that the actor's key may use; `null`: all models. */
   async function allowedTo(actor: Actor): Promise<ReadonlySet<string> | null> {
     const key = actor.kind === 'api_key' ? await accounts.findKey(actor.id) : null;
     return key?.allowed.models ? new Set(key.allowed.models) : null;

@@ -36,7 +36,7 @@ export async function listSubscriptions(
   return toPage(wires, limit, (wire) => wire.id);
 }
 
-/** Grants, renews, cancels and lists subscriptions. An account has at most one active subscription. */
+/** Endpoints that grant, renew, cancel and list subscriptions. An account has at most one active subscription. */
 export function subscriptionEndpoints(dependencies: SubscriptionAdminDependencies): AdminEndpoint[] {
   const { accounts, subscriptions, planGrants, plans, databaseNowMs } = dependencies;
 

@@ -7,7 +7,7 @@ import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
 export interface ProviderAdminDependencies {
-  /** Tests a provider; `null` if there is none with this name. Absent in processes that call no providers. */
+  /** Tests a provider; returns `null` if there is no provider with this name. Absent in processes that do not call providers. */
   readonly testProvider?: (
     providerId: string,
     asked: { readonly model: string | null; readonly operation: string | null },
@@ -22,7 +22,7 @@ export function providerEndpoints({ testProvider }: ProviderAdminDependencies): 
     adminEndpoint({
       method: 'POST',
       path: '/providers/:id/test',
-      // It changes nothing in the gateway, but the provider charges for the calls.
+      // A test changes nothing in the gateway, although the provider charges for its calls.
       isChange: false,
       needs: 'change',
       summary: 'Test a provider with a minimal call for each of its credentials; the gateway charges nobody',

@@ -2,8 +2,8 @@ import { BALANCE_QUERY, type Query, type QueryResponse } from './query.ts';
 import { balanceResponse } from './schemas.ts';
 
 /**
- * The general balance (contract 2.4, 4.11). A key that may not see it gets the remainder of its own and its owner's budgets. `balance` is a
- * JSON number, because the tools that read it accept no other type; internally, money is an integer of nano-yuan.
+ * The general balance (contract 2.4, 4.11). A key that may not see the balance gets what is left of its own and its owner's budgets. `balance` is a
+ * JSON number, because the tools that read it accept no other type; internally, amounts are integers of nano-yuan.
  */
 export const balance: Query = {
   name: BALANCE_QUERY,
@@ -14,7 +14,7 @@ export const balance: Query = {
     const isPositive = balanceNano > 0n;
     if (principal.seesBalance) return snapshot(isPositive, balanceNano);
     const leftNano = await sources.budgetLeftNano(principal);
-    // Not the minimum of both, which would reveal a balance below the budget.
+    // The amount is not limited by the balance, because this would reveal a balance that is lower than the budget.
     return leftNano === null ? snapshot(isPositive, 0n) : snapshot(isPositive && leftNano > 0n, leftNano);
   },
 };

@@ -3,7 +3,10 @@ import { resetHeaders } from '../../calls/relay/call-headers.ts';
 import { BALANCE_QUERY, type Query } from './query.ts';
 import { codingBalanceResponse } from './schemas.ts';
 
-/** The remaining plan limits (contract 2.3, 4.10). The contract fixes their fields, so a header reports when a used-up plan can be used again. */
+/**
+ * The remaining limits of the plan (contract 2.3, 4.10). The contract fixes the fields of the body, so a header reports when a used-up plan can be
+ * used again.
+ */
 export const codingBalance: Query = {
   name: BALANCE_QUERY,
   document: {

@@ -25,7 +25,7 @@ import {
 /** The first version of the messages protocol with a model lifecycle. */
 const LIFECYCLE_VERSION = '2026-10-21';
 const LIFECYCLE = 'active';
-/** Versions are dates; other texts cannot be compared. */
+/** The form of versions, which are dates. Other texts cannot be compared. */
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
@@ -33,12 +33,12 @@ const servesAnything = (): boolean => true;
 const offersResponses = ([, model]: readonly [string, ModelConfig]): boolean =>
   model.operations.includes(responses.name);
 
-/** The models visible to an account at an address; `null`: all listed models. Allow-lists of keys apply in addition. */
+/** Returns the models that an account sees at an address; `null`: all listed models. Allow-lists of keys can hide further models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
 
 const everything: Visible = async () => null;
 
-/** The models of the account's active plan (contract 4.8); none without one. */
+/** Shows the models of the account's active plan (contract 4.8); without a plan, none. */
 const inPlan: Visible = async (accountId, sources) => {
   const { plan } = await sources.subscription(accountId);
   return plan?.models ?? new Set();
@@ -59,7 +59,7 @@ function sharedEntry(id: string, model: ModelConfig) {
   };
 }
 
-/** Lists an alias as its own entry, because some clients offer only listed names. */
+/** Returns an entry for each alias, because some clients offer only listed names. */
 const aliasEntries = (entry: { readonly id: string }, { aliases }: ModelConfig) =>
   aliases.map((alias) => ({ ...entry, id: alias, canonical_id: entry.id }));
 
@@ -74,11 +74,11 @@ function messagesEntry(id: string, model: ModelConfig, version: string | null) {
     capabilities: null,
   };
   if (version === null || version < LIFECYCLE_VERSION) return sinceFirst;
-  // Every configured model can be called; the configuration has no model lines.
+  // Every configured model can be called, so all are active. The configuration has no model lines.
   return { ...sinceFirst, lifecycle: LIFECYCLE, deprecated_at: null, retires_at: null, line: null };
 }
 
-/** Properties of the client that determine the shape of models. */
+/** What determines the form of models in a response. */
 interface Client {
   readonly isOfMessages: boolean;
   /** The requested version of the messages protocol; `null` if absent or not a date. */
@@ -96,7 +96,7 @@ interface View {
   readonly responses: { readonly list: QueryDocument['response']; readonly model: QueryDocument['response'] };
 }
 
-/** At a shared address, clients of the messages family get the messages shape. */
+/** The view at addresses that both families share. Clients of the messages family get the form of that family. */
 const shared: View = {
   serves: servesAnything,
   toEntry: (id, model, client) =>
@@ -169,7 +169,7 @@ async function listedModels(view: View, visible: Visible, request: QueryRequest,
   );
 }
 
-/** Clients may filter by lifecycle stage; configured models are all `active`. */
+/** Whether the list includes active models. Clients can filter by lifecycle stage, and all configured models are `active`. */
 function wantsActive(search: QueryString): boolean {
   const wanted = search['lifecycle[]'] ?? search.lifecycle;
   return wanted === undefined || [wanted].flat().includes(LIFECYCLE);

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** A query string; a repeated parameter has a list. */
+/** A parsed query string. The value of a repeated parameter is a list. */
 export type QueryString = Readonly<Record<string, unknown>>;
 
 /** A page of a list, in the format of the messages family. */
@@ -13,8 +13,8 @@ interface Page<Item> {
 }
 
 /**
- * The page selected by `limit`, `after_id` and `before_id`. Without a limit it is the whole list, because clients of the chat family
- * request no further pages.
+ * Returns the page that `limit`, `after_id` and `before_id` select. Without a limit it is the whole list, because clients of the chat family request
+ * no further pages.
  *
  * @throws GatewayError `invalidRequest` if a parameter is invalid or names an item that is not in the list.
  */
@@ -23,7 +23,7 @@ export function pageOf<Item extends { readonly id: string }>(items: readonly Ite
   const after = indexOf(items, query, 'after_id');
   const before = indexOf(items, query, 'before_id');
   const asked = items.slice(after === null ? 0 : after + 1, before ?? items.length);
-  // Before an item, the nearest items are the last ones.
+  // With `before_id`, the page ends directly before that item.
   const data =
     before !== null && after === null ? asked.slice(Math.max(0, asked.length - limit)) : asked.slice(0, limit);
   return {

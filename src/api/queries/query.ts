@@ -12,7 +12,7 @@ export interface QueryResponse {
 }
 
 export interface QueryRequest {
-  /** `null` at addresses that require no API key. */
+  /** The authenticated caller; `null` at addresses that require no API key. */
   readonly principal: Principal | null;
   /** The model id in the path; empty if the path has none. */
   readonly modelId: string;
@@ -20,10 +20,10 @@ export interface QueryRequest {
   readonly search: QueryString;
 }
 
-/** The name of all balance queries, whose refusals are not recorded (contract 4.10). */
+/** The name of all balance queries. Refusals of these are not recorded (contract 4.10). */
 export const BALANCE_QUERY = 'balance';
 
-/** Documentation of a query; only tests validate with these schemas. */
+/** The documentation of a query. Only tests validate with these schemas. */
 export interface QueryDocument {
   readonly summary: string;
   readonly tag: 'Models' | 'Balance';
@@ -31,7 +31,7 @@ export interface QueryDocument {
   readonly query: z.ZodObject | null;
 }
 
-/** A query, answered by the gateway itself: calls no provider, and reserves and changes nothing. */
+/** A query to which the gateway itself responds. It calls no provider, reserves nothing and changes nothing. */
 export interface Query {
   readonly name: string;
   readonly document: QueryDocument;
@@ -41,10 +41,10 @@ export interface Query {
 
 export interface QuerySources {
   balanceNano(accountId: string): Promise<bigint>;
-  /** The smallest remainder of the key's budgets in nano-yuan; `null` if it has none. */
+  /** Returns the smallest remainder of the key's budgets in nano-yuan; `null` if it has no budget. */
   budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>): Promise<bigint | null>;
   publicCatalog(): PublicCatalog;
   config(): Config;
-  /** The account's current plan, by the database's clock. */
+  /** Returns the account's current plan, according to the clock of the database. */
   subscription(accountId: string): Promise<CurrentPlan & { readonly nowMs: number }>;
 }

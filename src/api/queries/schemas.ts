@@ -9,7 +9,7 @@ const instant = z.iso.datetime();
 export const balanceResponse = z
   .strictObject({
     is_active: z.boolean(),
-    balance: z.number().describe('In yuan, rounded down to a millionth.'),
+    balance: z.number().describe('The balance in yuan, rounded down to a millionth.'),
     unit: z.literal('CNY'),
   })
   .meta({ id: 'BalanceSnapshot', examples: [{ is_active: true, balance: 12.5, unit: 'CNY' }] });
@@ -66,7 +66,7 @@ export const messagesModelResponse = z
   .strictObject({ ...messagesModelMembers, ...lifecycle })
   .meta({ id: 'MessagesModel' });
 
-/** A model in the shape for clients of both families. */
+/** A model in the form for clients of both families. */
 const sharedModel = z
   .strictObject({
     id: z.string(),

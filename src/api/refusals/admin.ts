@@ -35,7 +35,10 @@ export const refusalResponse = z
     accountId: z.string().nullable(),
     accountName: z.string().nullable(),
     keyId: z.string().nullable(),
-    keyName: z.string().nullable().describe('null: no key, or a deleted one.'),
+    keyName: z
+      .string()
+      .nullable()
+      .describe('The name of the key; null: the request had no key, or the key was deleted.'),
     clientRequestId: z.string().nullable(),
     clientAddress: z.string().nullable(),
     method: z.string().nullable(),
@@ -50,7 +53,7 @@ export const refusalResponse = z
   .meta({ id: 'Refusal' });
 export type RefusalResponse = z.infer<typeof refusalResponse>;
 
-/** Lists refusals for both APIs. `of` limits the owner, regardless of the query. */
+/** Returns the function that lists refusals for both APIs. Its result contains only refusals of `of`, whatever the query contains. */
 export function refusalReader(dependencies: RefusalAdminDependencies) {
   return async ({ limit, cursor, from, to, ...asked }: z.infer<typeof refusalList>, of: OwnedBy) => {
     const filter = {
@@ -91,7 +94,7 @@ export async function showRefusals(
   return refusals.map((refusal) => refusalToWire(refusal, names, keyNames));
 }
 
-/** `id` is the request id, or a separate id if the row counts several refusals or has no request id. */
+/** Converts a refusal. Its `id` is the request id; if the row counts several refusals or has no request id, it is a separate id. */
 function refusalToWire(
   { atMs, ...refusal }: Refusal,
   names: ReadonlyMap<string, string>,

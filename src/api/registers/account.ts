@@ -20,11 +20,11 @@ import { ownWebhookEndpoints } from '../webhooks/own.ts';
 
 interface Owner {
   readonly accountId: string;
-  /** The user whose key it is or was created with; `null` if it belongs to the account as a whole. */
+  /** The user who owns the key, or whose key the resource was created with; `null` if it belongs to the account as a whole. */
   readonly userId: string | null;
 }
 
-/** Find the owner of a resource; `null` if it does not exist. */
+/** Functions that find the owner of a resource; they return `null` if the resource does not exist. */
 type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
 const RESOURCES = [
@@ -67,7 +67,7 @@ export function registerAccount(
   );
 }
 
-/** Reads and removes the `accountId` parameter, which selects an account at every endpoint. */
+/** Removes the `accountId` parameter from the query and returns it. Every endpoint accepts it, to select an account. */
 function takeAccountId(query: Record<string, unknown>): string | null {
   const { accountId } = query;
   delete query.accountId;
@@ -76,7 +76,7 @@ function takeAccountId(query: Record<string, unknown>): string | null {
   return accountId;
 }
 
-/** @throws GatewayError 404, the same for resources of others and for resources that do not exist. */
+/** @throws GatewayError 404 both for a resource of another account and for a resource that does not exist. */
 async function requireOwn(
   resource: OwnedResource,
   request: FastifyRequest,

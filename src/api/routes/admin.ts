@@ -75,7 +75,7 @@ export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpo
       async run({ body }, { actor }) {
         const asked = toTarget(body);
         const { by, via } = operatorOf(actor, body.by ?? null);
-        // A mistyped name would create a drain without effect.
+        // A name with a typing error would create a drain without effect.
         if (routesOf(asked).length === 0) {
           throw invalidRequest(`No configured route goes to ${describe(asked)}.`, 'provider');
         }
@@ -105,7 +105,7 @@ export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpo
         const asked = toTarget(body);
         const drain = await drains.end(asked);
         if (drain === null) throw noSuchDrain(asked, drains.list());
-        // Other drains may still apply to some of the routes.
+        // The response shows the routes, because other drains can still apply to some of them.
         return { ...drainToWire(drain), routes: routesToWire(routesOf(drain)) };
       },
     }),
@@ -124,7 +124,7 @@ function isOf({ providerId, model, providerModel }: DrainTarget, { model: { id }
   );
 }
 
-/** Models without any route in service because of drains; their calls are refused. */
+/** Returns the models for which drains leave no route in service. Calls to these models are refused. */
 function modelsWithoutRoutes(routes: readonly OfModel[], drains: Drains): string[] {
   const models = new Set(routes.map(({ model }) => model));
   return [...models].filter(isWithoutRoutes).map(({ id }) => id);

@@ -10,8 +10,11 @@ import { instantToWire } from '../management/wire.ts';
 
 export const drainMembers = {
   provider: z.string(),
-  model: z.string().nullable().describe('null: every model.'),
-  providerModel: z.string().nullable().describe('null: every model name at the provider.'),
+  model: z.string().nullable().describe('null: all models.'),
+  providerModel: z
+    .string()
+    .nullable()
+    .describe('The provider’s name of the model; null: all of the provider’s model names.'),
   reason: z.string().nullable(),
   by: z.string(),
   byId: signerId,
@@ -49,7 +52,7 @@ export const routeResponse = z
         name: z.string(),
         file: z.string().nullable(),
         state: z.enum(['active', 'resting', 'refused']),
-        status: z.int().nullable().describe('The HTTP status with which the provider refused it.'),
+        status: z.int().nullable().describe('The HTTP status with which the provider refused the credential.'),
         triedAgainAt: at.nullable(),
       }),
     ),

@@ -10,13 +10,13 @@ import { findProvider, type OidcDependencies } from './oidc.ts';
 import type { OwnUserDependencies } from './own-user.ts';
 import { Visit } from './visit.ts';
 
-/** Error codes for the page to which the browser returns. */
+/** Error codes for the page of the console to which the browser returns. */
 type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
 
 /**
- * The redirect URI of OpenID providers, which redirects the browser to the console. OpenID Connect requires a GET here; its effects are
- * safe because they complete a flow that the same browser began with a POST. It responds with a redirect rather than JSON, so it is not in
- * the endpoint table.
+ * Serves the redirect URI of OpenID providers, which redirects the browser to the console. OpenID Connect requires a GET here. This is safe although
+ * it changes something, because it only completes a flow that the same browser began with a POST. It responds with a redirect rather than JSON, so it
+ * is not in the endpoint table.
  */
 export function registerOidcCallback(
   app: FastifyInstance,
@@ -86,7 +86,7 @@ export function registerOidcCallback(
     if (typeof result === 'string') return result;
     const { userId, isAttached, authenticatedAtMs } = result;
     if (!isAttached && (await visit.beginSession(userId, null, authenticatedAtMs)) === null) return 'suspended';
-    // A completed sign-in takes back both counted attempts, of its beginning and its end.
+    // The beginning and the end of a sign-in were each counted as an attempt. A completed sign-in uncounts both.
     limits.succeeded(null, visit.network);
     limits.succeeded(null, visit.network);
     return result;

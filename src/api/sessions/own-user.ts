@@ -23,7 +23,7 @@ const userChange = z
   })
   .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
 
-/** The user has just proved the password, so no further conditions apply. */
+/** The user has just proved the password, so no further conditions apply to the change. */
 const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
 
 export function ownUserEndpoints(dependencies: OwnUserDependencies): PeopleEndpoint[] {
@@ -91,7 +91,7 @@ export function ownUserEndpoints(dependencies: OwnUserDependencies): PeopleEndpo
   ];
 }
 
-/** @throws GatewayError if it is not the signed-in user's password. */
+/** @throws GatewayError if `password` is not the password of the signed-in user. */
 export async function requireOwnPassword(
   dependencies: OwnUserDependencies,
   userId: string,

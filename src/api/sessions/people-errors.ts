@@ -49,7 +49,7 @@ const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
 
 export const peopleError = (refusal: Refusal): GatewayError => ERRORS[refusal]();
 
-/** The error does not reveal whether the name or the password was wrong. */
+/** Converts a refusal to an error, which does not reveal whether the name or the password was wrong. */
 export function signInError(refusal: PasswordRefusal): GatewayError {
   if (refusal === 'wrong') {
     return new GatewayError('invalidApiKey', {
@@ -77,13 +77,13 @@ export function tooManyAttempts(waitMs: number): GatewayError {
   });
 }
 
-/** @throws GatewayError if the password rules refuse it. */
+/** @throws GatewayError if the password violates the password rules. */
 export function requireGoodPassword(password: string, known: readonly (string | null)[]): void {
   const fault = passwordFault(password, known);
   if (fault !== null) throw invalidRequest(`password: ${fault}`, 'password');
 }
 
-/** @throws GatewayError 503 if the queue of passwords is full. */
+/** @throws GatewayError 503 if the queue of passwords to hash is full. */
 export async function orBusy<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

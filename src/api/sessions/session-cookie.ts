@@ -16,14 +16,17 @@ export function isSecureRequest(
   return isBehindProxy && /^\s*https\s*(,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
 }
 
-/** A cookie with a secret token. Scripts cannot read it, and browsers do not send it with changes from other sites. */
+/** Creates a cookie with a secret token. Scripts cannot read it, and browsers do not send it with changes that other sites cause. */
 function secretCookie(name: string) {
   function set(value: string, isSecure: boolean, maxMs: number): string {
     const attributes = `Max-Age=${Math.floor(maxMs / 1000)}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
     return `${nameOf(name, isSecure)}=${value}; ${attributes}`;
   }
   return {
-    /** `null` if absent or malformed. Ignores the name for the other scheme, because a neighboring host may have set a plain cookie. */
+    /**
+     * Returns the token; `null` if it is absent or malformed. The cookie name of the other scheme is ignored, because a neighboring host may have set
+     * a cookie over http.
+     */
     read({ headers }: IncomingMessage, isSecure: boolean): string | null {
       const wanted = `${nameOf(name, isSecure)}=`;
       const values = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
@@ -31,14 +34,17 @@ function secretCookie(name: string) {
       return found?.slice(wanted.length) ?? null;
     },
     set,
-    /** A `Set-Cookie` header that deletes the cookie. */
+    /** Returns a `Set-Cookie` header that deletes the cookie. */
     end: (isSecure: boolean): string => set('', isSecure, 0),
   };
 }
 
 export const sessionCookie = secretCookie('faregate_session');
 
-/** Identifies the browser of a pending OpenID sign-in. `SameSite=Lax` allows it on the provider's redirect, a top-level navigation. */
+/**
+ * Identifies the browser that began a pending OpenID sign-in. With `SameSite=Lax`, browsers send it after the provider's redirect, because this is a
+ * top-level navigation.
+ */
 export const flowCookie = secretCookie('faregate_oidc');
 
 function nameOf(name: string, isSecure: boolean): string {

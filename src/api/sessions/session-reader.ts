@@ -15,7 +15,7 @@ interface SessionReaderDependencies {
   readonly clock: Clock;
 }
 
-/** Finds the user of a request's session cookie. A token or key in the request takes precedence. */
+/** Creates the function that finds the user of a request's session cookie. If the request contains a token or key, the cookie is ignored. */
 export function createSessionReader({
   sessions,
   publicUrl,
@@ -31,7 +31,7 @@ export function createSessionReader({
   };
 }
 
-/** @throws GatewayError `roleNotAllowed` if a page of another site may have caused a change. */
+/** @throws GatewayError `roleNotAllowed` if the request is a change that a page of another site may have caused. */
 export function requireSameSite({ method = '', headers }: IncomingMessage, publicUrl: string | null): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];

@@ -23,9 +23,9 @@ export interface VisitDependencies {
 const USER_AGENT_LENGTH_MAX = 200;
 
 export class Visit {
-  /** The actor; a visitor becomes a user by using a link. */
+  /** Who sent the request. A visitor who uses a link becomes a user. */
   actor: Actor;
-  /** A link is used up even if its user may no longer sign in. */
+  /** Whether something has changed: a link is used up even if its user may no longer sign in. */
   hasChanged = false;
   readonly #dependencies: VisitDependencies;
   readonly #request: FastifyRequest;
@@ -38,13 +38,13 @@ export class Visit {
     this.actor = actor;
   }
 
-  /** The signed-in user, at endpoints that require one. */
+  /** Returns the signed-in user. It may only be called in endpoints that require one. */
   get user(): UserActor {
     if (this.actor.kind !== 'user') throw new Error('this endpoint does not require a signed-in user');
     return this.actor;
   }
 
-  /** The network that sign-in attempts are counted for. */
+  /** Returns the network for which sign-in attempts are counted. */
   get network(): string {
     return this.#dependencies.addresses.ofRequest(this.#request.raw);
   }
@@ -55,10 +55,10 @@ export class Visit {
   }
 
   /**
-   * Creates a session and sets its cookie. Returns its id, or `null` if the user may no longer sign in.
+   * Creates a session and sets its cookie. Returns the id of the session, or `null` if the user may no longer sign in.
    *
-   * @param checkedHash the hash that the password was checked against; `null` if a link has just set it.
-   * @param authenticatedAtMs when the user proved their identity; absent: now, `null`: unknown.
+   * @param checkedHash the stored hash with which the password was compared; `null` if a link has just set the password.
+   * @param authenticatedAtMs when the user proved their identity; absent: now; `null`: unknown.
    */
   async beginSession(
     userId: string,
@@ -86,12 +86,12 @@ export class Visit {
     this.#setCookie(sessionCookie.end(this.#isSecure));
   }
 
-  /** The handle of this browser's pending sign-in at a provider, if any. */
+  /** Returns the handle of the sign-in at a provider that is pending in this browser; `null` if there is none. */
   get flowHandle(): string | null {
     return flowCookie.read(this.#request.raw, this.#isSecure);
   }
 
-  /** Sets the cookie with that handle. */
+  /** Sets the cookie with the handle of a pending sign-in. */
   keepFlow(handle: string, maxMs: number): void {
     this.#setCookie(flowCookie.set(handle, this.#isSecure, maxMs));
   }
@@ -109,7 +109,7 @@ export class Visit {
   }
 }
 
-/** Keeps only printable ASCII, because header values may contain terminal control characters. */
+/** Returns the User-Agent header with only printable ASCII, because header values can contain terminal control characters. */
 function userAgentOf({ headers }: FastifyRequest): string | null {
   const text = (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_LENGTH_MAX);
   return text === '' ? null : text;

@@ -15,7 +15,10 @@ const membership = z.strictObject({ accountId: z.string(), accountName: z.string
 export const userResponse = z
   .strictObject({
     id: z.string(),
-    email: z.string().nullable().describe('The user signs in with it; null: the user signs in with the name.'),
+    email: z
+      .string()
+      .nullable()
+      .describe('The address with which the user signs in; null: the user signs in with the name.'),
     name: z.string(),
     operatorRole: operatorRole.nullable(),
     status: userStatus,
@@ -25,7 +28,7 @@ export const userResponse = z
       .string()
       .nullable()
       .describe(
-        'The token that created the user, whose end suspends the user; null: none did, or an operator confirmed the user.',
+        'The token that created the user. When it ends, the user is suspended. null: no token created the user, or an operator confirmed the user.',
       ),
     createdAt: at,
     lastSignInAt: at.nullable(),
@@ -37,12 +40,12 @@ export function userToWire(user: User): UserResponse {
   return shown(userResponse, user);
 }
 
-/** Fields of a response with a link, which is shown only once. */
+/** The fields of a response that contains a link. The link is shown only once. */
 export const linkMembers = {
-  link: z.string().describe('Works once, for anybody who has it.'),
+  link: z.string().describe('The link. It works once, for anybody who has it.'),
   linkKind: z.enum(['first_sign_in', 'invitation', 'reset']),
   linkExpiresAt: at,
-  linkHint: z.string().nullable().describe('A warning about the address in the link.'),
+  linkHint: z.string().nullable().describe('A warning if the address in the link might not work; otherwise null.'),
 };
 
 export const linkResponse = z.strictObject(linkMembers).meta({ id: 'OneTimeLink' });
@@ -102,9 +105,9 @@ export function whoAmIToWire(user: User, sessionId: string, billingTimezone: str
 export const sessionResponse = z
   .strictObject({
     id: z.string(),
-    isThisOne: z.boolean().describe('Whether it is the session of the request.'),
+    isThisOne: z.boolean().describe('Whether this is the session that sent the request.'),
     createdAt: at,
-    lastSeenAt: at.describe('Accurate to a minute.'),
+    lastSeenAt: at.describe('When the session was last used, accurate to a minute.'),
     expiresAt: at,
     clientAddress: z.string().nullable(),
     userAgent: z.string().nullable(),

@@ -22,7 +22,7 @@ const role = z.enum(['operator', 'auditor']);
 const scopes = z.array(z.enum(['export']));
 const newToken = z.strictObject({
   name: shortText,
-  /** Default: the lower role, or no role if there are scopes. */
+  /** The role of the token. By default it is the lower role; for a token with scopes, there is none. */
   role: role.optional(),
   scopes: scopes.max(1).default([]),
   expiresAt: instant.nullish(),
@@ -33,7 +33,7 @@ const tokenResponse = z
   .strictObject({
     id: z.string(),
     name: z.string(),
-    role: role.nullable().describe('null: only the scopes apply.'),
+    role: role.nullable().describe('null: the token can only do what its scopes allow.'),
     scopes: scopes.readonly(),
     prefix: z.string(),
     createdAt: at,
@@ -42,10 +42,12 @@ const tokenResponse = z
     madeByTokenId: z
       .string()
       .nullable()
-      .describe('The token that created it and whose end ends it too; null: none did.'),
+      .describe(
+        'The token that created this token. When that token ends, this one ends too. null: no token created it.',
+      ),
     expiresAt: at.nullable(),
     revokedAt: at.nullable(),
-    lastUsedAt: at.nullable().meta({ description: 'At most a minute old; null: never.' }),
+    lastUsedAt: at.nullable().meta({ description: 'When the token was last used, accurate to a minute; null: never.' }),
   })
   .meta({ id: 'AdminToken' });
 export type TokenResponse = z.infer<typeof tokenResponse>;
@@ -114,7 +116,9 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminDep
         keepMade: z
           .enum(['true', 'false'])
           .optional()
-          .describe('true: the users and tokens it created are kept and confirmed. Tokens cannot use this.'),
+          .describe(
+            'true: the users and tokens that the token created are kept and confirmed. Tokens cannot send this.',
+          ),
       }),
       async run({ id, query }, { actor }) {
         const keepsMade = query.keepMade === 'true';

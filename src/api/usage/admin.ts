@@ -35,14 +35,14 @@ export interface UsageAdminDependencies {
 }
 
 const EXPECTED_DAY = 'Expected a day of the billing time zone, such as 2026-11-20.';
-/** The database has no year 0. */
+/** A day. Year 0 is refused, because the database does not have it. */
 const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWith('0000'), { error: EXPECTED_DAY });
 
 export const usageList = z.strictObject({
   ...page,
   groupBy: storable(z.string({ error: 'Expected names separated by commas, such as model,day.' }).max(200)).default(''),
   from: day.optional(),
-  /** Exclusive end. */
+  /** The day after the last day of the range. */
   to: day.optional(),
   accountId: filterText.optional(),
   keyId: filterText.optional(),
@@ -53,7 +53,7 @@ export const usageList = z.strictObject({
 });
 
 export const statementQuery = z.strictObject({
-  /** From year 2000 on, so that the month and the next one have years of four digits. */
+  /** A month from the year 2000 on, so that the years of this month and the next one have four digits. */
   month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
 });
 
@@ -66,7 +66,7 @@ export const usageResponse = z.strictObject({
 export type UsageResponse = z.infer<typeof usageResponse>;
 
 const CSV_PAGE = 2_000;
-/** Maximum numbers of listed models, and of listed entries other than charges. */
+/** Maximum number of models in a statement, and of entries other than charges. */
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
 
@@ -123,7 +123,7 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
         timezone: query.timezone,
       };
     },
-    /** `isShown`: whether the caller may see a column. */
+    /** @param isShown whether the caller may see a column. */
     async *csv(query: UsageQuery, isShown: (member: string) => boolean = () => true): AsyncIterable<string> {
       const { groupBy } = query;
       const hasRevenue = hasPlanRevenue(query);
@@ -140,7 +140,7 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
   const { queryOf, list, csv, statement } = usageReader(dependencies);
   const { clock, localTime } = dependencies;
 
-  /** Plan revenue accrues daily; future days have none. */
+  /** Returns the end of the range for plan revenue. Revenue accrues daily, so days in the future have none. */
   function dayAfterToday(): string {
     const calendar = localTime();
     return calendar.day(calendar.nextDayStartMs(clock.nowMs()));

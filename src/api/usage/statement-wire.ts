@@ -5,7 +5,7 @@ import { usageRowResponse } from './wire.ts';
 
 export const statementEntry = ledgerEntryResponse.omit({ balanceAfterYuan: true });
 
-/** A monthly statement: the ledger's sums and the calls of the month by model. */
+/** The statement of a month: sums of the ledger, and the calls of the month by model. */
 export const statementResponse = z
   .strictObject({
     accountId: z.string(),

@@ -12,7 +12,7 @@ import { count, yuan } from '../management/response-fields.ts';
 import { yuanOrNull } from '../management/wire.ts';
 import { MEMBERS } from './columns.ts';
 
-/** Units that groups count. */
+/** Units for which a group contains counts. */
 export const COUNTED_UNITS = [...shownUnits, 'images'] as const;
 
 const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName', 'keyPrefix'] as const;
@@ -28,7 +28,9 @@ export const usageRowResponse = z
     netChargeYuan: yuan,
     planRevenueYuan: yuan
       .nullable()
-      .describe('Plan prices, spread over their periods; null: unknown per key, model, provider or status.'),
+      .describe(
+        'The prices of plans, distributed over their periods; null: not known for groups by key, model, provider or status.',
+      ),
     costYuan: yuan,
     planCostYuan: yuan.describe('The part of the cost that calls on plans caused.'),
     marginYuan: yuan
@@ -46,7 +48,7 @@ export const usageRowResponse = z
   });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
-/** Amounts of a group. A margin is known only if every call with usage has a cost and, for plans, if the revenue is known. */
+/** Returns the amounts of a group. Its margin is known only if the cost of every call with usage is known and, for plans, the revenue. */
 function amountsOf(row: UsageRow, hasRevenue: boolean) {
   const { chargeNano, refundNano, costNano, uncostedCalls, planCalls, planCostNano, planUncostedCalls } = row;
   const netNano = chargeNano - refundNano;
@@ -95,7 +97,7 @@ export function usageCursor({ account, after }: UsagePlace): string {
   return Buffer.from(JSON.stringify([account, after])).toString('base64url');
 }
 
-/** @throws GatewayError if it is not a cursor of the same list. */
+/** @throws GatewayError if the text is not a cursor of the same list. */
 export function readUsageCursor(cursor: string, groupBy: readonly Dimension[]): UsagePlace {
   const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'));
   const isText = (each: unknown): each is string => typeof each === 'string' && isStorable(each);

@@ -12,7 +12,7 @@ export interface OwnVoucherDependencies {
   readonly voucherGuesses: VoucherGuesses;
 }
 
-/** Redeems vouchers for the account. Members may do this because it only adds value. */
+/** The endpoint that redeems vouchers for the account. Members may use it too, because a redemption only adds value. */
 export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherDependencies): AccountEndpoint[] {
   return [
     accountEndpoint({

@@ -13,8 +13,13 @@ const kind = z.enum(['value', 'plan']);
 
 const gift = {
   kind,
-  amountYuan: yuan.nullable().describe('The amount added to the balance; null: the voucher grants a plan.'),
-  planId: z.string().nullable().describe('The plan granted for one period; null: the voucher adds an amount.'),
+  amountYuan: yuan
+    .nullable()
+    .describe('The amount that the voucher adds to the balance; null: the voucher grants a plan.'),
+  planId: z
+    .string()
+    .nullable()
+    .describe('The plan that the voucher grants for one period; null: the voucher adds an amount.'),
 };
 
 const batchMembers = {
@@ -99,7 +104,7 @@ export function redemptionToWire(
   accountNames: ReadonlyMap<string, string>,
 ): RedemptionResponse {
   const { accountId, batchId, redeemedBy } = redemption;
-  // Accounts are never deleted.
+  // This always finds a name, because accounts are never deleted.
   const accountName = accountNames.get(accountId) ?? accountId;
   const redeemedById = signerIdOf(redeemedBy);
   return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy, redeemedById };

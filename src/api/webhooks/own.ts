@@ -17,7 +17,7 @@ import {
 const newEndpoint = z.strictObject({ ...newWebhook, events: accountEvents });
 const change = z.strictObject({ ...webhookChange, events: accountEvents });
 
-/** Webhook endpoints of the account, which get only its own notices. */
+/** Endpoints that manage the account's webhook endpoints, to which only the account's own notices are sent. */
 export function ownWebhookEndpoints(dependencies: WebhookAdminDependencies): AccountEndpoint[] {
   const keeper = webhookKeeper(dependencies);
   const needs = 'owner';

@@ -20,9 +20,9 @@ const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   ],
 };
 
-/** Read only at the top level of a JSON body. `sequence.ts` reads the parameters of Ark. */
+/** Names that are read only at the top level of a JSON body. `sequence.ts` reads the parameters of Ark. */
 const OWN = [...Object.keys(aliases), 'sequential_image_generation', 'sequential_image_generation_options'];
-/** No vendor documents a spelling of these for forms. */
+/** Parameters for which no vendor documents a spelling in forms. */
 const SEQUENCE = OWN.slice(Object.keys(aliases).length);
 
 /** Objects whose members some servers treat as top-level parameters. */
@@ -51,7 +51,7 @@ const byFoldedAlias = new Map(
 );
 const foldedContainers = new Set(CONTAINERS.map((container) => foldedName(container)));
 
-/** Like `refuseAliases`, for a part of a form. Parts have no members, so a container is refused without being read. */
+/** Like `refuseAliases`, for a part of a form. A container is refused without being read, because parts of forms have no members. */
 export function refuseAliasPart(name: string): void {
   const [first = ''] = name.trim().split(/[[.]/, 1);
   const folded = foldedName(first);

@@ -15,7 +15,7 @@ export interface EditForm {
 
 /**
  * A file of a form. Its format is detected from its bytes, since clients without an SDK often send `application/octet-stream`. Width and height are
- * in pixels; `null` if the beginning of the file does not contain them.
+ * in pixels; `null` if the first bytes of the file do not contain them.
  */
 export interface FormFile {
   readonly sizeBytes: number;
@@ -24,19 +24,19 @@ export interface FormFile {
   readonly height: number | null;
 }
 
-/** Default if the form has no `model` part. */
+/** The model of a form without a `model` part. */
 export const DEFAULT_EDIT_MODEL = 'gpt-image-1.5';
 
 export const EDIT_IMAGES_MAX = 16;
 
 const MASK_BYTES_BELOW = 4 * MEGABYTE;
 
-/** The longest prompt of any known model, 32,000 characters, takes 128,000 bytes in UTF-8. */
+/** Maximum bytes of a text part. The longest prompt that any known model accepts has 32,000 characters, which take up to 128,000 bytes in UTF-8. */
 export const TEXT_PART_BYTES_MAX = 131_072;
 
 type PartKind = 'image' | 'mask' | 'text' | 'listedCount' | 'other';
 
-/** Classifies a part by its name. `other` parts are forwarded unread. */
+/** Classifies a part by its name. The gateway forwards `other` parts without reading them. */
 export function partKind(name: string): PartKind {
   if (name === 'image' || name === 'image[]') return 'image';
   if (name === 'mask') return 'mask';
@@ -59,7 +59,7 @@ export function requireOtherName(name: string): void {
     const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
     throw invalidRequest(`The name of a part can be mistaken for "${readAs}". Name it ${names}.`, readAs);
   }
-  // In HTML forms, this part specifies the charset of all text parts.
+  // A part with this name specifies the charset of all text parts of an HTML form.
   if (name === '_charset_') throw invalidRequest('The form must be in UTF-8, without a part "_charset_".', name);
 }
 
@@ -74,12 +74,12 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** These charsets agree on ASCII, and everything the gateway reads except the prompt is ASCII. */
+/** Charsets that encode ASCII in the same way. Everything that the gateway reads is ASCII, except the prompt. */
 const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1']);
 
 /**
- * Refuses a text part with a file name or an unexpected charset. Some servers look for fields only among text parts, others also among files, and
- * some decode text by the charset of its part.
+ * Refuses a text part with a file name or an unexpected charset. Servers read these parts differently: some look for fields also among files, and
+ * some decode a text by the charset of its part.
  */
 export function requirePlainText({ name, filename, contentType }: PartHead): void {
   if (filename !== null) throw invalidRequest(`The part "${name}" must not have a file name.`, name);
@@ -92,8 +92,8 @@ export function requirePlainText({ name, filename, contentType }: PartHead): voi
 }
 
 /**
- * The number of images that `n[]` requests at servers that read a list of one item as that item; other servers ignore it. The reservation and the
- * maximum charge assume that it counts.
+ * Reads the number of images that the part `n[]` requests. Some servers read a list with one item as that item; others ignore it. The reservation and
+ * the maximum charge assume that the provider reads it.
  */
 export function readListedCount(bytes: Buffer): number {
   const text = bytes.toString('latin1');
@@ -111,9 +111,10 @@ export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
 }
 
 /**
- * Validates an edit by the rules that apply to all models. `model` is `null` if the form has none (`DEFAULT_EDIT_MODEL`).
+ * Validates an edit by the rules that apply to all models. In the result, `model` is `null` if the form has no model; `DEFAULT_EDIT_MODEL` then
+ * applies.
  *
- * @throws GatewayError `invalidRequest` with the part that is wrong, such as `image[2]` for the third image.
+ * @throws GatewayError `invalidRequest` with the invalid part, such as `image[2]` for the third image.
  */
 export function readEdit(form: EditForm): ImageParameters {
   const fields = readFormParameters(editParameters, form.texts);
@@ -126,9 +127,9 @@ export function readEdit(form: EditForm): ImageParameters {
 }
 
 /**
- * Validates an edit by the rules of its model family. `null`: the family is unknown, and the provider validates.
+ * Validates an edit by the rules of its model family. `null`: the family is unknown, so only the provider validates the edit.
  *
- * @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the part that is wrong.
+ * @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the invalid part.
  */
 export function checkEdit(fields: ImageParameters, form: EditForm, family: ImageFamily | null): void {
   if (family === null) return;

@@ -6,20 +6,20 @@ export type ChoiceName = Extract<
   'background' | 'input_fidelity' | 'moderation' | 'output_format' | 'quality' | 'response_format' | 'style'
 >;
 
-/** What a family of image models supports. It only narrows the rules of the contract. */
+/** What a family of image models supports. A family can only restrict the rules of the contract. */
 export interface ImageFamily {
   readonly name: string;
   readonly ids: RegExp;
-  /** In Unicode code points. */
+  /** Maximum length of a prompt, in Unicode code points. */
   readonly promptCharactersMax: number;
   readonly imagesMax: number;
-  /** Supported values per parameter. Empty: the parameter is not supported. `null`: all values in the contract. */
+  /** Supported values of each parameter. Empty: the family does not support the parameter. `null`: it supports all values in the contract. */
   readonly values: Readonly<Record<ChoiceName, readonly string[] | null>>;
-  /** Supported sizes: `named` ones and any size within `limits`. `null`: unknown. */
+  /** Supported sizes: the `named` sizes, and all sizes within `limits`. `null`: unknown. */
   readonly sizes: { readonly named: readonly string[]; readonly limits: SizeLimits | null } | null;
   readonly canStream: boolean;
   readonly canCompress: boolean;
-  /** `null`: the model cannot edit images. */
+  /** Rules for edits; `null`: the family cannot edit images. */
   readonly edit: EditRules | null;
 }
 
@@ -31,8 +31,8 @@ export interface EditRules {
 }
 
 /**
- * 1 MB in the contract's file limits. Its body limit of 805 MiB (section 8) is the sum of 16 images of 50 MiB, a mask of 4 MiB, and 1 MiB for the
- * rest, so 1 MB is 2^20 bytes.
+ * Bytes in 1 MB of the contract's file limits. The contract's body limit of 805 MiB (section 8) is the sum of 16 images of 50 MiB, a mask of 4 MiB,
+ * and 1 MiB for the other parts, so 1 MB is 2^20 bytes.
  */
 export const MEGABYTE = 2 ** 20;
 
@@ -51,7 +51,7 @@ const limitsOf25: SizeLimits = { ...limitsOf2, pixelsMin: 1 };
 
 const standardSizes = ['1024x1024', '1536x1024', '1024x1536', 'auto'];
 
-/** Common to all GPT Image models (contract 4.5, 4.6). They always return base64. */
+/** Rules that all GPT Image models share (contract 4.5, 4.6). These models always return base64. */
 const gptImage = {
   promptCharactersMax: 32_000,
   imagesMax: 10,
@@ -75,7 +75,7 @@ const gptImage = {
   },
 } satisfies Omit<ImageFamily, 'name' | 'ids'>;
 
-/** Common to all DALL·E models. `auto` selects their default quality, so it is always accepted. */
+/** Rules that all DALL·E models share. `auto` selects their default quality, so it is always accepted. */
 const dallE = {
   imagesMax: 10,
   values: {
@@ -91,7 +91,7 @@ const dallE = {
   canCompress: false,
 } satisfies Partial<ImageFamily>;
 
-/** The only place that defines differences between image models. Sources: contract 4.5, 4.6. */
+/** All differences between image models. Sources: contract 4.5, 4.6. */
 export const imageFamilies: readonly ImageFamily[] = [
   {
     ...dallE,
@@ -156,12 +156,12 @@ export const imageFamilies: readonly ImageFamily[] = [
   },
 ];
 
-/** Matches a model id with an optional snapshot date and an optional vendor prefix. */
+/** Returns a pattern for model ids with an optional date and an optional vendor prefix. */
 function idsOf(pattern: string): RegExp {
   return new RegExp(`^(?:[^/]+/)?${pattern}(?:-[0-9]{4}-[0-9]{2}-[0-9]{2})?$`);
 }
 
-/** The family of a model; `null` if unknown, so that only the general rules of the contract apply. */
+/** Returns the family of a model; `null` if it is unknown. Only the general rules of the contract then apply. */
 export function familyOf(modelId: string): ImageFamily | null {
   return imageFamilies.find(({ ids }) => ids.test(modelId)) ?? null;
 }

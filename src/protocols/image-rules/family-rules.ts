@@ -9,8 +9,8 @@ interface Breach {
 }
 
 /**
- * Parameters that a family does not support, in a fixed order. A new kind of difference between models needs a member in `families.ts` and a check
- * here.
+ * Returns the parameters that a family does not support, in a fixed order. If models begin to differ in another way, add a member in `families.ts`
+ * and a check here.
  */
 export function breachesOf(parameters: ImageParameters, family: ImageFamily): Breach[] {
   const breaches: Breach[] = [];
@@ -38,7 +38,7 @@ export function breachesOf(parameters: ImageParameters, family: ImageFamily): Br
 }
 
 /**
- * Validates parameters by the rules of a model family. `null`: the family is unknown, and the provider validates.
+ * Validates parameters by the rules of a model family. `null`: the family is unknown, so only the provider validates them.
  *
  * @throws GatewayError `invalidRequest` for the first unsupported parameter.
  */
@@ -47,7 +47,7 @@ export function checkFamily(parameters: ImageParameters, family: ImageFamily | n
   if (first !== undefined) throw invalidRequest(first.message, first.param);
 }
 
-/** The end of an error message that lists supported sizes; `null` if the size is supported. */
+/** Describes the supported sizes for the end of an error message; `null` if the size is supported. */
 function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   if (sizes === null || sizes.named.includes(text)) return null;
   const named = `one of ${sizes.named.join(', ')}`;
@@ -58,7 +58,7 @@ function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   return problem === null ? null : `WIDTHxHEIGHT with ${problem}`;
 }
 
-/** Whether a text has more Unicode code points than this. Counts only if the length in UTF-16 is inconclusive. */
+/** Whether a text has more than `charactersMax` Unicode code points. The code points are counted only if the length in UTF-16 is inconclusive. */
 function isLongerThan(text: string, charactersMax: number): boolean {
   if (text.length <= charactersMax) return false;
   if (text.length > 2 * charactersMax) return true;

@@ -2,7 +2,7 @@ import { imageFamilies } from './families.ts';
 import { breachesOf } from './family-rules.ts';
 import { generationParameters, type ImageParameters, readJsonParameters } from './parameters.ts';
 
-/** @throws GatewayError `invalidRequest` with the parameter that is wrong. */
+/** @throws GatewayError `invalidRequest` with the invalid parameter. */
 export function readGeneration(get: (name: string) => unknown): ImageParameters {
   return readJsonParameters(generationParameters, get);
 }
@@ -13,8 +13,8 @@ const DEFAULT_GPT_IMAGE_MODEL = 'gpt-image-2';
 const plainFamilies = imageFamilies.filter(({ name }) => name === 'dall-e-2' || name === 'dall-e-3');
 
 /**
- * The default model of a generation (contract 4.5). It is a GPT Image model if neither of the older models supports some parameter value. The length
- * of the prompt does not count.
+ * Returns the model of a generation that names none (contract 4.5): a GPT Image model if a parameter has a value that neither older model supports.
+ * The length of the prompt has no influence.
  */
 export function defaultGenerationModel(fields: ImageParameters): string {
   const [refused, ...others] = plainFamilies.map((family) => breachesOf(fields, family).map(({ param }) => param));

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
 /**
- * Parameters of image calls that the gateway reads, by wire name (contract 4.5, 4.6). `null`: absent, or not read at this endpoint, so that the
- * provider validates it.
+ * Parameters of image calls that the gateway reads, by their names in requests (contract 4.5, 4.6). `null`: the parameter is absent, or the gateway
+ * does not read it at this endpoint and only the provider validates it.
  */
 export interface ImageParameters {
   readonly prompt: string;
@@ -48,7 +48,7 @@ const common = {
   user: { kind: 'text', charactersMin: 0, charactersMax: Number.MAX_SAFE_INTEGER },
 } satisfies ParameterTable;
 
-/** Parameters of contract 4.5 and newer values that the vendor documents. `families.ts` defines what each model supports. */
+/** The parameters of contract 4.5, with newer values that the vendor documents. `families.ts` defines what each model supports. */
 export const generationParameters: ParameterTable = {
   ...common,
   moderation: { kind: 'choice', values: ['low', 'auto'] },
@@ -57,7 +57,7 @@ export const generationParameters: ParameterTable = {
   style: { kind: 'choice', values: ['vivid', 'natural'] },
 };
 
-/** Parameters of contract 4.6. SVG can only be generated from a prompt, and `hd` is supported only by a model that cannot edit. */
+/** The parameters of contract 4.6. SVG images can only be generated from a prompt, and the only model with the quality `hd` cannot edit. */
 export const editParameters: ParameterTable = {
   ...common,
   input_fidelity: { kind: 'choice', values: ['high', 'low'] },
@@ -65,7 +65,7 @@ export const editParameters: ParameterTable = {
   quality: { kind: 'choice', values: ['standard', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] },
 };
 
-/** @throws GatewayError `invalidRequest` with the parameter that is wrong. */
+/** @throws GatewayError `invalidRequest` with the invalid parameter. */
 export function readJsonParameters(table: ParameterTable, get: (name: string) => unknown): ImageParameters {
   const prompt = get('prompt') ?? null;
   if (prompt === null) throw missing('prompt');
@@ -95,10 +95,10 @@ function readJsonValue(name: string, rule: Rule, value: unknown): Value {
 }
 
 /**
- * Reads the parameters of a form's text parts, whose names are unique. Empty parts are refused: forms have no null, and `null` is ordinary text
- * (contract 4.6).
+ * Reads the parameters from the text parts of a form. Part names must be unique. Empty parts are refused: forms have no null, and `null` is ordinary
+ * text (contract 4.6).
  *
- * @throws GatewayError `invalidRequest` with the part that is wrong.
+ * @throws GatewayError `invalidRequest` with the invalid part.
  */
 export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<string, Buffer>): ImageParameters {
   const prompt = parts.get('prompt');
@@ -113,7 +113,7 @@ export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<str
   return parameters;
 }
 
-/** Decimal without sign, fraction, exponent, or leading zeros, which some parsers read as octal. */
+/** A decimal number without sign, fraction or exponent, and without leading zeros, because some parsers read numbers with leading zeros as octal. */
 const DECIMAL = /^(?:0|[1-9][0-9]{0,14})$/;
 
 function readFormValue(name: string, rule: Rule, text: string): Value {
@@ -173,7 +173,7 @@ function readText(name: string, rule: Extract<Rule, { kind: 'text' | 'choice' }>
     return text;
   }
   if (text.length < rule.charactersMin) throw empty(name);
-  // Python keeps an unpaired surrogate; Go replaces it with U+FFFD.
+  // An unpaired surrogate is ambiguous: Python keeps it, Go replaces it with U+FFFD.
   if (!text.isWellFormed()) throw wrong(name, 'consist of complete Unicode characters', text);
   if (text.length > rule.charactersMax) throw wrong(name, `not exceed ${rule.charactersMax} characters`, text);
   return text;
@@ -188,7 +188,7 @@ function wholeNumber({ min, max }: Extract<Rule, { kind: 'whole' }>): string {
   return `be a whole number from ${min} to ${max}`;
 }
 
-/** Validates rules about combinations of parameters, which apply to all models. The default output format is PNG. */
+/** Validates combinations of parameters by rules that apply to all models. The default output format is PNG. */
 function checkTogether(parameters: ImageParameters): void {
   const { background, output_compression, output_format, partial_images, stream } = parameters;
   if (partial_images !== null && stream !== true) {

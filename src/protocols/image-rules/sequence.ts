@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** Maximum images in a sequence, and the default limit (Volcengine Ark). */
+/** Maximum number of images in a sequence of Volcengine Ark, which is also Ark's default. */
 const SEQUENCE_IMAGES_MAX = 15;
 
 const SWITCH = 'sequential_image_generation';
@@ -17,9 +17,9 @@ interface SequenceLimit {
 }
 
 /**
- * Maximum images per result: 1, unless the request lets the model generate a sequence (`sequential_image_generation`). The model chooses the number,
- * so the maximum is reserved and the delivered images are charged. A limit counts even if sequences are disabled, because a relay may read only the
- * limit.
+ * Returns the maximum number of images per result: 1, unless the request allows the model to generate a sequence (`sequential_image_generation`). The
+ * model chooses the number, so the maximum is reserved, and the delivered images are charged. A requested maximum is used even if sequences are
+ * disabled, because a relay might read only the maximum.
  *
  * @throws GatewayError `invalidRequest` if vendors could interpret the members differently.
  */

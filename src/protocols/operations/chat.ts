@@ -64,12 +64,12 @@ function audioFormat(fields: BodyFields): string | null {
   return isRecord(asked) && typeof asked.format === 'string' ? asked.format : null;
 }
 
-/** `audio` of a request consists of a voice and a format. */
+/** Maximum bytes of the member `audio` of a request, which consists of a voice and a format. */
 const AUDIO_BYTES_MAX = 4_096;
 
 /**
- * Makes the provider report usage at the end of a stream; `null` if the client already requests it. Without this option, chat streams report no
- * usage.
+ * Returns the splice that makes the provider report usage at the end of a stream; `null` if the client already requests it. Chat streams do not
+ * report usage otherwise.
  */
 function includeUsageSplice(fields: BodyFields): Splice | null {
   const options = fields.optionalObject('stream_options');

@@ -1,7 +1,10 @@
 import { continuationKeysOfInput, responseContinuationKey } from '../responses/continuation-keys.ts';
 import type { BodyFields } from './fields.ts';
 
-/** Continuation keys of what a responses or compact request refers to: a stored response, or encrypted content that only its provider can read. */
+/**
+ * Returns the continuation keys of a responses or compact request. It may refer to a stored response, or contain encrypted content that only the
+ * provider that created it can read.
+ */
 export function continuationKeysOf(fields: BodyFields): string[] {
   const responseId = fields.optionalText('previous_response_id');
   const input = fields.member('input');

@@ -4,34 +4,34 @@ import { serviceTerms, type TermName, termNames } from '../metering/service-term
 import { CONTROL_FIELDS } from '../token-estimate/count-body.ts';
 
 /**
- * Effects of request members on the cost of a call, in the spellings of all vendors. A name can have several meanings, depending on its position, so
- * that it is looked up only once.
+ * How request members affect the cost of a call, in the spellings of all vendors. The meanings are bits, because one name can have several meanings
+ * that depend on its position, and each name is looked up once.
  */
 export const Meaning = {
   content: 1 << 0,
   tools: 1 << 1,
   toolServers: 1 << 2,
-  /** Data that only the caller reads. */
+  /** Data for the caller, which the model does not read. */
   free: 1 << 3,
   prediction: 1 << 4,
   more: 1 << 5,
   ownModel: 1 << 6,
-  /** Other models: a name, several names, or objects with a member that names a model. */
+  /** Names other models. The value is a name, a list of names, or objects that each have a member with a name. */
   models: 1 << 7,
-  /** Like `models`, but member names can also be model names. */
+  /** Like `models`, but the keys of the object can also be model names. */
   modelMap: 1 << 8,
-  /** The model name within an object that describes a model. */
+  /** The name of the model, in an object that describes a model. */
   modelId: 1 << 9,
   limit: 1 << 10,
   thinking: 1 << 11,
   choices: 1 << 12,
-  /** Number of choices, but only near the top level, since the name is short. */
+  /** The number of choices. The name is short, so it has this meaning only near the top level. */
   nearTop: 1 << 13,
   toolCalls: 1 << 14,
   thinks: 1 << 15,
-  /** Requests a web search by other means than a tool. */
+  /** Requests a web search without a tool. */
   search: 1 << 16,
-  /** Like `search`, but only at the top level, since it is a setting within tools. Baidu, Doubao; Hunyuan. */
+  /** Like `search`, but only at the top level, because tools have a setting of the same name (Baidu, Doubao, Hunyuan). */
   searchAtTop: 1 << 17,
   term: 1 << 18,
   modalities: 1 << 19,
@@ -39,17 +39,17 @@ export const Meaning = {
   caches: 1 << 21,
   /** A schema, in which member names are arbitrary. */
   schema: 1 << 22,
-  /** A schema within a function; settings at the top level and within provider tools. */
+  /** A schema if it belongs to a function; otherwise settings, at the top level or of a provider tool. */
   parameters: 1 << 23,
   type: 1 << 24,
   maxUses: 1 << 25,
-  /** May ask the provider to summarize a long input. */
+  /** Settings that can ask the provider to summarize a long input. */
   contextManagement: 1 << 26,
   trigger: 1 << 27,
   threshold: 1 << 28,
-  /** Repeats tools that are offered elsewhere. */
+  /** Repeats tools that another member of the request offers. */
   toolChoice: 1 << 29,
-  /** No known meaning, and not a documented setting. */
+  /** The name has no known meaning and is not a documented setting. */
   unknown: 1 << 30,
 } as const;
 
@@ -106,7 +106,7 @@ const NAMES: readonly (readonly [meaning: number, names: readonly string[]])[] =
   [Meaning.trigger, ['trigger']],
   [Meaning.toolChoice, ['tool_choice']],
   [Meaning.threshold, ['value', 'compact_threshold']],
-  // Settings that may also appear in an entry of a list of models. They have no effect on cost.
+  // Settings without an effect on the cost. They can also appear in an entry of a list of models.
   [
     0,
     [
@@ -120,7 +120,7 @@ const meanings = new Map<string, number>();
 for (const [meaning, names] of NAMES) {
   for (const name of names) meanings.set(name, (meanings.get(name) ?? 0) | meaning);
 }
-// A full name also has the meanings of its suffixes.
+// A name also has the meanings of the suffixes that it ends with.
 for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith('*'))) {
   for (const [name, own] of meanings) {
     if (foldedName(name).endsWith(foldedName(suffix.slice(1)))) meanings.set(name, own | meaning);
@@ -130,7 +130,7 @@ for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith
 const KEYS = new MemberNames(...meanings.keys());
 const MEANINGS = Int32Array.from(meanings.values());
 
-/** The meanings of a key as a bit set. `bytes[start, end)` is the key without quotes. */
+/** Returns the meanings of a key as a bit set. `bytes[start, end)` is the key without quotes. */
 export function meaningOf(bytes: Buffer, start: number, end: number): number {
   const index = KEYS.find(bytes, start, end);
   return index === -1 ? Meaning.unknown : MEANINGS[index]!;

@@ -11,11 +11,11 @@ import type { BodyFields } from './fields.ts';
 import { NamedModels } from './named-models.ts';
 import { type Demand, plainDemand } from './operation.ts';
 
-/** Type names have up to 64 characters, each of which may be a six-byte escape. */
+/** Maximum bytes of a type name. Type names have up to 64 characters, and each can be a six-byte escape. */
 const TYPE_BYTES_MAX = 6 * 64;
 const TERM_BYTES_MAX = 64;
 const NUMBER_BYTES_MAX = 64;
-/** Depth 1 is the request itself. */
+/** Maximum depth that counts as near the top level. The request itself has depth 1. */
 const NEAR_TOP_DEPTH_MAX = 2;
 
 const NUMBERS = Meaning.limit | Meaning.thinking | Meaning.choices;
@@ -23,7 +23,7 @@ const NUMBERS = Meaning.limit | Meaning.thinking | Meaning.choices;
 interface OpenTool {
   isRunByProvider: boolean;
   uses: number | null;
-  /** Models named in its parameters. They do not count for functions, whose parameters are a schema. */
+  /** Models that the tool's parameters name. They are ignored for functions, whose parameters are a schema. */
   models: NamedModels | null;
 }
 
@@ -33,8 +33,9 @@ interface OpenEdit {
 }
 
 /**
- * Reads what multiplies the cost of a request, in the spellings of all vendors with similar APIs, since relays may forward any of them. Members with
- * an unexpected form are ignored. If several members specify the same quantity, the maximum counts. See `docs/reservations.md`.
+ * Reads what multiplies the cost of a request, in the spellings of all vendors with similar APIs, since a relay might forward the request to any of
+ * them. Members with an unexpected form are ignored. If several members specify the same quantity, the highest value is used. See
+ * `docs/reservations.md`.
  */
 export class DemandReader extends ContentDemand {
   readonly #fields: BodyFields;
@@ -62,7 +63,7 @@ export class DemandReader extends ContentDemand {
   }
 
   /**
-   * Reads the state references of the request. The same pass collects its demand.
+   * Reads the references of the request to provider state. The same pass collects the demand that `demand` returns.
    *
    * @throws GatewayError `invalidRequest`, like `readNamedState`.
    */
@@ -98,7 +99,7 @@ export class DemandReader extends ContentDemand {
   readMember(json: JsonReader, isRequest: boolean): Reads {
     const { bytes, keyStart: start, keyEnd: end, kind } = json;
     const meaning = meaningOf(bytes, start, end);
-    // Fast path for most settings.
+    // Most settings return here, without further checks.
     if ((meaning === 0 || meaning === Meaning.unknown) && kind !== 'object' && kind !== 'array') return Reads.nothing;
     if ((meaning & Meaning.content) !== 0) {
       this.content = decodeString(bytes, start, end);
@@ -133,7 +134,7 @@ export class DemandReader extends ContentDemand {
     else if (meaning === Meaning.unknown || !this.#asksFor(start, end, meaning)) this.#control(meaning, 1);
   }
 
-  /** Reads a top-level member that requests a service term or audio. Returns `false` if it must be read further. */
+  /** Reads a top-level member that requests a service term or audio. Returns `false` if the caller must still read its value. */
   #asksFor(start: number, end: number, meaning: number): boolean {
     const reader = this.#reader;
     const { bytes, kind } = reader;
@@ -158,7 +159,7 @@ export class DemandReader extends ContentDemand {
   #control(meaning: number, depth: number): void {
     const reader = this.#reader;
     const { kind } = reader;
-    // Fast path: most members have no known name.
+    // Most members return here, because their names have no known meaning.
     if (meaning === Meaning.unknown) {
       if (kind === 'object' || kind === 'array') this.#controls(depth);
       return;
@@ -220,8 +221,8 @@ export class DemandReader extends ContentDemand {
   }
 
   /**
-   * Reads context edits, which may ask the provider to summarize a long input. The value is an edit, a list of edits, or an object that contains a
-   * list. Each object in it may be an edit.
+   * Reads context edits, which can ask the provider to summarize a long input. The value is an edit, a list of edits, or an object with such a list.
+   * Each object in the value may be an edit.
    */
   #contextManagement(depth: number): void {
     const outer = this.#edit;
@@ -230,7 +231,7 @@ export class DemandReader extends ContentDemand {
     this.#edit = outer;
   }
 
-  /** Reads a member of a context edit: its type, or the input length from which it applies. Returns `false` for other members. */
+  /** Reads a member of a context edit: its type, or the input length above which it applies. Returns `false` for other members. */
   #readEdit(edit: OpenEdit, meaning: number, depth: number): boolean {
     const reader = this.#reader;
     if ((meaning & Meaning.type) !== 0 && reader.kind === 'string') {
@@ -245,7 +246,7 @@ export class DemandReader extends ContentDemand {
     if ((meaning & Meaning.trigger) === 0 || reader.kind !== 'object') return false;
     for (reader.enter(); reader.nextMember(); ) {
       const inner = meaningOf(reader.bytes, reader.keyStart, reader.keyEnd);
-      // The type of a trigger is not the type of the edit.
+      // The trigger of an edit has its own type, which is ignored.
       if ((inner & Meaning.type) === 0) this.#control(inner, depth + 1);
     }
     return true;
@@ -271,8 +272,8 @@ export class DemandReader extends ContentDemand {
   }
 
   /**
-   * Reads an object that describes a model and its settings, or maps models to others: `{"gpt":["other"]}`. Only the first form has a member that
-   * names the model.
+   * Reads an object that either describes a model and its settings or maps models to other models, such as `{"gpt":["other"]}`. Only a description
+   * has a member with the name of the model.
    */
   #namedInObject(isMap: boolean, depth: number): void {
     const reader = this.#reader;
@@ -323,7 +324,7 @@ export class DemandReader extends ContentDemand {
     return Number.isNaN(value) ? null : Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
   }
 
-  /** Reads tools, or tool servers, all of which the provider runs. */
+  /** Reads a value that contains tools or tool servers. The provider runs all tools of tool servers. */
   #offered(areTools: boolean): void {
     const reader = this.#reader;
     const { kind } = reader;
@@ -359,7 +360,7 @@ export class DemandReader extends ContentDemand {
     if (tool.models !== null) this.#models.addAll(tool.models);
   }
 
-  /** Reads the settings of a provider tool, or the schema of a function. Only model names in it matter. */
+  /** Reads the settings of a provider tool or the schema of a function, and collects only the models that it names. */
   #parameters(depth: number): void {
     const tool = this.#tool;
     if (tool === null) return;
@@ -393,16 +394,16 @@ export class DemandReader extends ContentDemand {
   }
 }
 
-/** Expected uses of a provider tool if the request sets no limit. */
+/** Number of uses that the reservation assumes for each provider tool if the request sets no limit. */
 const TOOL_USES = 2;
 
-/** Replaces values that are longer than any priced service term or known type. */
+/** Stands for a value that is longer than any service term with a price and any known type. */
 const TOO_LONG = '…';
 
-/** Assumed thinking tokens if thinking is requested without a limit: the default of Qwen models. */
+/** Thinking tokens that the reservation assumes if a request asks for thinking without a limit. This is the default limit of Qwen models. */
 const OPEN_THINKING_TOKENS = 38_912;
 
-/** Functions, and other tools whose results come with the next request, run at the caller. */
+/** Whether the provider runs the tool. The caller runs functions, and other tools whose results the next request contains. */
 function isServerTool(type: string): boolean {
   return type !== '' && toolRule(type)?.runs !== 'client';
 }

@@ -15,21 +15,21 @@ import {
 } from '../image-rules/edit.ts';
 import type { Digest, ModelPlace } from './operation.ts';
 
-/** Where to insert the provider's name of the model in the form, unquoted. */
+/** The place in the form at which the provider's name of the model is inserted, without quotes. */
 export type FormModelPlace = Omit<ModelPlace, 'isNamed'>;
 
 interface OpenPart {
   readonly head: PartHead;
   readonly kind: ReturnType<typeof partKind>;
   sizeBytes: number;
-  /** The whole content of a text part, or the beginning of a file. */
+  /** All bytes of a text part, or the first bytes of a file. */
   readonly kept: Buffer[];
   keptBytes: number;
 }
 
 /**
- * Reads the form of an image edit as a stream. Keeps text parts and the beginning of each image, and counts the other bytes. A form that cannot
- * become valid is refused immediately, before it is complete.
+ * Reads the form of an image edit as a stream. It keeps text parts and the first bytes of each image, and only counts all other bytes. It refuses a
+ * form as soon as the form cannot become valid.
  */
 export class EditFormReader {
   readonly #boundary: string;
@@ -38,12 +38,12 @@ export class EditFormReader {
   readonly #texts = new Map<string, Buffer>();
   readonly #images: FormFile[] = [];
   #mask: FormFile | null = null;
-  /** Maximum number of images that `n[]` asks for. */
+  /** The highest value of the parts named `n[]`; 1 if there are none. */
   #listedCount = 1;
   #open: OpenPart | null = null;
   #modelPlace: FormModelPlace | null = null;
 
-  /** `digest` receives every part, but not the boundary, which clients choose at random for each request. */
+  /** @param digest receives the contents of all parts. It does not receive the boundary, which clients choose at random for each request. */
   constructor(boundary: string, digest: Digest | null = null) {
     this.#boundary = boundary;
     this.#digest = digest;
@@ -107,7 +107,7 @@ export class EditFormReader {
     const keptBytesMax = part.kind === 'text' ? TEXT_PART_BYTES_MAX : IMAGE_HEAD_BYTES_MAX;
     const wanted = bytes.subarray(0, keptBytesMax - part.keptBytes);
     if (wanted.length === 0) return;
-    // Copied so that the much larger chunk can be freed.
+    // A copy, so that the much larger chunk can be freed.
     part.kept.push(Buffer.from(wanted));
     part.keptBytes += wanted.length;
   }
@@ -115,7 +115,7 @@ export class EditFormReader {
   #end(contentEnd: number): void {
     const { head, kind, sizeBytes, kept } = this.#open!;
     this.#open = null;
-    // The trailing size makes the encoding of parts unambiguous.
+    // The size at the end of each part makes the digested text unambiguous.
     this.#digest?.add(`\n${sizeBytes}`);
     if (kind === 'other') return;
     const bytes = Buffer.concat(kept);

@@ -1,15 +1,15 @@
 import type { BodyFields } from './fields.ts';
 
-/** A request whose input tokens the gateway estimates itself. No provider is called and nothing is charged. */
+/** An operation that estimates the input tokens of a request. The gateway calls no provider and charges nothing. */
 export interface Estimate {
   readonly name: string;
   readonly kind: 'responses' | 'messages';
-  /** Whether the model must be callable (contract 4.4), or only selects the tokenizer (4.7). */
+  /** Whether the model must be callable (contract 4.4). Otherwise it only selects the tokenizer (contract 4.7). */
   readonly requiresModel: boolean;
   /**
-   * Returns the model that the request names; `null` if none.
+   * Returns the model that the request names; `null` if it names none.
    *
-   * @throws GatewayError `invalidRequest` with the field that is wrong.
+   * @throws GatewayError `invalidRequest` with the invalid field.
    */
   inspect(fields: BodyFields): string | null;
   toResponse(inputTokens: number): object;

@@ -16,21 +16,21 @@ import {
 import { DECISIVE_BY_FOLDED, DECISIVE_FIELDS } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
-/** Maximum bytes of a string in its JSON form. Names, ids and keywords are shorter. */
+/** Maximum bytes of a string that the gateway reads, in its JSON form. Names, ids and keywords are shorter. */
 const TEXT_BYTES_MAX = 64 * 1024;
 const NUMBER_BYTES_MAX = 1024;
 
 /**
- * The fields of a JSON body that the gateway reads, with their offsets, so that values for the provider can be spliced into the bytes. Null counts as
- * absent. A duplicate of a key is refused, because parsers disagree on which one counts. So is another spelling of it that some parsers treat as the
- * same key.
+ * The fields of a JSON body that the gateway reads. Their offsets allow values for the provider to be spliced into the bytes. Null is treated as
+ * absent. The gateway refuses a repeated key, because parsers disagree on which one they use, and other spellings that some parsers treat as the same
+ * key.
  */
 export class BodyFields {
   readonly bytes: Buffer;
   /** Offsets of the opening brace and of the byte after the closing brace. */
   readonly start: number;
   readonly end: number;
-  /** In document order, including duplicates. */
+  /** All members in the order of the body, including duplicates. */
   readonly members: readonly JsonMember[];
   /** See `JsonOutline`. */
   readonly longValues: readonly number[];
@@ -47,7 +47,10 @@ export class BodyFields {
     for (const { key } of outline.members) this.#foldedKeys.push(foldings.get(key) ?? foldedName(key));
   }
 
-  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with unambiguous keys; JsonStepsError, like `scanJson`. */
+  /**
+   * @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with unambiguous keys. @throws JsonStepsError, like
+   * `scanJson`.
+   */
   static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
@@ -58,7 +61,7 @@ export class BodyFields {
     return fields;
   }
 
-  /** Whether a decisive key is duplicated or misspelled, so that each one must be checked. */
+  /** Whether the body contains a repeated or misspelled decisive key. Each decisive key must then be checked. */
   #hasDoubtfulKey(): boolean {
     for (const [index, { key }] of this.members.entries()) {
       const folded = this.#foldedKeys[index]!;
@@ -81,13 +84,13 @@ export class BodyFields {
     return this.#present(key) !== undefined;
   }
 
-  /** Returns the splice that sets a key: it replaces the current value, or adds a first member. */
+  /** Returns the splice that sets a key: it replaces the current value, or adds the key as the first member. */
   assignment(key: string, json: string): Splice {
     const { start, end, before, after } = this.#place(key);
     return { start, end, text: `${before}${json}${after}` };
   }
 
-  /** Where to insert the provider's name of the model: in place of the client's name, or as a first member. */
+  /** Returns the place at which the provider's name of the model is inserted: the value of the client's `model`, or a new first member. */
   modelPlace(): ModelPlace {
     return this.#place('model');
   }
@@ -103,9 +106,9 @@ export class BodyFields {
   }
 
   /**
-   * Returns null members too; `undefined` if the key is absent.
+   * Returns a member, even if its value is null; `undefined` if the key is absent.
    *
-   * @throws GatewayError `invalidRequest` if the key is duplicated, or another key could be mistaken for it.
+   * @throws GatewayError `invalidRequest` if the key is repeated, or another key could be mistaken for it.
    */
   member(key: string): JsonMember | undefined {
     const folded = foldings.get(key) ?? noteFolding(key);
@@ -150,7 +153,7 @@ export class BodyFields {
   /**
    * Returns a small value of any type; `undefined` if it is absent or null.
    *
-   * @throws GatewayError `invalidRequest` if it is longer than a string may be.
+   * @throws GatewayError `invalidRequest` if it is longer than the maximum length of a string.
    */
   value(key: string): unknown {
     const member = this.#present(key);
@@ -160,7 +163,7 @@ export class BodyFields {
   }
 
   /**
-   * Returns a value of any size; `undefined` if it is absent or null. Parsing may be slow and need much memory, so large bodies must be read in
+   * Returns a value of any size; `undefined` if it is absent or null. Parsing can be slow and need much memory, so large bodies must be read in
    * another thread.
    */
   wholeValue(key: string): unknown {
@@ -176,7 +179,7 @@ export class BodyFields {
     return value;
   }
 
-  /** The provider validates the content. */
+  /** Checks only the type of a value; the provider validates its content. */
   requireKind(key: string, kinds: readonly JsonKind[]): void {
     if (!this.has(key)) throw this.#refusal(key, 'is required');
     this.optionalKind(key, kinds);
@@ -210,7 +213,7 @@ export class BodyFields {
     throw this.#wrongType(key, member, `a whole number from ${min}`);
   }
 
-  /** `null` for any other value. For fields that only some vendors define. */
+  /** Returns `null` if the value is not a whole number. For fields that only some vendors define. */
   lenientWhole(key: string): number | null {
     const member = this.#present(key);
     const value = member?.kind === 'number' ? Number(this.#text(member)) : Number.NaN;
@@ -224,7 +227,7 @@ export class BodyFields {
     return new BodyFields(this.bytes, outlineOf(this.bytes, member.valueStart, member.valueEnd), this.param(key));
   }
 
-  /** Path of a field for error messages: `stream_options.include_usage`. */
+  /** Returns the path of a field for error messages, such as `stream_options.include_usage`. */
   param(key: string): string {
     return this.#path === '' ? key : `${this.#path}.${key}`;
   }
@@ -238,7 +241,7 @@ export class BodyFields {
     if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
     this.#requireShort(key, member);
     const text = JSON.parse(this.#text(member)) as string;
-    // Python keeps an unpaired surrogate; Go replaces it with U+FFFD.
+    // An unpaired surrogate is ambiguous: Python keeps it, Go replaces it with U+FFFD.
     if (!text.isWellFormed()) throw this.#wrongType(key, member, 'a string of complete Unicode characters');
     return text;
   }
@@ -266,7 +269,7 @@ export class BodyFields {
   }
 }
 
-/** Folded forms of the keys that the gateway reads: a few dozen, which include most keys that clients send. */
+/** Cache of the folded forms of the keys that the gateway reads: a few dozen, which include most keys that clients send. */
 const foldings = new Map<string, string>();
 
 function noteFolding(key: string): string {

@@ -19,10 +19,10 @@ import {
   type UploadReader,
 } from './operation.ts';
 
-/** Maximum input tokens of an image at high fidelity. Used for the reservation, not for the charge. */
+/** Maximum input tokens of an image at high fidelity. Only the reservation uses this value. */
 const IMAGE_INPUT_TOKENS = 8_000;
 
-/** Contract 4.6. */
+/** Image edits (contract 4.6). */
 export const imageEdit: UploadOperation<'images.edit'> = {
   name: 'images.edit',
   protocol: chatProtocol,
@@ -76,7 +76,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   };
 }
 
-/** Replaces the client's name of the model with the provider's in a stored upload. `null` changes nothing. */
+/** Replaces the client's name of the model in a stored upload with the provider's name. If `place` is `null`, nothing is replaced. */
 function withModel(stored: StoredUpload, place: FormModelPlace | null, providerModel: string): StoredBody {
   if (place === null) return { sizeBytes: stored.sizeBytes, read: () => stored.read() };
   const named = Buffer.from(`${place.before}${providerModel}${place.after}`);

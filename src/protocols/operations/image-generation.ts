@@ -14,10 +14,10 @@ import { jsonOperation } from './json-operation.ts';
 /** Maximum output tokens of an image, including its partial images. */
 export const IMAGE_OUTPUT_TOKENS = 8_192;
 
-/** A prompt with more UTF-16 code units is too long for every family, so no more of it is kept. */
+/** Maximum UTF-16 code units of the prompt that are kept. A prompt with more is too long for every family. */
 const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersMax }) => promptCharactersMax)) + 1;
 
-/** Contract 4.5. */
+/** Image generation (contract 4.5). */
 export const imageGeneration = jsonOperation({
   name: 'images.generate',
   protocol: chatProtocol,

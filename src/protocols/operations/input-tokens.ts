@@ -2,10 +2,10 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { checkEstimateInput, checkEstimateTools } from '../responses/input.ts';
 import type { Estimate } from './estimate.ts';
 
-/** Fields that refer to stored data, which cannot be counted (contract 4.4). */
+/** Fields that refer to stored data, whose tokens cannot be counted (contract 4.4). */
 const REMOTE_FIELDS = ['conversation', 'previous_response_id', 'prompt'];
 
-/** Contract 4.4. */
+/** Token counting of the responses protocol (contract 4.4). */
 export const inputTokens: Estimate = {
   name: 'responses.input_tokens',
   kind: 'responses',

@@ -15,35 +15,35 @@ import { BodyFields } from './fields.ts';
 import type { CallInput, Demand, JsonOperation, ModelPlace, Operation, RequestFacts, Splice } from './operation.ts';
 import { bodySession, readSession, type Session, sessionPlaces } from './session.ts';
 
-/** What an operation reads from a body. Absent members have defaults. */
+/** What an operation reads from a body. All absent members have defaults. */
 export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly continuationKeys?: readonly string[];
-  /** The state that the request refers to; absent: it is read by `PLAIN_TABLE`. */
+  /** The provider state that the request refers to. Absent: it is read with `PLAIN_TABLE`. */
   readonly named?: NamedState;
   readonly choices?: number;
   readonly demand?: Partial<Demand>;
-  /** Input tokens, if they do not follow from the size of the body. */
+  /** Estimated input tokens. Absent: estimated from the size of the body. */
   readonly inputTokensEstimate?: number;
-  /** Changes for the provider in addition to the model. */
+  /** Changes that the provider's request needs in addition to the model name. */
   readonly splices?: readonly Splice[];
   readonly details: Details;
 }
 
-/** The specific parts of an operation with a JSON body. `Details` must be plain values (see `RequestFacts`). */
+/** What differs between operations with a JSON body. `Details` must consist of plain values (see `RequestFacts`). */
 export interface JsonOperationParts<Details, Name extends string = string> extends Operation<Name> {
-  /** See `JsonOperation`. An operation that only scans must not call `wholeValue`. */
+  /** See `JsonOperation`. An operation with the value `scans` must not call `wholeValue`. */
   readonly reading: JsonOperation['reading'];
-  /** @throws GatewayError `invalidRequest` with the field that is wrong. */
+  /** @throws GatewayError `invalidRequest` with the invalid field. */
   readRequest(fields: BodyFields, asked: DemandReader): ReadRequest<Details>;
   /** @throws GatewayError `invalidRequest` if the model does not support the request. */
   checkFor?(details: Details, modelId: string): void;
   response(details: Details, demand: Demand): ResponseReading;
   readonly givesChoices?: boolean;
-  /** Whether its calls belong to sessions, whose prompts providers cache. */
+  /** Whether calls of this operation belong to sessions, so that a provider can cache the prompt of a session. */
   readonly hasSessions?: boolean;
-  /** The response member that may contain signed blocks. Absent: none, or continuation keys cover them. */
+  /** The response member that can contain signed blocks. Absent: responses contain none, or continuation keys cover them. */
   readonly signedMember?: string;
   /** Absent if the operation does not support streaming. */
   readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
@@ -99,7 +99,7 @@ class JsonCallInput<Details> implements CallInput {
   readonly choices: number;
   readonly contentType = 'application/json';
 
-  /** `facts` were read from this body, possibly in another thread. */
+  /** @param facts were read from `body`, possibly in another thread. */
   constructor(parts: JsonOperationParts<Details>, facts: RequestFacts<Details>, body: Buffer) {
     this.#parts = parts;
     this.#facts = facts;
@@ -147,7 +147,10 @@ class JsonCallInput<Details> implements CallInput {
   }
 }
 
-/** Sets the provider's name of the model. If the client sent none, it is inserted, so that the provider does not choose a default. */
+/**
+ * Returns the splice that sets the provider's name of the model. If the client sent no model, the splice inserts one, so that the provider does not
+ * choose a default.
+ */
 function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
   if (place.isNamed && model === providerModel) return [];
   const { start, end, before, after } = place;

@@ -15,33 +15,33 @@ import type { BodyKind } from '../token-estimate/count-body.ts';
 import type { UnlistedPart } from '../unlisted-parts.ts';
 import type { BodySession, Session } from './session.ts';
 
-/** What distinguishes one kind of call from others. The endpoint table defines its addresses; `calls` implements what all kinds share. */
+/** What differs between kinds of calls. The endpoint table defines the addresses of each kind; `calls` implements what all kinds share. */
 export interface Operation<Name extends string = string> {
-  /** Name in the configuration, in records and in the admin API. */
+  /** Name of the operation in the configuration, in records and in the admin API. */
   readonly name: Name;
   readonly protocol: KnownProtocol;
   readonly upstreamPath: string;
   readonly streamError: RenderStreamError;
   /**
-   * Whether the connection is closed after an error within a stream. Required if the protocol has no error event: otherwise clients that do not
-   * recognize ours would treat the response as complete.
+   * Whether the connection is closed after an error within a stream. This is necessary if the protocol has no error event: clients that do not
+   * recognize the gateway's own event would otherwise treat the response as complete.
    */
   readonly cutsBrokenStreams?: boolean | undefined;
-  /** Builds headers about plan usage; absent if clients of this operation read none. */
+  /** Builds headers about plan usage. Absent: clients of this operation do not read any. */
   readonly planHeaders?: PlanHeaders | undefined;
-  /** What calls can be charged by, default first. Of the options for which the model has prices, the last one applies. */
+  /** The ways to charge calls, beginning with the default. The last one for which the model has prices applies. */
   readonly charge: readonly [ChargeOption, ...ChargeOption[]];
-  /** Prices of tools whose uses the responses may report. Absent: none. */
+  /** Prices of the tools whose uses responses can report. Absent: none. */
   readonly toolPrices?: readonly OnePriceKey[];
-  /** Names in the public catalog; `null`: not listed (contract 2.5). */
+  /** Names of the operation in the public catalog; `null`: not listed (contract 2.5). */
   readonly catalogEntry: CatalogEntry | null;
-  /** How input tokens are counted if a stream ends without usage; `null`: by size. */
+  /** The body format in which input tokens are counted if a stream ends without usage; `null`: they are estimated by size. */
   readonly countedAs: BodyKind | null;
   /** Whether the gateway awaits the response after a client abort, because the cost is known only when it is complete. */
   readonly isAlwaysAwaited: boolean;
 }
 
-/** Names in the public catalog, without the protocol's prefix. */
+/** Names of an operation in the public catalog, without the prefix of the protocol. */
 interface CatalogEntry {
   readonly interfaceId: string;
   readonly operationId: string;
@@ -51,26 +51,26 @@ export interface JsonOperation<Name extends string = string> extends Operation<N
   /** Whether `read` only scans the bytes or also parses values, which takes much longer. */
   readonly reading: 'scans' | 'parses';
   /**
-   * Extracts what the gateway needs from a body as plain values. Large bodies are read in another thread.
+   * Extracts the values that the gateway needs from a body. Large bodies are read in another thread.
    *
    * @param limits Limits of the scan; default: those of `scanJson`.
-   * @throws GatewayError `invalidRequest` with the field that is wrong; JsonStepsError if the scan exceeds its step limit.
+   * @throws GatewayError `invalidRequest` with the invalid field; JsonStepsError if the scan exceeds its step limit.
    */
   read(body: Buffer, limits?: JsonScanLimits): RequestFacts;
   toInput(facts: RequestFacts, body: Buffer): CallInput;
 }
 
-/** What an operation reads from a JSON body. Plain values, which can be copied between threads. */
+/** What an operation reads from a JSON body. All values are plain, so that they can be copied between threads. */
 export interface RequestFacts<Details = unknown> {
-  /** `null`: the model of the earlier call that this one continues. */
+  /** The requested model; `null`: the model of the earlier call that this call continues. */
   readonly model: string | null;
   readonly modelPlace: ModelPlace;
-  /** Changes for the provider in addition to the model. */
+  /** Changes that the provider's request needs in addition to the model name. */
   readonly splices: readonly Splice[];
   readonly continuationKeys: readonly string[];
   readonly references: readonly StateReference[];
   readonly unlisted: readonly UnlistedPart[];
-  /** `null`: calls of this operation have no sessions. */
+  /** The session of the call; `null`: calls of this operation have no sessions. */
   readonly session: BodySession | null;
   /** Offset of `messages`, which contains the signed blocks; -1 if absent. */
   readonly messagesAt: number;
@@ -81,24 +81,26 @@ export interface RequestFacts<Details = unknown> {
   readonly details: Details;
 }
 
-/** Bytes `[start, end)` are replaced by `before`, the provider's name of the model as JSON, and `after`. */
+/**
+ * The place of the model name in a body. Its bytes `[start, end)` are replaced by `before`, the provider's name of the model as JSON, and `after`.
+ */
 export interface ModelPlace {
   readonly start: number;
   readonly end: number;
   readonly before: string;
   readonly after: string;
-  /** Whether these bytes contain the client's name of the model. */
+  /** Whether the replaced bytes contain the client's name of the model. */
   readonly isNamed: boolean;
 }
 
-/** A replacement of `bytes[start, end)`; an insertion if both are equal. */
+/** A replacement of `bytes[start, end)`. If `start` and `end` are equal, it is an insertion. */
 export interface Splice {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** An operation whose request does not fit in memory. It is stored and read at the same time. */
+/** An operation whose requests do not fit in memory. The gateway stores an upload and reads it at the same time. */
 export interface UploadOperation<Name extends string = string> extends Operation<Name> {
   /**
    * Starts reading an upload. `digest` receives its content independently of the encoding, so that equal uploads have equal digests.
@@ -118,12 +120,12 @@ export interface UploadReader {
   /**
    * Called when the upload is complete and stored.
    *
-   * @throws GatewayError `invalidRequest` with the part that is wrong.
+   * @throws GatewayError `invalidRequest` with the invalid part.
    */
   finish(stored: StoredUpload): CallInput;
 }
 
-/** A body that does not fit in memory. It is read again for each attempt. */
+/** A body that does not fit in memory. Each attempt reads it again. */
 export interface StoredBody {
   readonly sizeBytes: number;
   read(): AsyncIterable<Buffer>;
@@ -137,33 +139,35 @@ export interface StoredUpload {
   read(start?: number, end?: number): AsyncIterable<Buffer>;
 }
 
-/** Properties of a request that determine its cost, in addition to the size of its text. Plain values. */
+/** Properties of a request that determine its cost, in addition to the size of its text. All values are plain. */
 export interface Demand {
-  /** Estimated input tokens of images, files and stored items that the request references. */
+  /** Estimated input tokens of the images, files and stored items that the request refers to. */
   readonly addressedTokens: number;
-  /** Expected uses of provider tools, whose results are input. */
+  /** Expected number of uses of provider tools. The results of these tools are input. */
   readonly serverToolUses: number;
-  /** Input length in tokens above which the provider summarizes it; `null`: not requested. */
+  /** Input length in tokens above which the provider summarizes the input; `null`: the request does not ask for this. */
   readonly compactsAboveTokens: number | null;
-  /** Whether the input may be written to the provider's cache, which may cost more than reading it. */
+  /** Whether the provider may write the input to its cache, which can cost more than input that is not cached. */
   readonly writesCache: boolean;
-  /** Inputs that are processed separately, each up to the model's context: texts to embed, documents to rank. */
+  /**
+   * Number of inputs that the model processes separately, such as texts to embed or documents to rank. Each can be as long as the model's context.
+   */
   readonly inputs: number;
   /** Expected and maximum search units. */
   readonly searchUnits: number;
   readonly searchUnitsMax: number;
-  /** The greatest output limit in the request, per choice. 0: the operation has no output. `null`: no limit. */
+  /** The highest output limit in the request, per choice. 0: the operation has no output. `null`: the request has no limit. */
   readonly outputTokensLimit: number | null;
-  /** Thinking budgets that are added to the output limit, per choice. */
+  /** Thinking tokens that the request allows in addition to the output limit, per choice. */
   readonly thinkingTokens: number;
-  /** Output that no limit covers, per choice: a rejected prediction, or thinking without a limit. */
+  /** Output tokens per choice that no limit covers: those of a rejected prediction, or of thinking without a limit. */
   readonly moreOutputTokens: number;
   readonly outputTokensDefault: number;
-  /** Stored state that the call continues: an earlier response, or state of unknown size. */
+  /** The stored state that the call continues: nothing, an earlier response, or state of unknown size. */
   readonly continues: 'nothing' | 'response' | 'unknown';
   readonly innerModels: readonly InnerModel[];
   readonly terms: ServiceTerms;
-  /** The members that send audio and that request audio. */
+  /** Paths of the member that contains audio and of the member that requests audio. */
   readonly audioInput: string | null;
   readonly audioOutput: string | null;
 }
@@ -196,7 +200,7 @@ export const plainDemand: Demand = {
   audioOutput: null,
 };
 
-/** Maximum output tokens that a request allows for all choices together; infinite without a limit. */
+/** Returns the maximum output tokens of all choices together; infinite if the request has no limit. */
 export function outputTokensMax({ outputTokensLimit, thinkingTokens, moreOutputTokens }: Demand, choices = 1): number {
   if (outputTokensLimit === null) return Number.POSITIVE_INFINITY;
   return (outputTokensLimit + thinkingTokens + moreOutputTokens) * choices;
@@ -204,22 +208,25 @@ export function outputTokensMax({ outputTokensLimit, thinkingTokens, moreOutputT
 
 /** What the gateway knows about the request of a call. */
 export interface CallInput {
-  /** `null`: the model of the earlier call that this one continues. */
+  /** The requested model; `null`: the model of the earlier call that this call continues. */
   readonly model: string | null;
-  /** Continuation keys of the earlier calls that this one refers to, most specific first. */
+  /** Continuation keys of the earlier calls that this call refers to, most specific first. */
   readonly continuationKeys: readonly string[];
-  /** Keys of the signed blocks in the request, newest first. Searches the messages, so it is called only if there are several possible providers. */
+  /**
+   * Returns the keys of the signed blocks in the request, newest first. It searches the messages, so it is called only if there is a choice of
+   * providers.
+   */
   signedKeys(): readonly string[];
-  /** The member of a non-streaming response that may contain signed blocks. `null`: neither responses nor streams are searched. */
+  /** The member of a non-streaming response that can contain signed blocks. `null`: neither responses nor streams are searched. */
   readonly signedMember: string | null;
-  /** Provider state that the request refers to. It must belong to the account. */
+  /** Provider state that the request refers to. All of it must belong to the account. */
   readonly references: readonly StateReference[];
-  /** Unknown tools and tool members, which the provider's configuration must allow. */
+  /** Unknown tools and tool members. The configuration of the provider must allow them. */
   readonly unlisted: readonly UnlistedPart[];
-  /** The session of the call, or `null`. May read the conversation, so it is called only if there are several possible routes. */
+  /** Returns the session of the call, or `null`. It may read the conversation, so it is called only if there is a choice of routes. */
   session(headers: IncomingHttpHeaders): Session | null;
   readonly isStream: boolean;
-  /** Size of the decoded request. */
+  /** Size of the request after decoding. */
   readonly sizeBytes: number;
   /** Input tokens estimated by size, for the reservation and for streams that end without usage. */
   readonly inputTokensEstimate: number;
@@ -227,11 +234,11 @@ export interface CallInput {
   /** Number of choices requested. Each may use the model's full output. */
   readonly choices: number;
   readonly contentType: string;
-  /** @throws GatewayError `invalidRequest` with the field that is wrong. */
+  /** @throws GatewayError `invalidRequest` with the invalid field. */
   checkFor(modelId: string): void;
   /** Builds the provider's request: unchanged except for the model name and the option to report usage. */
   toProvider(providerModel: string): RequestBody;
   readonly response: ResponseReading;
-  /** Reads the stream. `restate` transforms its usage first. */
+  /** Creates the reader of the stream. `restate` transforms usage before it is read. */
   readStream(basis: ChargeBasis, restate?: RestateUsage): StreamReading;
 }

@@ -13,7 +13,7 @@ import { continuationKeysOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 import { type Demand, outputTokensMax } from './operation.ts';
 
-/** Responses creation (contract 4). Providers report usage in all responses and in the terminal event. */
+/** Responses creation (contract 4). Providers report usage in all responses, and in the last event of a stream. */
 export const responses = jsonOperation({
   name: 'responses',
   protocol: chatProtocol,

@@ -3,7 +3,7 @@ import { JsonReader } from '../../lib/json/json-reader.ts';
 import type { JsonMember } from '../../lib/json/json-scan.ts';
 import { MemberNames } from '../../lib/json/member-names.ts';
 
-/** Identifies the calls of one conversation, so that they are routed to the provider that has cached its prompt (`docs/routing.md`). */
+/** Identifies the conversation of a call, so that its calls are routed to the provider that has cached its prompt (`docs/routing.md`). */
 export interface Session {
   /** The source of `value`: a body member, a header, or `conversation` for the beginning of the conversation's text. */
   readonly by: string;
@@ -23,7 +23,7 @@ const NO_PLACES = {
 };
 const PLACES = new Map(Object.keys(NO_PLACES).map((name) => [name, name as keyof SessionPlaces]));
 
-/** Locates the members. Of duplicates the last one counts, as in most parsers, since a session never causes a refusal. */
+/** Locates the members. If a key is repeated, the last one is used, as in most parsers; a repeated key is no reason to refuse the request here. */
 export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' | 'valueStart'>[]): SessionPlaces {
   const places = { ...NO_PLACES };
   for (const { key, kind, valueStart } of members) {
@@ -33,12 +33,14 @@ export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' 
   return places;
 }
 
-/** Offsets for finding the session later, or the session itself if the body is too large to be read again in the main thread (decision 16). */
+/**
+ * Either the offsets for reading the session later, or the session itself if the body is too large to be read again in the main thread (decision 16).
+ */
 export type BodySession = { readonly places: SessionPlaces } | { readonly named: Session | null };
 
 const READ_LATER_BYTES_MAX = 64 * 1024;
 
-/** Runs where the body is read: in another thread if it is large. */
+/** Called in the thread that reads the body: another thread if the body is large. */
 export function bodySession(body: Buffer, places: SessionPlaces): BodySession {
   if (body.length <= READ_LATER_BYTES_MAX) return { places };
   return { named: cacheKeyAt(body, places) ?? conversationAt(body, places) };
@@ -104,15 +106,15 @@ function userIdAt(body: Buffer, offset: number): string | null {
   return userId;
 }
 
-/** Bytes of text that identify a conversation: its instructions, its tools and the first user turn. */
+/** Maximum bytes of text that identify a conversation: its instructions, its tools and its first user turn. */
 const START_BYTES_MAX = 4_096;
 
-/** Clients move `cache_control` from turn to turn. */
+/** Members that are ignored: clients move `cache_control` from turn to turn. */
 const MOVING = new MemberNames('cache_control');
 const TURN = new MemberNames('role', 'content');
 const ROLE_BYTES_MAX = 64;
 
-/** Claude Code's first instruction block, which changes with each call. */
+/** The beginning of Claude Code's first instruction block, which is ignored because it differs in each call. */
 const ATTRIBUTION = Buffer.from('x-anthropic-billing-header');
 
 const ENOUGH = new Error('enough of the conversation was read');

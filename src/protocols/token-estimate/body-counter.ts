@@ -7,8 +7,8 @@ import type { Tokenizer } from './tokenizer.ts';
 type Fields = Record<string, unknown>;
 
 /**
- * Members of items and content blocks whose text counts without the member name, whatever the block's type. `NESTED_FIELDS` contain content blocks.
- * All other members count with their names, as compact JSON.
+ * Members of items and content blocks whose text is counted without the member name, whatever the type of the block. `NESTED_FIELDS` contain content
+ * blocks. All other members are counted with their names, as compact JSON.
  */
 const TEXT_FIELDS = new Set([
   ...['text', 'refusal', 'thinking', 'name', 'namespace', 'arguments', 'input'],
@@ -26,19 +26,19 @@ export const UNSEEN_TOOL_FIELDS: ReadonlySet<string> = new Set([
   ...['type', 'strict', 'cache_control', 'defer_loading', 'eager_input_streaming'],
 ]);
 
-/** Prefix of members that a provider encrypts for itself, such as `encrypted_content`. They count by size. */
+/** Prefix of the names of members that only the provider can decrypt, such as `encrypted_content`. They are counted by size. */
 const OPAQUE_PREFIX = 'encrypted_';
 
 /**
- * Maximum UTF-16 code units of a body that are tokenized: a million tokens of English, about the largest context. They take 1/8 to 1/2 second, and
- * the counting thread serves all accounts in sequence.
+ * Maximum UTF-16 code units of a body that are tokenized: about a million tokens of English, which is about the largest context. Tokenizing them
+ * takes 1/8 to 1/2 second, and one thread counts the bodies of all accounts in sequence.
  */
 export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
 
-/** Maximum nesting of blocks. Real bodies have three levels; deeper blocks count as plain structure. */
+/** Maximum depth of nested blocks. Real bodies have three levels; deeper blocks are counted as plain structure. */
 const NESTED_LEVELS_MAX = 32;
 
-/** Accepts any JSON value and never throws: values of unexpected shape count by their visible structure. */
+/** Counts the tokens of a body. It accepts any JSON value and never throws: values of unexpected form are counted by their visible structure. */
 export class BodyCounter implements Count {
   textTokens = 0;
   budgetTokens = 0;
@@ -49,7 +49,7 @@ export class BodyCounter implements Count {
   #countedTokens = 0;
   #nestedLevels = 0;
 
-  /** `imageTokens`: estimate for an image of unknown form, such as a data URL in an unknown field. */
+  /** @param imageTokens the estimate for an image of unknown form, such as a data URL in an unknown field. */
   constructor(tokenizer: Tokenizer, imageTokens: number) {
     this.#tokenizer = tokenizer;
     this.#imageTokens = imageTokens;
@@ -64,7 +64,10 @@ export class BodyCounter implements Count {
     if (units < text.length) this.#textBySize(text.slice(units));
   }
 
-  /** Counts text beyond the limit: with the same density as the tokenized text, but at least one token per four bytes. */
+  /**
+   * Counts the text that exceeds the tokenization limit by its size. It assumes as many tokens per character as in the tokenized text, but at least
+   * one token per four bytes.
+   */
   #textBySize(text: string): void {
     const asDense = (this.#countedTokens / this.#countedUnits) * text.length;
     this.textTokens += Math.ceil(Math.max(asDense, Buffer.byteLength(text) / 4));
@@ -92,7 +95,7 @@ export class BodyCounter implements Count {
 
   block(block: Fields): void {
     if (this.#media(block)) return;
-    // The signature contains the encrypted thinking, and counts if the thinking is omitted.
+    // The signature contains the encrypted thinking, so it is counted if the thinking itself is omitted.
     if (block.type === 'thinking' && isEmpty(block.thinking)) this.#opaque(block.signature);
     if (block.type === 'redacted_thinking') {
       this.#opaque(block.data);
@@ -107,12 +110,12 @@ export class BodyCounter implements Count {
     if (!isEmpty(value) && !this.#takes(value, key)) this.#write(value, key);
   }
 
-  /** Counts the visible structure and text of any value as compact JSON. Media in it count by their budgets. */
+  /** Counts the visible structure and text of any value as compact JSON. Media in the value are counted by their budgets. */
   structure(value: unknown): void {
     if (!isEmpty(value)) this.#write(value, null);
   }
 
-  /** Counts a list of tools: one budget for the list, one per tool, and the text that the model sees. */
+  /** Counts a list of tools: one budget for the list, one budget per tool, and the text that the model sees. */
   tools(value: unknown, onceTokens: number, eachTokens: number): void {
     if (isEmpty(value)) return;
     this.budget(onceTokens);
@@ -177,7 +180,7 @@ export class BodyCounter implements Count {
     return done !== null;
   }
 
-  /** Counts the media in a block and returns the members that are thereby covered; `null` if it is not a media block. */
+  /** Counts the media in a block. Returns the members that are counted by this; `null` if the block contains no media. */
   #mediaMembers(block: Fields): readonly string[] | null {
     switch (block.type) {
       case 'input_image':
@@ -267,7 +270,7 @@ export class BodyCounter implements Count {
   }
 }
 
-/** Null counts as absent; empty strings, lists and objects have no visible text. */
+/** Whether a value has no visible text: null, which is treated as absent, and empty strings, lists and objects. */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;

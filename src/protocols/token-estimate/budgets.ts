@@ -1,14 +1,14 @@
 /**
- * Tokens that count in addition to visible text: for its structure, and for media. The figures are constant and deliberately high for images and
- * files, because nothing is fetched, opened or decoded (contract 4.4).
+ * Number of tokens that is added to the visible text, for structure or for media. The numbers are constant. Those for images and files are
+ * deliberately high, because nothing is fetched, opened or decoded (contract 4.4).
  *
- * They are in the model's own tokens, so the family's factor does not apply to them. The 10 % margin does.
+ * Budgets are in tokens of the model, so the factor of its family does not apply to them. The margin of 10 % does.
  */
 interface Budget {
   readonly tokens: number;
-  /** Condition, for the documentation. */
+  /** When the budget is added, for the documentation. */
   readonly when: string;
-  /** Reason for the figure, for the documentation. */
+  /** The reason for the number, for the documentation. */
   readonly why: string;
 }
 
@@ -16,58 +16,66 @@ export const BUDGETS = {
   responsesBase: {
     tokens: 6,
     when: 'once for a responses body',
-    why: 'fitted: 6 for gpt-4o, 5 for gpt-5, priming of the reply included',
+    why: 'fitted, including the tokens that prime the reply: 6 for gpt-4o, 5 for gpt-5',
   },
   responsesItem: {
     tokens: 4,
     when: 'for every input item, for an input that is a string, and for the instructions',
-    why: 'fitted: 4 for each message of gpt-5, 3 of gpt-4o',
+    why: 'fitted, for each message: 4 for gpt-5, 3 for gpt-4o',
   },
   messagesBase: { tokens: 6, when: 'once for a messages body', why: 'fitted for Claude' },
   messagesMessage: { tokens: 2, when: 'for every message', why: 'fitted for Claude' },
   reasoning: {
     tokens: 64,
     when: 'once if `reasoning` (responses) or `thinking` (messages, unless disabled) is not empty',
-    why: 'nothing is documented',
+    why: 'vendors do not document a number',
   },
-  responsesTools: { tokens: 32, when: 'once if a responses body has tools', why: 'above the 24 fitted for gpt-5' },
+  responsesTools: {
+    tokens: 32,
+    when: 'once if a responses body has tools',
+    why: 'higher than 24, which was fitted for gpt-5',
+  },
   responsesTool: {
     tokens: 12,
-    when: 'for every tool of a responses body, beside its text',
-    why: 'above the 6 fitted for each further tool; classic counting has 9',
+    when: 'for every tool of a responses body, in addition to its text',
+    why: 'higher than 6, which was fitted for each further tool; older counting rules use 9',
   },
   messagesTools: {
     tokens: 810,
     when: 'once if a messages body has tools',
-    why: 'above the 804 of the longest implicit system prompt for tools (Claude Opus 4.7, any or tool)',
+    why: 'higher than 804, the tokens of the longest system prompt that a vendor adds for tools (Claude Opus 4.7, tool choice any or tool)',
   },
-  messagesTool: { tokens: 60, when: 'for every tool of a messages body, beside its text', why: 'above the fitted 53' },
+  messagesTool: {
+    tokens: 60,
+    when: 'for every tool of a messages body, in addition to its text',
+    why: 'higher than the fitted number, 53',
+  },
   imageLow: {
     tokens: 512,
     when: 'image of a responses body with detail low',
-    why: 'above 256 patches x 1.2 = 307, and 85 for a tile model',
+    why: 'higher than 256 patches x 1.2 = 307, and than 85 for models that use tiles',
   },
   image: {
     tokens: 3_072,
     when: 'image of a responses body with detail high, auto or none',
-    why: 'above 2,500 patches x 1.2 = 3,000',
+    why: 'higher than 2,500 patches x 1.2 = 3,000',
   },
   imageOriginal: {
     tokens: 12_288,
     when: 'image of a responses body with detail original',
-    why: 'above 10,000 patches x 1.2 = 12,000',
+    why: 'higher than 10,000 patches x 1.2 = 12,000',
   },
   imageMessages: {
     tokens: 4_864,
-    when: 'image block of the messages form',
-    why: 'above 4,784, the most that Claude from 4.7 on counts',
+    when: 'image block of a messages body',
+    why: 'higher than 4,784, the maximum of Claude 4.7 and later',
   },
   fileUnknown: {
     tokens: 48_000,
     when: 'file or document by URL or id, or of unknown size',
-    why: 'not fetched; the tier of about a dozen pages',
+    why: 'the file is not fetched; the tier for about a dozen pages',
   },
-  audioChunk: { tokens: 1_000, when: 'audio, for every 64 KiB begun of its decoded size', why: 'inference' },
+  audioChunk: { tokens: 1_000, when: 'audio, for each started 64 KiB of its decoded size', why: 'inference' },
 } as const satisfies Record<string, Budget>;
 
 interface FileTier {
@@ -76,7 +84,7 @@ interface FileTier {
   readonly why: string;
 }
 
-/** A PDF page costs 1,500 to 3,000 tokens of text plus one image. Other files use the same tiers. */
+/** Budgets of files by size. A PDF page takes 1,500 to 3,000 tokens of text and one image. Other files use the same tiers. */
 export const FILE_TIERS: readonly FileTier[] = [
   { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages x (3,000 + 1,000)' },
   { sizeBytesMax: 2 ** 20, tokens: 48_000, why: '10 to 12 pages' },
@@ -94,28 +102,31 @@ export function audioBudget(sizeBytes: number): number {
   return Math.max(1, Math.ceil(sizeBytes / AUDIO_CHUNK_BYTES)) * BUDGETS.audioChunk.tokens;
 }
 
-/** Encrypted reasoning is about as long as its text, which the gateway cannot read: 4 bytes per token, as in English. */
+/**
+ * Bytes of encrypted reasoning per token. The gateway cannot read it, so it assumes the length of the text and the ratio of English, 4 bytes per
+ * token.
+ */
 const OPAQUE_BYTES_PER_TOKEN = 4;
 
-/** For `encrypted_content` and similar members, by decoded size. */
+/** Returns the tokens of encrypted content by its decoded size. */
 export function opaqueBudget(sizeBytes: number): number {
   return Math.ceil(sizeBytes / OPAQUE_BYTES_PER_TOKEN);
 }
 
 /** Margin added to every estimate, in percent (contract 4.4). */
 const MARGIN_PERCENT = 10;
-/** Factors have four decimals, as in the configuration, so the sum can be computed with integers. */
+/** Factors have four decimals, as in the configuration, so totals can be computed with integers. */
 const FACTOR_UNIT = 10_000;
 
-/** Text and budgets are separate, because the model's factor applies only to text. */
+/** The tokens of a body. Text and budgets are separate, because the factor of the model applies only to text. */
 export interface Count {
   readonly textTokens: number;
   readonly budgetTokens: number;
 }
 
 /**
- * (text x factor + budgets) x 1.1, rounded up. Computed with integers, since 10 x 1.1 in floating point is slightly more than 11 and would be rounded
- * up to 12.
+ * Returns (text x factor + budgets) x 1.1, rounded up. It computes with integers, because in floating point 10 x 1.1 is slightly more than 11 and
+ * would be rounded up to 12.
  */
 export function totalTokens({ textTokens, budgetTokens }: Count, factor: number): number {
   const factorUnits = Math.round(factor * FACTOR_UNIT);

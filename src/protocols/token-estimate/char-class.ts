@@ -1,8 +1,8 @@
 /**
- * Character classes that the o200k pre-tokenizer distinguishes. Each code point has exactly one.
+ * Character classes that the o200k pre-tokenizer distinguishes. Each code point has exactly one class.
  *
- * `both`: letters without case and modifier letters, which occur in words of either case. `mark`: combining marks, which continue a word like `both`,
- * but count as punctuation if no word begins.
+ * `both`: letters without case and modifier letters, which can occur in words of either case. `mark`: combining marks. Within a word, a mark is
+ * treated like `both`; elsewhere it is punctuation.
  */
 export const CharClass = {
   other: 0,
@@ -16,7 +16,7 @@ export const CharClass = {
   end: 8,
 } as const;
 
-/** The first matching pattern decides; `other` if none matches. */
+/** Patterns and their classes. The first pattern that matches a character determines its class; `other` if none matches. */
 const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
   [/[\r\n]/u, CharClass.newline],
   [/\s/u, CharClass.space],
@@ -30,7 +30,7 @@ const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
 const PAGE_BITS = 8;
 const PAGE_SIZE = 1 << PAGE_BITS;
 
-/** Pages of 256 code points, computed on first use. At most 1.1 MB if a text contains all of them. */
+/** The classes of 256 code points each, computed on first use. All pages together take 1.1 MB. */
 const pages: (Uint8Array | undefined)[] = new Array(0x110000 >> PAGE_BITS).fill(undefined);
 
 export function classOf(codePoint: number): number {

@@ -3,11 +3,11 @@ import { BodyCounter, isEmpty } from './body-counter.ts';
 import { BUDGETS, type Count } from './budgets.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** Body formats. Chat completions use the budgets of the responses format. */
+/** Body formats with their own budgets. Chat completions use the budgets of the responses format. */
 export type BodyKind = 'responses' | 'messages' | 'chat';
 
 /**
- * Members that control the call and that the model does not read. They count nothing. Members that are neither listed here nor read below count by
+ * Members that control the call and that the model does not read. They are not counted. All other members that are not read below are counted by
  * their visible structure (contract 4.4, 4.7).
  */
 export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
@@ -35,11 +35,11 @@ export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
 const REASONING_FIELDS = new Set(['effort', 'summary', 'generate_summary']);
 const THINKING_FIELDS = new Set(['type', 'budget_tokens', 'display']);
 
-/** Sent in the header `x-gateway-token-estimate` (contract 4.4). */
+/** The version of the estimator, which the header `x-gateway-token-estimate` contains (contract 4.4). */
 export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
 
 /**
- * Counts the input tokens of a body without calling a provider: visible text with the o200k vocabulary, plus budgets for structure, images and files.
+ * Counts the input tokens of a body without calling a provider: visible text with the o200k vocabulary, and budgets for structure, images and files.
  * `totalTokens` computes the estimate from the result.
  *
  * The body must be JSON within the limits of `scanJson`. It is parsed, so large bodies must be counted in another thread.
@@ -117,7 +117,7 @@ const FORMS: Readonly<Record<BodyKind, Form>> = {
   },
 };
 
-/** Counts items or messages, each with this budget. A value that is not a list counts as one item. */
+/** Returns a function that counts items or messages and adds `tokens` for each. It counts a value that is not a list as one item. */
 function eachWith(tokens: number): CountMember {
   return (counter, value) => {
     for (const item of Array.isArray(value) ? value : [value]) {

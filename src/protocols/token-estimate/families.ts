@@ -1,6 +1,6 @@
 /**
- * Tokens of a model per o200k token, by the model family in its name. Only families that were measured against o200k are listed; the factor of all
- * others is 1. The configuration of a model can override this table.
+ * Number of tokens of a model per o200k token, by the model family in the name. The table contains only families that were measured against o200k;
+ * the factor of all other models is 1. The configuration of a model can override the factor.
  */
 interface Family {
   readonly name: string;
@@ -15,26 +15,28 @@ export const FAMILIES: readonly Family[] = [
     pattern: /\bclaude-(?:instant|v?[123](?!\d))/,
     factor: 1.2,
     source:
-      'the 2023 vocabulary measured against o200k, x 1.1: 1.08 prose, 1.20 JSON, 1.22 source code, 1.26 Markdown; 1.69 Chinese',
+      'the vocabulary of 2023, measured against o200k and multiplied by 1.1: 1.08 for prose, 1.20 for JSON, 1.22 for source code, 1.26 for Markdown, 1.69 for Chinese',
   },
   {
-    // The version as in `claude-opus-4-5-20250929`, `claude-4.5-sonnet` or `claude-opus-4@20250514`; only a date means 4.0.
+    // Matches the version in `claude-opus-4-5-20250929`, `claude-4.5-sonnet` or `claude-opus-4@20250514`. A date without a minor version means
+    // version 4.0.
     name: 'Claude 4 to 4.6',
     pattern: /\bclaude-(?:[a-z]+-)?4(?:[-.@](?:[0-6]|\d{8})(?!\d)|(?![-.@]?\d))/,
     factor: 1.2,
-    source: 'the same; the newer tokenizer begins with 4.7',
+    source: 'the same numbers; Claude 4.7 introduced a newer tokenizer',
   },
   {
     name: 'Claude 4.7 and later, Fable, Mythos',
     pattern: /\bclaude\b|\b(?:fable|mythos)-\d/,
     factor: 1.55,
-    source: 'documented: a newer tokenizer, about 30 % more tokens; 1.4 to 1.65 for English and code, 2.2 Chinese',
+    source:
+      'the vendor documents a newer tokenizer with about 30 % more tokens: 1.4 to 1.65 for English and code, 2.2 for Chinese',
   },
   {
     name: 'GPT and o-series',
     pattern: /\b(?:gpt|chatgpt|codex|o[1-9])\b/,
     factor: 1,
-    source: 'o200k is their own vocabulary',
+    source: 'these models use the o200k vocabulary',
   },
 ];
 

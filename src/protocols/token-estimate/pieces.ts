@@ -25,7 +25,7 @@ export function pieceEnd(bytes: Uint8Array, start: number, end: number): number 
     case CharClass.both:
       return wordEnd(bytes, start, end);
     case CharClass.mark: {
-      // If no word follows the mark (rule 1 with the mark as prefix), rule 1 matches the mark itself as the word.
+      // If no word follows the mark (rule 1 with the mark as its prefix), rule 1 matches the mark itself as the word.
       const word = lowerWordEnd(bytes, afterFirst, end);
       return word === -1 ? contractionEnd(bytes, afterFirst, end) : word;
     }
@@ -54,7 +54,7 @@ const APOSTROPHE = 0x27;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** A character is encoded as a number: class in the low four bits, width in bytes above. */
+/** The low four bits of an encoded character contain its class; the bits above contain its width in bytes. */
 const CLASS_MASK = 0xf;
 const WIDTH_SHIFT = 4;
 
@@ -76,15 +76,15 @@ function rest(bytes: Uint8Array, at: number): number {
   return bytes[at]! & 0x3f;
 }
 
-/** Rules 1 and 2, starting at the first letter; -1 if no word begins. */
+/** Returns the end of the match of rule 1 or 2 whose first letter is at `start`; -1 if there is no match. */
 function wordEnd(bytes: Uint8Array, start: number, end: number): number {
   const word = lowerWordEnd(bytes, start, end);
   return word === -1 ? capitalsEnd(bytes, start, end) : word;
 }
 
 /**
- * Rule 1. U* matches the whole run of capitals, caseless letters and marks. If no lowercase letter follows, it backtracks to the last of them that
- * can end a word; the capitals after it begin the next piece.
+ * Applies rule 1. U* first matches the whole run of capitals, caseless letters and marks. If no lowercase letter follows, the match is shortened to
+ * the last character of the run that can end a word; the capitals after it begin the next piece.
  */
 function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
@@ -108,7 +108,7 @@ function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   return contractionEnd(bytes, at, end);
 }
 
-/** Rule 2, used after rule 1 failed: the run consists of capitals only, and no lowercase letter follows. */
+/** Applies rule 2 after rule 1 did not match: the run consists only of capitals, and no lowercase letter follows it. */
 function capitalsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {
@@ -142,7 +142,7 @@ function isSymbol(charClass: number): boolean {
   return charClass === CharClass.other || charClass === CharClass.mark;
 }
 
-/** Rule 4, after its first character. */
+/** Applies rule 4 after its first character. */
 function symbolsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {

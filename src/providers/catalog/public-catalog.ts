@@ -66,7 +66,7 @@ export interface PublicCatalog {
 
 const PRICE_UNIT = 'CNY per million tokens';
 
-/** Describes the listed models that have a published operation with a route, with the prices at the given time. */
+/** Describes the listed models that have a route for a published operation. The prices are those at the given time. */
 export function describeCatalog(
   config: Config,
   published: readonly PublishedOperation[],
@@ -82,8 +82,8 @@ export function describeCatalog(
 const KEPT_MS = 60_000;
 
 /**
- * Returns a function that describes the catalog. The result is cached for a minute, or until the next price change (contract 4.9). The catalog is
- * public, so requests for it must be cheap.
+ * Returns a function that describes the catalog. Its result is cached for a minute, or until the next price change if that is earlier (contract 4.9):
+ * the catalog is public, so requests for it must be cheap.
  */
 export function createPublicCatalog(
   config: Config,
@@ -149,7 +149,7 @@ function describePrices(prices: PricesConfig): PeriodPricing {
         ? null
         : {
             inputPriceYuan: formatYuan(prices.official.input),
-            // Never null on the wire. Without a price of its own, cached input costs as much as other input.
+            // This field is never null (contract 2.5). If cached input has no price, it costs as much as other input.
             cachedInputPriceYuan: formatYuan(prices.official.cachedInput ?? prices.official.input),
             outputPriceYuan: formatYuan(prices.official.output),
             discountBasisPoints: prices.official.discountBasisPoints,
@@ -176,7 +176,7 @@ function describeTimePricing({ price }: ModelConfig, nowMs: number): TimePricing
   };
 }
 
-/** Periods have token prices on the wire (contract 2.5), which models charged per image do not have. */
+/** Whether both periods have token prices, as the contract requires (2.5). Models that are charged per image have none. */
 function isComplete({ peak, offPeak }: TimePricing): boolean {
   return [peak, offPeak].every(
     ({ inputPriceYuan, outputPriceYuan }) => inputPriceYuan !== null && outputPriceYuan !== null,
@@ -202,7 +202,7 @@ function describeInterfaces(
   return [...interfaces].map(([id, operations]) => ({ id, operations }));
 }
 
-/** `altproto` is `ALT` in the contract's enums; other names are in upper case. */
+/** Returns the prefix of a protocol in the contract's enums: `ALT` for `altproto`, otherwise the name in upper case. */
 function enumPrefix(protocolName: string): string {
   return protocolName === 'altproto' ? 'ALT' : protocolName.toUpperCase().replaceAll('-', '_');
 }

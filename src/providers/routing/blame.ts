@@ -6,14 +6,14 @@
  */
 
 /**
- * What failed: `connection`, nothing was sent; `operator`, the provider refused the operator's credential or account; `response`, the response was an
- * error, broken or too late.
+ * How a call failed. `connection`: nothing was sent. `operator`: the provider refused the operator's credential or account. `response`: the response
+ * was an error, was invalid, or arrived too late.
  */
 export type FailureKind = 'connection' | 'operator' | 'response';
 
 /**
- * Whether the call cannot have caused the failure. `othersToo`: another account recently received a refusal of the operator, and no call has
- * succeeded since. Otherwise such a refusal counts as an error response.
+ * Whether the call cannot have caused the failure. `othersToo`: the provider recently also refused the operator in a call of another account, and no
+ * call has succeeded since. Without `othersToo`, a refusal of the operator is treated as an error response.
  */
 export function isOfRoute(kind: FailureKind, othersToo: boolean): boolean {
   return kind === 'connection' || (kind === 'operator' && othersToo);
@@ -27,7 +27,7 @@ interface RouteFailure {
 export interface FailuresInARow {
   readonly ofRoute: number;
   readonly responses: number;
-  /** The account, if all failures come from one. */
+  /** The account whose calls failed, if all failures are from one account. */
   readonly accountId: string | null;
   readonly isFromSeveralAccounts: boolean;
 }
@@ -50,17 +50,17 @@ export function addFailure(row: FailuresInARow, { accountId, isOfRoute }: RouteF
 }
 
 /**
- * Which breaker opens:
- * - `route`: the breaker of the route, for all accounts.
- * - `onlyAccount`: the breaker of the account, which is the only recent caller. Calls of other accounts are still let through, and show whether the
- *   route or the account is the cause.
+ * The breaker that opens after a failure:
+ * - `route`: the breaker of the route, which applies to all accounts.
+ * - `onlyAccount`: the breaker of the account, which is the only recent caller. Calls of other accounts still pass, and show whether the route or the
+ *   account is the cause.
  * - `account`: the breaker of the account on this route.
  * - `nobody`: none.
  */
 export type Blame = 'route' | 'onlyAccount' | 'account' | 'nobody';
 
 interface BlameFacts {
-  /** Includes the current failure. */
+  /** The failures in a row, including the current one. */
   readonly row: FailuresInARow;
   readonly accountResponses: number;
   readonly isAccountProbe: boolean;
@@ -80,7 +80,7 @@ export function blame({ row, accountResponses, isAccountProbe, isOnlyCaller, fai
 /** Determines whether an account is the only recent caller of a route. */
 export class RecentCallers {
   #last: { readonly accountId: string; readonly atMs: number } | null = null;
-  /** Time of the latest call by an account other than the last caller. */
+  /** Time of the latest call by any account other than the last caller. */
   #otherAtMs = Number.NEGATIVE_INFINITY;
 
   add(accountId: string, atMs: number): void {

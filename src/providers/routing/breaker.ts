@@ -1,19 +1,19 @@
 /**
  * - `closed`: calls pass.
  * - `open`: calls are blocked until the time of the next probe.
- * - `probing`: one call, the probe, is in flight; other calls use other routes.
+ * - `probing`: one call, the probe, is in flight. Other calls use other routes.
  */
 export type BreakerState = 'closed' | 'open' | 'probing';
 
 /**
- * A circuit breaker. `blame.ts` decides which failures open it. After a delay, an open breaker lets one call through as a probe: success closes the
- * breaker, failure opens it again.
+ * A circuit breaker. `blame.ts` decides which failures open it. After a delay, an open breaker lets one call through as a probe. If the probe
+ * succeeds, the breaker closes; if it fails, the breaker opens again.
  *
- * A probe of one account does not block other accounts. If a probe failed because of its own call, another account may send one immediately; if a
- * probe takes longer than the delay between probes, another account may send one too.
+ * A probe of one account does not block other accounts: if the cause of the failure might be the call itself, another account may send a probe
+ * immediately; if the probe takes longer than the delay between probes, another account may send a probe too.
  */
 export class Breaker {
-  /** `null` while the breaker is closed. */
+  /** Time of the next probe; `null` while the breaker is closed. */
   #probeAtMs: number | null = null;
   #probe: BreakerPermit | null = null;
   #boundAccountId: string | null = null;
@@ -32,12 +32,12 @@ export class Breaker {
     return this.#probe === null ? this.#probeAtMs : null;
   }
 
-  /** The only account that must wait for the next probe; `null`: all accounts. */
+  /** The account that must wait for the next probe, while other accounts need not; `null`: all accounts must wait. */
   get boundAccountId(): string | null {
     return this.#boundAccountId;
   }
 
-  /** When calls of this account may pass: always if the breaker is closed, never while the account's own probe is in flight. */
+  /** Returns the time from which calls of this account pass: always if the breaker is closed, never while the account's own probe is in flight. */
   letsThroughAtMs(accountId: string, probeAfterMs: number): number {
     if (this.#probeAtMs === null) return Number.NEGATIVE_INFINITY;
     if (this.#probe !== null) {
@@ -47,7 +47,7 @@ export class Breaker {
     return isBound ? this.#probeAtMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** The caller must have checked that the call may pass. */
+  /** Lets a call through. The caller must have checked `letsThroughAtMs`. */
   enter(accountId: string, nowMs: number): BreakerPermit {
     const permit = new BreakerPermit(this, accountId, nowMs);
     if (this.#probeAtMs !== null) this.#probe = permit;
@@ -58,7 +58,7 @@ export class Breaker {
     return this.#probe === permit;
   }
 
-  /** Opens, or reopens. If `onlyFor` is an account, other accounts may send a probe before that time. */
+  /** Opens the breaker, or keeps it open until `probeAtMs`. With `onlyFor`, all accounts except that one may send a probe before then. */
   open(probeAtMs: number, onlyFor: string | null = null): void {
     this.#probeAtMs = probeAtMs;
     this.#probe = null;
@@ -99,12 +99,12 @@ export class BreakerPermit {
     return this.#breaker.isProbe(this);
   }
 
-  /** Whether the call began before the breaker last opened. Its result is then ignored. */
+  /** Whether the breaker has opened since the call began. The result of the call is then ignored. */
   get isOutdated(): boolean {
     return this.#openings !== this.#breaker.openings;
   }
 
-  /** Whether a failure of the call counts: the call is neither outdated nor a probe that was replaced by another. */
+  /** Whether a failure of the call counts. It does not if the call is outdated, or if it was a probe and another probe has replaced it. */
   get mayBlame(): boolean {
     return !this.isOutdated && (this.isProbe || this.#breaker.state === 'closed');
   }

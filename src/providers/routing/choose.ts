@@ -7,18 +7,18 @@ import { rendezvousOrder, unitHash } from './rendezvous.ts';
 
 export type RandomSource = () => number;
 
-/** Orders routes of equal priority, all with a weight above 0. */
+/** Orders routes of equal priority. All of them have a weight above 0. */
 type RouteChoice = (routes: readonly Route[]) => readonly Route[];
 
-/** For calls without a session: draws routes with probabilities in proportion to their weights. */
+/** The order for calls without a session: random, with probabilities in proportion to the weights. */
 export const byChance =
   (randomSource: RandomSource): RouteChoice =>
   (routes) =>
     drawAll(routes, randomSource);
 
 /**
- * For calls of a session: each session has its own order, which is the same on every node. A route that was out of service gets its sessions back
- * gradually.
+ * The order for calls of a session. Each session has its own order, which is the same on every node. A route that was out of service gets its
+ * sessions back gradually.
  */
 export function bySession(sessionKey: string, health: Pick<RouteHealth, 'sessionShare'>): RouteChoice {
   const isBack = ({ id }: Route): boolean => {
@@ -35,20 +35,20 @@ export function bySession(sessionKey: string, health: Pick<RouteHealth, 'session
 }
 
 export interface Makers {
-  /** The provider whose state the call continues. Only this provider can read it, so the call uses no other. */
+  /** The provider with the state that the call continues. No other provider can read the state, so the call uses only routes to this one. */
   readonly continuedId?: string | undefined;
-  /** The provider that signed the newest thinking in the request. It is preferred, because others may refuse the signature. */
+  /** The provider that signed the newest thinking in the request. It is preferred, because other providers might refuse the signature. */
   readonly signerId?: string | undefined;
 }
 
 const NO_MAKERS: Makers = {};
 
 /**
- * Returns the routes for a call in the order of attempts: the signer's routes first, then by ascending priority number; `choice` orders routes of
- * equal priority. Routes with weight 0 are out of service.
+ * Returns the routes for a call in the order of attempts: the routes of the signer first, then by ascending priority number. `choice` orders routes
+ * of equal priority. Routes with weight 0 are out of service.
  *
- * Drained routes take no new calls. Calls that continue state of a provider may still use them if they have no other route to it (decision 31).
- * Drained routes of the signer come last, for calls whose signature all others refuse.
+ * Drained routes get no new calls. A call that continues state of a provider may still use a drained route if there is no other route to that
+ * provider (decision 31). Drained routes of the signer are the last in the order; they are used if all other providers refuse the signature.
  *
  * @throws GatewayError `routeNotConfigured` if the model has no route for this protocol, `routePolicyInvalid` if all routes are out of service,
  * `noHealthyRoute` if all remaining routes are drained.

@@ -14,7 +14,7 @@ import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
 
 export interface BreakerTerms {
   readonly failuresMax: number;
-  /** Delay before an open breaker lets a probe through. */
+  /** The time for which an open breaker blocks calls before it lets a probe through. */
   readonly probeAfterMs: number;
 }
 
@@ -33,45 +33,46 @@ interface AccountStatus {
   readonly probeAtMs: number | null;
 }
 
-/** A call in flight over a route. Only its first result counts. */
+/** A call in flight on a route. Only its first result counts. */
 export interface RoutePermit {
   /**
-   * Called at the first data of a success. Closes the breaker if the call is its probe, so that other calls need not wait for the end of a long
-   * stream.
+   * Called when the first data of a success arrives. If the call is a probe, this closes the breaker, so that other calls need not wait for the end
+   * of a long stream.
    */
   began(): void;
   succeeded(): void;
   failed(reason: string, kind: FailureKind): void;
-  /** Called if the call ends without a result for the route, such as after a client abort. */
+  /** Called if the call ends without a result for the route, for example after a client abort. */
   ended(): void;
 }
 
 /**
- * Period in which calls of other accounts count as recent: error responses of one account count against a route if there were none, and refusals of
- * the operator if they affected another account.
+ * Time for which a call of another account counts as recent. Without one, error responses of a single account count against the route; with one,
+ * refusals of the operator count against the route only if they also affected another account.
  */
 const CALLERS_WINDOW_MS = 60_000;
 
-/** Maximum accounts with recorded failures per route. Beyond it, the least recently active account is forgotten. */
+/** Maximum number of accounts per route for which failures are recorded. If there are more, the least recently active account is forgotten. */
 export const ACCOUNT_BREAKERS_MAX = 256;
 
-/** Time until a route has all its sessions again after its breaker has closed. */
+/** Time after the breaker of a route has closed until all sessions use the route again. */
 export const COMEBACK_MS = 60_000;
 
 const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
-/** A breaker of a route, or of an account on a route, that opened or closed. */
+/** A change of a breaker from closed to open or back: the breaker of a route, or of an account on a route. */
 export interface BreakerTransition {
   readonly routeId: string;
-  /** `null`: the route's breaker. */
+  /** The account; `null` for the breaker of the route. */
   readonly accountId: string | null;
   readonly isOpen: boolean;
   readonly reason: string | null;
 }
 
 /**
- * Tracks the health of routes by the results of their calls. A route has one breaker for all accounts, and one for each account whose calls keep
- * failing while those of others succeed. `blame.ts` decides which of them a failure opens. Calls never wait for a probe, but use another route.
+ * Tracks the health of routes by the results of their calls. A route has one breaker for all accounts, and one breaker for each account whose calls
+ * keep failing while calls of other accounts succeed. `blame.ts` decides which breaker a failure opens. Calls never wait for a probe; they use
+ * another route.
  */
 export class RouteHealth {
   readonly #clock: Clock;
@@ -79,7 +80,7 @@ export class RouteHealth {
   readonly #onTransition: (turn: BreakerTransition) => void;
   readonly #routes = new Map<string, RouteBreakers>();
 
-  /** `onTurn` is called when a breaker opens, and when it closes again; not for failed probes. */
+  /** @param onTurn called when a breaker opens and when it closes again, but not when a probe fails. */
   constructor(
     clock: Clock,
     terms: () => BreakerTerms,
@@ -98,17 +99,17 @@ export class RouteHealth {
     return this.#routes.get(routeId)?.allows(accountId) ?? true;
   }
 
-  /** When a blocked account may try again; now, if a probe is in flight. */
+  /** Returns the time at which a blocked account may try again. This is now if a probe is in flight. */
   retryAtMs(routeId: string, accountId: string): number {
     return this.#routes.get(routeId)?.retryAtMs(accountId) ?? this.#clock.nowMs();
   }
 
-  /** Only this account is blocked, and the route is not known to be the cause. */
+  /** Whether only this account is blocked and the cause might not be the route. */
   isClosedForAccountOnly(routeId: string, accountId: string): boolean {
     return this.#routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false;
   }
 
-  /** The share of its sessions that a route serves, which rises from 0 to 1 after it was out of service. */
+  /** Returns the share of its sessions that a route serves. After the route was out of service, the share rises from 0 to 1. */
   sessionShare(routeId: string): number {
     return this.#routes.get(routeId)?.sessionShare() ?? 1;
   }
@@ -139,13 +140,13 @@ class RouteBreakers {
   readonly #terms: () => BreakerTerms;
   readonly #onTransition: (turn: Omit<BreakerTransition, 'routeId'>) => void;
   readonly #shared = new Breaker();
-  /** Created at the first failure: most routes never need it, and it takes 20 KB. */
+  /** Breakers of accounts. The cache is created at the first failure: it takes 20 KB, and most routes never need it. */
   #accounts: LRUCache<string, AccountHealth> | null = null;
   readonly #callers = new RecentCallers();
   #refused = new RecentCallers();
   #row: FailuresInARow = noFailures;
   #lastFailure: RouteStatus['lastFailure'] = null;
-  /** The account that was the only caller when its failures opened its breaker. The route shows this breaker until the next result. */
+  /** The account whose breaker opened while it was the only caller. Until the next result, the status of the route shows this breaker. */
   #onlyAccountId: string | null = null;
   #closedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -167,7 +168,7 @@ class RouteBreakers {
       failuresInARow: this.#row.ofRoute + this.#row.responses,
       lastFailure: this.#lastFailure,
       probeAtMs,
-      // Least recently active first.
+      // The least recently active account is the first one.
       accounts: [...(this.#accounts?.entries() ?? [])]
         .reverse()
         .filter(([, { breaker }]) => breaker.state !== 'closed')
@@ -242,7 +243,7 @@ class RouteBreakers {
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
       this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
-      // Error responses only prove a failure of the route if they come from a second account.
+      // An error response of a probe shows that the route is at fault only if the probe is from another account than the one that is bound.
       const bound = this.#shared.boundAccountId;
       const isConfirmed = isOfAll || (bound !== null && bound !== accountId);
       this.#open(this.#shared, null, probeAtMs, isConfirmed ? null : accountId);
@@ -289,7 +290,7 @@ class RouteBreakers {
     if (account === undefined) return;
     account.responses = 0;
     this.#close(account.breaker, accountId);
-    // Breakers that have opened are kept, so that earlier calls do not count later.
+    // A breaker that has opened is kept, because its count of openings shows which calls are outdated.
     if (account.breaker.openings === 0) this.#accounts?.delete(accountId);
   }
 
@@ -315,7 +316,7 @@ class RouteBreakers {
 interface CallInFlight {
   readonly accountId: string;
   readonly shared: BreakerPermit;
-  /** `null` if no call of the account had failed. */
+  /** The permit of the account's breaker; `null` if the account had no recorded failures when the call began. */
   readonly own: BreakerPermit | null;
   readonly openingsBefore: number;
 }

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 
 /**
  * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by -w / ln(u)). Each key has its own order of the candidates, which all processes
- * compute without shared state. Candidates are first in proportion to their weights, and removing one only affects the keys that had it first.
+ * compute without shared state. A candidate is first for a share of the keys in proportion to its weight. If a candidate is removed, only the keys
+ * for which it was first change.
  */
 export function rendezvousOrder<Candidate>(
   key: string,

@@ -3,16 +3,19 @@ import { isIPv6, type Socket } from 'node:net';
 import { buildConnector, type Connector } from '../../lib/http-client.ts';
 
 interface ConnectOptions {
-  /** For TCP connection and TLS handshake together; with a proxy, for the proxy and for the handshake separately. */
+  /**
+   * Maximum time for the TCP connection and the TLS handshake together. With a proxy, the connection to the proxy and the TLS handshake have this
+   * time each.
+   */
   readonly timeoutMs: number;
   readonly http2: boolean;
-  /** Accepted certificate authorities in PEM; `null`: those of Node. */
+  /** The accepted certificate authorities in PEM; `null`: the authorities that Node accepts. */
   readonly ca: string | null;
   /** `http://user:password@host:port`; `null`: no proxy. Secret. */
   readonly proxy: string | null;
 }
 
-/** Errors contain no credential, and their codes never cause a retry. */
+/** Creates the function that opens connections. Its errors contain no credential, and their codes never cause a retry. */
 export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions): Connector {
   const direct = buildConnector({
     timeout: timeoutMs,
@@ -34,10 +37,10 @@ class ProxyFailure extends Error {
 }
 
 /**
- * Opens a tunnel through an HTTP proxy, for http and https. The proxy sees only host and port, never a call or a credential.
+ * Opens a tunnel through an HTTP proxy, for http and https. The proxy sees only the host and the port, never a call or a credential.
  *
- * undici's proxy agent would wait for the response to CONNECT as long as for the first byte of a model's response, and limits connections per agent.
- * The tunnel is therefore created below the pool.
+ * undici's proxy agent is not used: it would wait for the response to CONNECT as long as for the first byte of a model's response, and it limits
+ * connections per agent. The tunnel is therefore opened below the connection pool.
  */
 function throughProxy(proxy: URL, direct: Connector, timeoutMs: number): Connector {
   const authorization = proxyAuthorization(proxy);
@@ -67,7 +70,7 @@ function throughProxy(proxy: URL, direct: Connector, timeoutMs: number): Connect
     const timer = setTimeout(() => settle(new ProxyFailure('the proxy did not open a tunnel in time')), timeoutMs);
     connect.on('error', (error) => settle(error));
     connect.once('connect', ({ statusCode }, socket, head) => {
-      // Handles errors until the pool adds its own listener.
+      // Prevents an unhandled error until the connection pool adds its own listener.
       socket.on('error', () => undefined);
       if (isSettled || statusCode !== 200) {
         socket.destroy();

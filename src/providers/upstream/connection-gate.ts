@@ -7,27 +7,27 @@ interface GateLimits {
   readonly queueWaitMs: number;
 }
 
-/** Receives the result for a call, exactly once and possibly before `enter` returns. */
+/** A call that asks for admission. It receives its result exactly once, possibly before `enter` returns. */
 interface Entrant {
-  /** The call may proceed. `leave` must be called when it ends; repeated calls are ignored. */
+  /** The call may proceed. The caller must call `leave` when the call ends; repeated calls are ignored. */
   admitted(leave: () => void): void;
   /** The queue is full, the maximum waiting time has passed, or the gate is closed. */
   refused(): void;
 }
 
 /**
- * Limits concurrent calls to a provider. Further calls wait in a queue of limited length and time; a connection pool alone would let any number wait
- * indefinitely.
+ * Limits the concurrent calls to a provider. Further calls wait in a queue whose length and waiting time are limited; a connection pool alone would
+ * let any number of calls wait indefinitely.
  *
- * Accounts share the concurrent calls and the queue, and the queue serves accounts in turn. An account with unlimited demand leaves the last eighth
- * of both to other accounts, each of which waits for at most one of its calls.
+ * The accounts share the concurrent calls and the queue, and the queue serves them in turn. An account with unlimited demand leaves the last eighth
+ * of both to other accounts, and each of these waits for at most one of its calls.
  */
 export class ConnectionGate {
   readonly #queueWaitMs: number;
   readonly #concurrentCalls: Shares;
   readonly #queueSlots: Shares;
   readonly #waiting = new FairQueue<Waiter>();
-  /** Slots that are about to be given to queued calls. */
+  /** Number of free slots that are about to be given to queued calls. */
   #handOvers = 0;
   #isClosed = false;
   #callsRefused = 0;
@@ -50,7 +50,7 @@ export class ConnectionGate {
     return this.#callsRefused;
   }
 
-  /** Returns a function that removes the call from the queue. It has no effect after the call was admitted or refused. */
+  /** Asks for admission. Returns a function that removes the call from the queue; it has no effect after the call was admitted or refused. */
   enter(account: Tenant, entrant: Entrant): () => void {
     if (this.#isClosed) {
       entrant.refused();
@@ -102,7 +102,7 @@ export class ConnectionGate {
       slot.release();
       if (this.#waiting.size === 0) return;
       this.#handOvers++;
-      // Deferred, because a call ends while the pool reads from a connection, when no other request can be started.
+      // A call ends while the pool reads from a connection. The pool cannot start another request then, so the slot is handed over afterwards.
       queueMicrotask(() => this.#handOver());
     });
   }
@@ -114,7 +114,7 @@ export class ConnectionGate {
       slot = this.#concurrentCalls.take(account, 1);
       return slot !== null;
     };
-    // One slot may admit two calls: an account that has returned a slot may be within its share again.
+    // One free slot can admit two calls: an account that exceeded its share may be within it again after it has returned a slot.
     for (let next = this.#waiting.shift(getsSlot); next !== undefined; next = this.#waiting.shift(getsSlot)) {
       leaveQueue(next);
       this.#admit(next.entrant, slot!);

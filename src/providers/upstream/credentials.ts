@@ -7,7 +7,7 @@ import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimi
  * limit has a cooldown for that model. If there is no alternative, such a credential is used nevertheless.
  */
 
-/** How long a refused credential is skipped if there are others. */
+/** Time for which a refused credential is skipped if there are others. */
 export const REFUSED_MS = 10 * 60_000;
 
 export interface CredentialStatus {
@@ -18,7 +18,7 @@ export interface CredentialStatus {
   readonly triedAgainAtMs: number | null;
 }
 
-/** Number of credentials per state. A cooldown for any model counts as `resting`. */
+/** Number of credentials in each state. `resting` counts the credentials with a cooldown for any model. */
 export type CredentialCounts = { readonly [State in CredentialStatus['state']]: number };
 
 interface CredentialState extends NamedCredential {
@@ -32,7 +32,7 @@ export class Credentials {
   #credentials: CredentialState[] = [];
   #nextIndex = 0;
 
-  /** `onCredential` receives each credential before it is used, so that it can be removed from messages. */
+  /** @param onCredential receives each credential before its first use, so that the credential can be removed from messages. */
   constructor(
     credentials: readonly NamedCredential[],
     onCredential: (value: string) => void,
@@ -43,12 +43,12 @@ export class Credentials {
     this.replace(credentials);
   }
 
-  /** Applies the credentials of a new configuration. Refused ones are tried again; cooldowns continue. */
+  /** Applies the credentials of a new configuration. Refused credentials are tried again; cooldowns continue. */
   replace(credentials: readonly NamedCredential[]): void {
     const before = this.#credentials;
     this.#credentials = [];
     for (const credential of credentials) {
-      // Two files may contain the same credential while they are replaced one after the other.
+      // Two files can briefly contain the same credential, while they are replaced one after the other.
       if (this.#find(credential.value) !== undefined) continue;
       this.#onCredential(credential.value);
       const cooldowns =
@@ -58,8 +58,9 @@ export class Credentials {
   }
 
   /**
-   * Returns the next credential for a call of the model, except those in `tried`; `null` if there is none. `mayHaveCooldown`: a credential with a
-   * cooldown may be used. `session`: sessions prefer the same credential, since vendors cache prompts by account; other calls rotate.
+   * Returns the next credential for a call of the model, except those in `tried`; `null` if there is none. `mayHaveCooldown`: whether a credential
+   * with a cooldown may be used. `session`: all calls of a session prefer the same credential, since vendors cache prompts by account; other calls
+   * rotate.
    */
   next(
     model: string,
@@ -78,7 +79,7 @@ export class Credentials {
     if (resting.length > 0) {
       return mayHaveCooldown ? firstBy(resting, (credential) => cooldownUntilMs(credential, model)).value : null;
     }
-    // All are refused: only the one refused longest ago is tried.
+    // If all credentials are refused, only the one that was refused the longest time ago is tried.
     return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
   }
 
@@ -102,7 +103,7 @@ export class Credentials {
     return this.#credentials.length > 1;
   }
 
-  /** When the first cooldown for the model ends, among credentials that are not refused; 0 if all are refused. */
+  /** Returns the time at which the first cooldown for the model ends, among credentials that are not refused; 0 if all are refused. */
   cooldownUntilMs(model: string, nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
     for (const credential of this.#credentials) {
@@ -111,7 +112,10 @@ export class Credentials {
     return untilMs === Number.POSITIVE_INFINITY ? 0 : untilMs;
   }
 
-  /** Called when the provider refuses a credential. A file is read again, and a new value in it is used immediately. */
+  /**
+   * Called when the provider refuses a credential. If the credential is from a file, the file is read again, and a new value in it is used
+   * immediately.
+   */
   refused(value: string, status: number, nowMs: number): void {
     const credential = this.#find(value);
     // The credential was replaced after the call began.
@@ -130,16 +134,17 @@ export class Credentials {
     };
   }
 
-  /** `sentAtMs`: when the accepted call was sent. */
+  /** Called when the provider accepts a credential. `sentAtMs`: the time at which the call was sent. */
   accepted(value: string, model: string, sentAtMs: number): void {
     const credential = this.#find(value);
     const rest = credential?.cooldowns.get(model);
     if (rest !== undefined && endsCooldown(rest, sentAtMs)) credential!.cooldowns.delete(model);
-    // A long stream may end successfully although its credential was revoked in the meantime.
+    // A success of a call that was sent before the refusal does not prove that the credential is valid: it might have been revoked during a long
+    // stream.
     if (credential?.refusal != null && credential.refusal.atMs <= sentAtMs) credential.refusal = null;
   }
 
-  /** Starts a cooldown for the model after a rate limit. */
+  /** Starts a cooldown of a credential for the model after a rate limit. */
   rest(value: string, model: string, limit: RateLimit): void {
     const cooldowns = this.#find(value)?.cooldowns;
     if (cooldowns === undefined) return;
@@ -172,7 +177,7 @@ export class Credentials {
     return counts;
   }
 
-  /** Name of a credential for the log; `null` if it was replaced. */
+  /** Returns the name of a credential for the log; `null` if the credential was replaced. */
   nameOf(value: string): string | null {
     return this.#find(value)?.name ?? null;
   }

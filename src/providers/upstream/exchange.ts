@@ -14,7 +14,7 @@ import type { Provider } from './provider.ts';
 export interface UpstreamRequest {
   readonly provider: Provider;
   readonly account: Tenant;
-  /** Appended to the provider's base path, such as `/chat/completions`. */
+  /** The path that is appended to the provider's base path, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: RequestBody;
@@ -27,32 +27,32 @@ export interface UpstreamHead {
 
 export interface ResponseReceiver {
   receiveHead(head: UpstreamHead): void;
-  /** The receiver owns the bytes. */
+  /** Receives a chunk, whose bytes then belong to the receiver. */
   receive(chunk: Buffer): void;
 }
 
-/** Larger bodies are sent in chunks, so that progress is visible. */
+/** Maximum bytes of a body that is sent at once. Larger bodies are sent in chunks, so that progress is visible. */
 const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
 const SENT_CHUNK_BYTES = 64 * 1024;
 
 /**
- * The bytes that all exchanges of this process read in one iteration of the event loop. Node reads a socket whose peer sends fast up to 32
- * times in an iteration, so without the budget everything else would wait for many fast sockets.
+ * Limits the bytes that all exchanges of this process read in one iteration of the event loop. In one iteration, Node reads up to 32 times from a
+ * socket whose peer sends fast, so without the limit all other work would wait for many fast sockets.
  */
 const reading = new PeriodBudget({ amountMax: 512 * 1024, resumedMax: 8, inNextPeriod: setImmediate });
-/** Responses up to this size are never paused for others. Few responses whose clients wait for each chunk are larger. */
+/** Number of bytes of a response before it may be paused in favor of others. Few responses whose clients wait for each chunk are larger. */
 const READ_AT_ONCE_BYTES = 128 * 1024;
-/** Fixed cost of a chunk, in bytes. */
+/** The fixed cost of a chunk against the limit, in bytes. */
 const CHUNK_COST_BYTES = 256;
 
 /**
- * undici has timeouts of its own for HTTP/2. They restart with every received byte, so they do not limit a call; but when one expires, undici checks
- * whether the connection is alive and replaces a dead one. They must expire before our own timeouts, which are therefore longer by this time.
+ * Time by which our timeouts for HTTP/2 are longer than undici's. undici restarts its timeouts with every received byte, so they do not limit a call;
+ * but when one expires, undici checks whether the connection works and replaces one that does not. They must expire before our own timeouts.
  */
 const HTTP2_GRACE_MS = 250;
 
 const LIMITS = {
-  connect: { of: 'connectMs', passed: () => new errors.ConnectTimeoutError('no connection in time') },
+  connect: { of: 'connectMs', passed: () => new errors.ConnectTimeoutError('no connection was available in time') },
   take: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped reading the request') },
   firstByte: { of: 'firstByteMs', passed: () => new errors.HeadersTimeoutError() },
   idle: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped sending') },
@@ -62,17 +62,17 @@ type TimeLimit = (typeof LIMITS)[keyof typeof LIMITS];
 /**
  * A request in flight.
  *
- * Its timeouts in order (`timeouts` and `queue` of the provider):
- * - `queue.wait`: until it is admitted, if the maximum of concurrent calls is reached
+ * The timeouts in order (`timeouts` and `queue` of the provider):
+ * - `queue.wait`: until the call is admitted, if the maximum of concurrent calls is reached
  * - `connect`: until there is a connection
  * - `idle`: between two chunks of the request, if it is sent in chunks
- * - `firstByte`: from then until the head of the response is complete
+ * - `firstByte`: from the end of the request until the head of the response is complete
  * - `idle`: between two chunks of the response, except while the receiver has paused it
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end = Promise.withResolvers<'ended' | 'aborted'>();
   /**
-   * `ended`: the response is complete. `aborted`: after `abort`.
+   * Resolves to `ended` when the response is complete, and to `aborted` after `abort`.
    *
    * @throws UpstreamFailure if no connection is free, the connection fails, or a timeout expires.
    */
@@ -84,13 +84,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #leaveQueue: (() => void) | null = null;
   #leaveGate: (() => void) | null = null;
   #controller: Dispatcher.DispatchController | null = null;
-  /** `null` in HTTP/1.1. */
+  /** The stream of the request; `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
   #hasHead = false;
-  /** The current timeout, and when it expires by `performance.now()`. */
+  /** The current timeout. `#dueMs` is its expiry in the time of `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
   #dueMs = Number.POSITIVE_INFINITY;
-  /** Checks the timeout when it fires; resetting a timer for every change of the timeout would cost more. */
+  /** When the timer fires, it checks whether the timeout has expired. Setting a new timer for every change of the timeout would cost more. */
   #timer: NodeJS.Timeout | undefined;
   #firesAtMs = 0;
   #wasSent = false;
@@ -122,7 +122,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(allConnectionsInUse());
   }
 
-  /** Pauses the response; flow control of the connection then stops the provider. */
+  /** Pauses the response. The flow control of the connection then makes the provider stop sending. */
   pause(): void {
     if (this.#isOver) return;
     this.#isPaused = true;
@@ -130,7 +130,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   resume(): void {
-    // A timer set after the end would keep the process alive until it fires.
+    // After the end of the exchange, no timer is set, because it would keep the process alive until it fires.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
     if (!this.#isYielding) this.#continueFlow();
@@ -156,7 +156,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#stopFlow();
   }
 
-  /** Abandons the response and closes its connection, or its stream in HTTP/2. */
+  /** Abandons the response and closes its connection. In HTTP/2, only its stream is closed. */
   abort(): void {
     if (!this.#ends()) return;
     this.#end.resolve('aborted');
@@ -177,17 +177,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
         path: provider.basePath + path,
         headers: this.#sendsInChunks ? { ...headers, 'content-length': String(sizeOf(body)) } : headers,
         body: this.#sendsInChunks ? this.#asChunks(body) : (body as Buffer),
-        // 0: no timeout. See HTTP2_GRACE_MS.
+        // 0 means no timeout. See HTTP2_GRACE_MS.
         headersTimeout: provider.http2 ? firstByteMs : 0,
         bodyTimeout: provider.http2 ? idleMs : 0,
       },
       this,
     );
-    // An open connection starts the request synchronously.
+    // If a connection is open, `dispatch` has already started the request.
     if (this.#controller === null && !this.#isOver) this.#begin(LIMITS.connect);
   }
 
-  /** A read of the next chunk shows that earlier chunks were sent. */
+  /** Returns the body as a stream of chunks. When the next chunk is read, the earlier chunks were sent. */
   #asChunks(body: RequestBody): Readable {
     const chunks = Buffer.isBuffer(body) ? chunksOf(body) : body.read();
     const limitIdle = (): void => {
@@ -206,8 +206,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Called when the request is about to be written to a connection. Called again if an HTTP/2 provider refused the stream without processing it and
-   * the request is sent again.
+   * Called when the request is about to be written to a connection. It is called again if an HTTP/2 provider refused the stream without processing
+   * it, and undici sends the request again.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) {
@@ -221,7 +221,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       });
     }
     if (this.#sendsInChunks) {
-      // In HTTP/1.1 the head is sent with the first chunk.
+      // In HTTP/1.1 the head is sent together with the first chunk, so nothing was sent yet.
       this.#wasSent ||= this.#request.provider.http2;
       this.#begin(LIMITS.take);
     } else {
@@ -269,13 +269,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(connectionFailure(error, this.#wasSent, this.#hasHead));
   }
 
-  /** Starts a timeout in place of the previous one. */
+  /** Starts a timeout, which replaces the current one. */
   #begin(limit: TimeLimit): void {
     this.#limit = limit;
     const { timeouts } = this.#request.provider;
     const nowMs = performance.now();
     this.#dueMs = nowMs + timeouts[limit.of] + this.#graceMs;
-    // The next timeout is limited too, so a timer that fires by then need not be reset.
+    // The timeout that follows is at most this long, so a timer that fires by then need not be set again.
     const checkAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
     if (this.#timer === undefined || this.#firesAtMs > checkAtMs) this.#setTimer(checkAtMs, nowMs);
   }
@@ -310,7 +310,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ends()) this.#end.reject(failure);
   }
 
-  /** Returns false if the exchange had already ended. */
+  /** Ends the exchange. Returns false if it had already ended. */
   #ends(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;

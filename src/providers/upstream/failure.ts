@@ -10,10 +10,11 @@ type CallCertainty = 'notSent' | 'refused' | 'unknown';
 
 /**
  * Why a provider refused a call:
- * - `operator`: it rejects the operator's credential, or the operator's account cannot pay. Callers cannot fix this, and can hardly cause it.
- * - `permission`: the credential or account is not permitted to make this call, or cannot pay for it; some providers also refuse prompts this way.
- * - `model`: it does not serve this model: retired, or not available at this endpoint.
- * - `signature`: it rejects a signature or encrypted content in the conversation that another provider or account issued.
+ * - `operator`: the provider rejects the operator's credential, or the operator's account cannot pay. Callers cannot fix this, and can hardly cause
+ *   it.
+ * - `permission`: the credential or account is not permitted to make this call, or cannot pay for it. Some providers also refuse prompts in this way.
+ * - `model`: the provider does not serve this model: it is retired, or not available at this endpoint.
+ * - `signature`: the provider rejects a signature or encrypted content in the conversation that another provider or account issued.
  * - `rate`: a rate limit was exceeded.
  * - `capacity`: the provider is overloaded.
  * - `lost`: a proxy in front of the provider lost the call, which may have run.
@@ -44,9 +45,9 @@ interface FailureFacts {
 
 export class UpstreamFailure extends Error {
   readonly certainty: CallCertainty;
-  /** The error sent to the client. */
+  /** The error that is sent to the client. */
   readonly response: GatewayError;
-  /** Whether the failure counts against the route. It does not if the gateway itself did not send the call. */
+  /** Whether the failure counts against the route. It does not if the gateway itself decided not to send the call. */
   readonly blamesRoute: boolean;
   /** Whether the provider responded with a success that cannot be used. */
   readonly hadSuccess: boolean;
@@ -68,9 +69,9 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** `wasSent`: the request had begun to be written. `wasResponded`: the head of a response had arrived. */
+/** Converts an error of a connection. `wasSent`: the gateway had begun to write the request. `wasResponded`: the head of a response had arrived. */
 export function connectionFailure(error: Error, wasSent: boolean, wasResponded = false): UpstreamFailure {
-  // undici's parser error contains the bytes that it could not parse, part of the response, which must not be logged.
+  // An error of undici's parser contains the bytes that it could not parse. They are part of the response, so they must not be logged.
   if ('data' in error) delete error.data;
   if (!wasSent) {
     return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { cause: error }), error);
@@ -90,14 +91,18 @@ const REFUSED_STREAM = 7;
 const GOAWAY = /^HTTP\/2: "GOAWAY" frame received/;
 
 /**
- * In HTTP/2, two signals guarantee that a call was not processed (RFC 9113, section 8.7): its stream is refused, or a GOAWAY names an earlier stream
- * as the last one. undici fails exactly these calls with the GOAWAY error, which has no code; if its text changes, the outcome counts as unknown.
+ * Whether an HTTP/2 provider certainly did not process the call. Two signals guarantee this (RFC 9113, section 8.7): the stream is refused, or a
+ * GOAWAY names an earlier stream as the last one. undici fails exactly these calls with the GOAWAY error, which has no code; if its text changes, the
+ * outcome is treated as unknown.
  */
 function isRefusedStream(error: Error): boolean {
   return (error as { http2ErrorCode?: unknown }).http2ErrorCode === REFUSED_STREAM || GOAWAY.test(error.message);
 }
 
-/** No connection became available within the maximum waiting time, or the queue is full. Does not count against the route. */
+/**
+ * The failure of a call for which no connection became available within the maximum waiting time, or for which the queue was full. It does not count
+ * against the route.
+ */
 export function allConnectionsInUse(): UpstreamFailure {
   const response = new GatewayError('upstreamNotReached', {
     message:
@@ -107,7 +112,7 @@ export function allConnectionsInUse(): UpstreamFailure {
   return new UpstreamFailure('notSent', response, undefined, { blamesRoute: false });
 }
 
-/** The provider responded with a success that cannot be relayed or charged. */
+/** The failure of a call to which the provider responded with a success that cannot be relayed or charged. */
 export function unusableSuccess(requestId: string, message?: string): UpstreamFailure {
   const response = new GatewayError('upstreamInvalid', message === undefined ? { requestId } : { requestId, message });
   return new UpstreamFailure('unknown', response, undefined, { hadSuccess: true });
@@ -117,7 +122,7 @@ export function successBrokenOff({ certainty, response, cause, blamesRoute }: Up
   return new UpstreamFailure(certainty, response, cause, { blamesRoute, hadSuccess: true });
 }
 
-/** The call was aborted while it waited for a connection. */
+/** The failure of a call that was aborted while it waited for a connection. */
 export function givenUpUnsent(): UpstreamFailure {
   return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached'), undefined, { blamesRoute: false });
 }

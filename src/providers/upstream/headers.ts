@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Provider } from './provider.ts';
 
 /**
- * Builds the headers of a call to a provider from an allowlist. Nothing else of the client is sent, in particular not its credential.
+ * Builds the headers of a call to a provider from an allowlist. No other headers of the client are sent, in particular not its credential.
  *
- * Version and beta headers may arrive under any mounted protocol name or the provider's own. They are sent under the name that the provider expects.
- * Headers that the operator configured for the provider take precedence.
+ * Clients may send version and beta headers under any mounted name of the protocol or under the provider's own name. The gateway sends them under the
+ * name that the provider expects. Headers that the operator configured for the provider take precedence.
  *
- * @param credential One of the provider's credentials. Secret: sent only in its header.
+ * @param credential One of the provider's credentials. Secret: it is sent only in its header.
  * @param trace Trace context headers, if the provider is configured to receive them.
  */
 export function upstreamHeaders(
@@ -21,7 +21,7 @@ export function upstreamHeaders(
   const headers: Record<string, string> = {
     'content-type': contentType,
     accept: isStream ? 'text/event-stream' : 'application/json',
-    // A compressed response could not be measured while it is relayed.
+    // The usage in a compressed response could not be read while the response is relayed.
     'accept-encoding': 'identity',
     'user-agent': 'faregate',
   };
@@ -32,18 +32,18 @@ export function upstreamHeaders(
   if (version !== null) headers[versions[0]!] = version;
   const beta = firstHeader(client, betas);
   if (beta !== null) headers[betas[0]!] = beta;
-  // Headers that must not be overridden are rejected in the configuration.
+  // The configuration cannot contain headers that must not be overridden.
   return Object.assign(headers, trace, provider.headers);
 }
 
-/** Names of the headers that clients may send; the provider's name is first. */
+/** Names of the headers that clients may send. The provider's own name is the first one. */
 interface VendorHeaders {
   readonly mountedNames: readonly string[];
   readonly version: readonly string[];
   readonly beta: readonly string[];
 }
 
-/** Cached, since the names depend only on the configuration. */
+/** A cache, because the names depend only on the configuration. */
 const vendorHeadersOf = new WeakMap<Provider, VendorHeaders>();
 
 function vendorHeaders(provider: Provider, mountedNames: readonly string[]): VendorHeaders {
@@ -68,7 +68,7 @@ function firstHeader(client: IncomingHttpHeaders, names: readonly string[]): str
   return null;
 }
 
-/** Response headers that may be forwarded to the client: limits, retry advice, timing (contract 4.3, 7). */
+/** Response headers that are forwarded to the client: limits, retry advice, timing (contract 4.3, 7). */
 const SAFE_RESPONSE_HEADERS = new Set([
   'retry-after',
   'retry-after-ms',
@@ -77,7 +77,7 @@ const SAFE_RESPONSE_HEADERS = new Set([
   'openai-version',
 ]);
 const SAFE_RESPONSE_PREFIXES = ['x-ratelimit-', 'anthropic-ratelimit-'];
-/** Windows of the operator's own subscription, which clients would mistake for their plan. */
+/** Prefix of headers about the operator's own subscription, which are not forwarded. Clients would mistake them for information about their plan. */
 const SUBSCRIPTION_PREFIX = 'anthropic-ratelimit-unified-';
 
 export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
@@ -103,8 +103,8 @@ const READ_HEADERS = new Set(['content-encoding', 'content-length', 'content-typ
 const PRESENTABLE = /^[\t\x20-\x7e]*$/;
 
 /**
- * The response headers to read, without those that name the provider, reveal its credential, or contain unexpected characters. `hiddenWords` must be
- * in lower case.
+ * Returns the response headers that the gateway reads, except headers that name the provider, reveal its credential, or contain unexpected
+ * characters. `hiddenWords` must be in lower case.
  */
 export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: readonly string[]): IncomingHttpHeaders {
   const presentable: IncomingHttpHeaders = {};
@@ -118,7 +118,7 @@ export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: r
 
 const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** `null` without a plausible id. */
+/** Returns the provider's id of the call; `null` if there is none or its form is implausible. */
 export function upstreamRequestId(upstream: IncomingHttpHeaders): string | null {
   return plausibleId(upstream['x-request-id']) ?? plausibleId(upstream['request-id']);
 }
@@ -128,14 +128,14 @@ function plausibleId(value: string | string[] | undefined): string | null {
 }
 
 /**
- * The kind of a response by its head: an event stream, a non-streaming response, a refusal, or a success with an encoding that was not requested and
- * cannot be read.
+ * The kind of a response according to its head: an event stream, a non-streaming response, a refusal, or a success in an encoding that was not
+ * requested and cannot be read.
  */
 type ResponseKind = 'stream' | 'whole' | 'refusal' | 'unusable';
 
 export function responseKind(status: number, headers: IncomingHttpHeaders): ResponseKind {
   if (status !== 200) return 'refusal';
-  // No encoding was requested, and an encoded response could not be measured while it is relayed.
+  // The gateway requested no encoding, and could not read the usage in an encoded response while it relays the response.
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'unusable';
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? 'stream' : 'whole';

@@ -2,11 +2,11 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
 
 /**
- * Finds the HTTP/2 stream of a request.
+ * Receives the HTTP/2 stream of a request.
  *
- * undici (8.12) reports a response as complete if the provider reset its stream midway with any code, unless the content length contradicts it. An
- * incomplete call could then be charged as complete. The stream has the reset code, but undici does not expose the stream. Node does, through a
- * diagnostics channel.
+ * If a provider resets a stream midway, undici (8.12) reports the response as complete, unless the content length contradicts this. An incomplete
+ * call could then be charged as complete. The stream contains the reset code. undici does not expose the stream, but Node does, through a diagnostics
+ * channel.
  */
 
 type TakeStream = (stream: ClientHttp2Stream) => void;
@@ -25,12 +25,14 @@ export function watchStreams(): void {
   });
 }
 
-/** The next stream created belongs to the request that undici is about to write, since both happen synchronously. */
+/**
+ * Must be called when undici is about to write a request. The next stream that Node creates belongs to this request, since both happen synchronously.
+ */
 export function expectStream(take: TakeStream): void {
   expecting = take;
 }
 
-/** Called if the connection uses HTTP/1.1, so no stream was created. */
+/** Must be called if the connection uses HTTP/1.1, so that no stream was created. */
 export function expectNoStream(): void {
   expecting = null;
 }

@@ -14,23 +14,23 @@ import { HiddenTexts } from './secrets.ts';
 export interface Provider {
   readonly id: string;
   readonly protocol: Protocol;
-  /** Every call passes this gate before it reaches the pool. */
+  /** The gate that admits every call before it reaches the connection pool. */
   readonly gate: ConnectionGate;
   readonly pool: Pool;
-  /** Whether connections may use HTTP/2, which is negotiated per connection. */
+  /** Whether connections may use HTTP/2. Each connection negotiates the protocol. */
   readonly http2: boolean;
   readonly basePath: string;
   readonly auth: 'bearer' | 'x-api-key';
   readonly credentials: Credentials;
-  /** Headers configured by the operator, by lowercase name. May be secret. */
+  /** Headers that the operator configured, by lowercase name. Their values may be secret. */
   readonly headers: Readonly<Record<string, string>>;
   readonly vendor: string | null;
   readonly sharesState: boolean;
-  /** Whether the provider may receive an unknown tool or tool member, given by its name. */
+  /** Whether requests to the provider may contain an unknown tool or tool member with this name. */
   readonly allows: (part: string) => boolean;
-  /** Whether a non-streaming response without usage is charged by an estimate rather than refused. */
+  /** Whether a non-streaming response without usage is charged by an estimate. Otherwise it is refused. */
   readonly estimatesUsage: boolean;
-  /** Transforms usage before it is read. Absent: usage follows the protocol. */
+  /** Transforms the usage of this provider before it is read. Absent: the usage follows the protocol. */
   readonly restatesUsage?: RestateUsage;
   readonly passesTraceContext: boolean;
   /** Texts that must not reach clients: credentials, hosts, and anything that looks like a credential. */
@@ -40,10 +40,13 @@ export interface Provider {
   destroy(): Promise<void>;
 }
 
-/** Longer than the pauses of an agent, but shorter than most vendors' limit, so that reused connections are still open. */
+/**
+ * Time for which an unused connection is kept. It is longer than the usual pauses of an agent, and shorter than the limit of most vendors, so that a
+ * reused connection is still open.
+ */
 const KEEP_ALIVE_MS = 30_000;
 
-/** The gateway's own limit for clients. */
+/** Maximum bytes of response headers, equal to the gateway's limit for its clients. */
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export function createProvider(id: string, config: ProviderConfig): Provider {
@@ -79,14 +82,14 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     sharesState: config.sharedState === 'pass',
     allows: allowance(config),
     estimatesUsage: config.missingUsage === 'estimate',
-    // The messages protocol excludes cache tokens from input by definition.
+    // This setting applies only to the chat protocol. In the messages protocol, input tokens never include cache tokens.
     ...(config.protocol === 'chat' && config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
     hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
     async close() {
       gate.close();
-      // After a shutdown timeout, calls are already aborted.
+      // After a shutdown timeout, the pool is destroyed and all calls are aborted.
       if (!pool.destroyed) await pool.close();
     },
     async destroy() {
@@ -96,7 +99,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
   };
 }
 
-/** An allowed name includes the members below it. A trailing `*` matches all names with that prefix. */
+/** Returns the function `allows`. An allowed name includes the members below it. A trailing `*` matches all names with the prefix before it. */
 function allowance({ allows, unknownTools }: ProviderConfig): Provider['allows'] {
   if (unknownTools === 'pass') return () => true;
   return (part) =>
@@ -105,7 +108,7 @@ function allowance({ allows, unknownTools }: ProviderConfig): Provider['allows']
     );
 }
 
-/** The user name is excluded, since it may be any word. */
+/** Returns the secrets in the address of a proxy. The user name is not included, since it can be any word. */
 function proxySecrets(proxy: string | null): string[] {
   if (proxy === null) return [];
   const { host, hostname, password } = new URL(proxy);
@@ -116,9 +119,9 @@ const SECRET_NAME = /auth|key|token|secret|cookie|password|credential|signature/
 const SECRET_WORD_LENGTH = 16;
 
 /**
- * Parts of the operator's headers that a provider's message must not repeat. Any value may be secret, but removing plain words, such as a title,
- * would damage unrelated messages. Included are all values of headers whose names suggest a credential, and long words with letters and digits, such
- * as organization ids.
+ * Returns the texts of the operator's headers that a provider's message must not repeat. Any value can be secret, but removing plain words, such as a
+ * title, would damage unrelated messages. The result contains all values of headers whose names suggest a credential, and long words with letters and
+ * digits, such as organization ids.
  */
 function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
@@ -129,8 +132,8 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
 }
 
 /**
- * Creates the providers of a configuration. A provider whose settings did not change, apart from its credentials, keeps its connections, and keeps
- * its credentials until `useCredentials`.
+ * Creates the providers of a configuration. If the settings of a provider did not change, apart from its credentials, it keeps its connections. It
+ * uses its previous credentials until `useCredentials` is called.
  */
 export function createProviders(configs: Readonly<Record<string, ProviderConfig>>, previous?: Providers): Providers {
   const byId = new Map<string, Entry>();
@@ -159,7 +162,7 @@ export class Providers {
     this.#byId = byId;
   }
 
-  /** Switches to the credentials of this configuration. Refused ones are tried again. */
+  /** Switches to the credentials of this configuration. Refused credentials are tried again. */
   useCredentials(): void {
     for (const { provider, credentials } of this.#byId.values()) provider.credentials.replace(credentials);
   }
@@ -175,7 +178,7 @@ export class Providers {
     return entry?.settings === settings ? entry.provider : undefined;
   }
 
-  /** Closes the connections of providers that `next` does not use, after their calls have ended. */
+  /** Closes the connections of the providers that are not in `next`, after their calls have ended. */
   retire(next: Providers): void {
     for (const [id, { provider }] of this.#byId) {
       if (next.#byId.get(id)?.provider !== provider) void provider.close();

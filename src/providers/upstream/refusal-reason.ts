@@ -2,13 +2,13 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { RefusalReason } from './failure.ts';
 
 /**
- * Lowercase error codes and types about the operator's account at the provider. Vendors send them with 429, some with 400. Callers cannot cause them:
- * a provider never copies a code from a request.
+ * Lowercase error codes and types about the operator's account at the provider. Vendors send them with status 429, and some with 400. Callers cannot
+ * cause them, because providers never copy a code from a request.
  */
 const ACCOUNT_CODES = new Set([
   'account_deactivated',
   'accountoverdueerror',
-  // Google responds with 400 to an invalid or expired key.
+  // Google sends this code with status 400 for an invalid or expired key.
   'api_key_invalid',
   'arrearage',
   'billing_error',
@@ -28,38 +28,39 @@ const ACCOUNT_CODES = new Set([
   'project_spend_limit_exceeded',
   'usage_limit_reached',
   'usage_not_included',
-  // Numeric codes of two vendors: an account in arrears, and a locked account.
+  // Numeric codes of two vendors for an account in arrears and a locked account.
   '1112',
   '1113',
 ]);
 
 /**
- * Anthropic reports an empty account as an invalid request, with this sentence and no code. The sentence must be complete: similar errors begin with
- * a member name chosen by the caller and a colon.
+ * Anthropic reports an account without credit as an invalid request, with this sentence and no code. The pattern matches only the complete sentence,
+ * because the messages of similar errors begin with a member name that the caller chooses and a colon.
  */
 const EMPTY_ACCOUNT =
   /^Your credit balance is too low to access the (?:\w+ )?API\.(?: Please go to Plans & Billing[\w ]*\.)?$/;
 
 /**
- * Alibaba's compatible API, and servers in front of it, send `insufficient_quota` if a token limit per second or minute is exceeded. OpenAI's own
- * sentence continues differently. A message may make a refusal less severe, since callers cannot abuse that.
+ * The sentence with which Alibaba's compatible API, and servers in front of it, report that a token limit per second or minute is exceeded; the code
+ * is `insufficient_quota`. OpenAI's sentence for that code continues differently. The gateway may treat a refusal as less severe because of its
+ * message, since callers cannot abuse that.
  */
 const TOKEN_RATE =
   /^(?:Workspace )?allocated quota exceeded\b|^You exceeded your current quota, please check your plan and billing details\.(?: For details\b|$)/i;
 
-/** A restricted OpenAI key that lacks the scope for this kind of call. Other calls are accepted. */
+/** The code for a restricted OpenAI key that lacks the scope for this kind of call. OpenAI accepts other calls with the key. */
 const MISSING_SCOPE = 'missing_scope';
 
 /**
- * Refusals about the operator's account that depend on the call: a missing scope, more input or output than the balance covers (OpenRouter), or the
- * budget of an end user named in the request (LiteLLM).
+ * Messages about the operator's account that depend on the call: a missing scope, more input or output than the balance covers (OpenRouter), or the
+ * budget of an end user whom the request names (LiteLLM).
  */
 const OF_THIS_CALL =
   /^You have insufficient permissions for this operation\b|\bcan only afford \d|^Prompt tokens limit exceeded\b|^ExceededBudget: End User=/;
 
 /**
- * Messages of a 404 about the model: `The model x does not exist`, `model: x`, `models/x is not found for API version v1`, `No endpoints found for
- * x.`, `The API deployment for this resource does not exist.`
+ * Messages with status 404 about the model: `The model x does not exist`, `model: x`, `models/x is not found for API version v1`, `No endpoints found
+ * for x.`, `The API deployment for this resource does not exist.`
  */
 const MODEL_NOT_SERVED =
   /^models?: |\bmodels?\b.{0,200}\b(?:not|no longer|unavailable|retired|deprecated)\b|\bnot found the model\b|^No endpoints? found|\bdeployment\b.{0,80}\bnot exist/i;
@@ -72,9 +73,9 @@ function isAboutModel({ param, message }: GatewayError): boolean {
 const INVALID_ENCRYPTED_CONTENT = 'invalid_encrypted_content';
 
 /**
- * Messages of a 400 about a signature or encrypted content in the conversation: ``Invalid `signature` in `thinking` block``,
+ * Messages with status 400 about a signature or encrypted content in the conversation: ``Invalid `signature` in `thinking` block``,
  * `messages.1.content.0.thinking.signature: Field required`, `The encrypted content gAAA… could not be verified.`, `Thought signature is not valid`,
- * ``Function call is missing a `thought_signature` ``. Relays add text around them.
+ * ``Function call is missing a `thought_signature` ``. Relays add text before and after them.
  */
 const SIGNATURE_REFUSED: readonly RegExp[] = [
   /\bInvalid [`']?(?:signature|data)[`']? in [`']?(?:redacted_)?thinking[`']? block/,
@@ -89,7 +90,7 @@ const SIGNATURE_REFUSED: readonly RegExp[] = [
 
 function isAboutSignature({ code, type, message, cause }: GatewayError): boolean {
   if (code === INVALID_ENCRYPTED_CONTENT || type === INVALID_ENCRYPTED_CONTENT) return true;
-  // The cause contains the error of the server behind a relay.
+  // If a relay sent the refusal, the cause contains the error of the server behind it.
   const words = cause instanceof Error ? [message, cause.message] : [message];
   return words.some((each) => SIGNATURE_REFUSED.some((pattern) => pattern.test(each)));
 }
@@ -116,7 +117,7 @@ export function refusalReason(refused: GatewayError): RefusalReason {
   }
 }
 
-/** Whether a refusal is about the operator's credential or account. Its message must then not reach the caller. */
+/** Whether a refusal is about the operator's credential or account. The caller must then not see its message. */
 export function isAboutOperator(refused: GatewayError): boolean {
   switch (refused.status) {
     case 401:

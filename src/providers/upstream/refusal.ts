@@ -7,14 +7,15 @@ import { safeResponseHeaders } from './headers.ts';
 import { isAboutOperator, isAccountCode, refusalReason } from './refusal-reason.ts';
 import { scrub } from './secrets.ts';
 
-/** Maximum bytes read of an error body; the rest is ignored. */
+/** Maximum bytes of an error body that are read. The gateway ignores all bytes beyond them. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 
 const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 /**
- * Converts a provider's error response to the gateway's format. It keeps the status, the message verbatim, and the type in the messages protocol, but
- * nothing that names the provider (contract, sections 1 and 7). The message is not reworded, because agents match it.
+ * Converts a provider's error response to the gateway's format. It keeps the status, the wording of the message, and, in the messages protocol, the
+ * type. It removes everything that names the provider (contract, sections 1 and 7). The message is not reworded, because agents compare it with known
+ * messages.
  */
 export function providerRefusal(
   status: number,
@@ -40,7 +41,7 @@ export function providerRefusal(
   return new GatewayError('upstreamRefused', options);
 }
 
-/** Statuses with which a proxy in front of a provider reports that it lost the call, which may have run. */
+/** Whether a proxy in front of the provider reports with this status that it lost the call. The call may have run. */
 function isOutcomeUnknown(status: number): boolean {
   return status === 502 || status === 504;
 }
@@ -54,7 +55,9 @@ interface ProviderError {
   readonly wrapped?: string;
 }
 
-/** Reads the error formats of both protocol families and of Google, and a flat format of some providers. Other bodies yield no message. */
+/**
+ * Reads the error formats of both protocol families and of Google, and a flat format that some providers use. It finds no message in other bodies.
+ */
 function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
   const parsed = parseJson(body.toString('utf8'));
   // Google's compatible API puts the error in an array.
@@ -64,7 +67,7 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   const message =
     typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
   const details = isRecord(error.details) ? error.details : {};
-  /** Whether a value is a plain code, as opposed to other text, such as a secret. */
+  /** Whether a value is a plain code. Other text could be a secret. */
   const isCode = (value: unknown): value is string =>
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
   const code = [error.code, details.error_code, accountReason(error.details)].find(isCode);
@@ -78,13 +81,16 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   };
 }
 
-/** OpenRouter has its provider's error as a string in `metadata.raw`, others as an object in `upstream_error`. */
+/** Returns the error of the server behind a relay. OpenRouter sends it as a string in `metadata.raw`, others as an object in `upstream_error`. */
 function wrappedError({ metadata, upstream_error: upstreamError }: Record<string, unknown>): string | null {
   if (isRecord(metadata) && typeof metadata.raw === 'string') return metadata.raw;
   return isRecord(upstreamError) ? JSON.stringify(upstreamError) : null;
 }
 
-/** Google puts the reason in a list of details, and the status in the code. Only account-related reasons matter here. */
+/**
+ * Returns the reason of an error of Google, which is in a list of details; the code only contains the status. Reasons that are not about the account
+ * are ignored.
+ */
 function accountReason(details: unknown): unknown {
   if (!Array.isArray(details)) return undefined;
   const reasons = details.map((detail: unknown) => (isRecord(detail) ? detail.reason : undefined));
@@ -101,8 +107,8 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Builds the failure for a response with a status other than 200. 4xx and 5xx are refusals; other 2xx and redirects can be neither relayed nor
- * charged. If the provider refuses the operator, the client gets a 502 without the provider's message (contract, section 7).
+ * Builds the failure for a response with a status other than 200. The statuses 4xx and 5xx are refusals. Other successes and redirects can be neither
+ * relayed nor charged. If the provider refuses the operator, the client gets a 502 without the provider's message (contract, section 7).
  */
 export function refusalFailure(
   { status, headers }: UpstreamHead,
@@ -111,20 +117,20 @@ export function refusalFailure(
   requestId: string,
 ): UpstreamFailure {
   if (status >= 200 && status <= 299) return unusableSuccess(requestId);
-  // Other statuses cannot be sent to a client, and do not indicate whether the call ran.
+  // Other statuses cannot be sent to a client, and do not show whether the call ran.
   if (status < 400 || status > 599) {
     return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }));
   }
   const refused = providerRefusal(status, headers, body, secrets, requestId);
   const refusal = { reason: refusalReason(refused), status };
   if (refusal.reason === 'model') {
-    // Contains the provider's name of the model, so it is only logged.
+    // The message contains the provider's name of the model, so it is only logged.
     const { headers: safe } = refused;
     const response = new GatewayError('modelNotServed', { param: 'model', headers: safe, requestId, cause: refused });
     return new UpstreamFailure('refused', response, refused, { refusal });
   }
   if (!isAboutOperator(refused)) return new UpstreamFailure('refused', refused, undefined, { refusal });
-  // About the operator's account, so it is only logged.
+  // The message is about the operator's account, so it is only logged.
   const response = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
   return new UpstreamFailure('refused', response, refused, { refusal });
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 export const COOLDOWN_MS_MAX = 60_000;
-/** Initial and maximum cooldown after a 429 without a requested time. */
+/** Shortest and longest cooldown after a 429 that requests no time. */
 const DEFAULT_COOLDOWN_MS = 1_000;
 export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 
@@ -9,11 +9,11 @@ export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 export interface Cooldown {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** Its length if the provider requested none, otherwise 0. */
+  /** The length of the cooldown if the provider requested none, otherwise 0. */
   readonly defaultMs: number;
 }
 
-/** A 429 response: when its request was sent, when it arrived, and the cooldown that the provider requests. */
+/** A 429 response: when its request was sent, when the response arrived, and the cooldown that the provider requests. */
 export interface RateLimit {
   readonly sentAtMs: number;
   readonly atMs: number;
@@ -21,8 +21,8 @@ export interface RateLimit {
 }
 
 /**
- * Computes the cooldown after a 429. Without a requested time it is short, and twice as long as the previous one if that ended less than a minute
- * ago. Calls that were in flight when a cooldown began do not extend it.
+ * Computes the cooldown after a 429. If the provider requests no time, the cooldown is short; if the previous one ended less than a minute ago, the
+ * cooldown is twice as long as that. Calls that were in flight when a cooldown began do not extend it.
  */
 export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before: Cooldown | undefined): Cooldown {
   if (requestedMs !== null) {
@@ -34,19 +34,19 @@ export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before
   return { fromMs: atMs, untilMs: atMs + defaultMs, defaultMs };
 }
 
-/** Whether a cooldown is still relevant: it is active, or the length of the next one depends on it. */
+/** Whether a cooldown must be remembered: it is active, or the length of the next one depends on it. */
 export function isRemembered({ untilMs, defaultMs }: Cooldown, nowMs: number): boolean {
   return nowMs < (defaultMs === 0 ? untilMs : untilMs + COOLDOWN_MS_MAX);
 }
 
-/** Whether a successful call ends a cooldown, which is only the case if the provider did not request it. */
+/** Whether the success of a call that was sent at `sentAtMs` ends a cooldown. It does not if the provider requested the cooldown. */
 export function endsCooldown({ fromMs, defaultMs }: Cooldown, sentAtMs: number): boolean {
   return defaultMs > 0 && sentAtMs >= fromMs;
 }
 
 /**
- * The cooldown that a provider requests with `retry-after-ms` or `retry-after` (seconds or a date), 0 if that time has passed; `null` if not
- * specified.
+ * Returns the cooldown that a provider requests with `retry-after-ms` or `retry-after` (seconds or a date); 0 if the date is in the past; `null` if
+ * the provider requests none.
  */
 export function requestedCooldownMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = readNumber(headers['retry-after-ms']);
@@ -54,7 +54,7 @@ export function requestedCooldownMs(headers: IncomingHttpHeaders, nowMs: number)
   const after = headers['retry-after'];
   const seconds = readNumber(after);
   if (seconds !== null) return seconds * 1000;
-  // Only accepts dates with a time, since `Date.parse` also accepts numbers and words.
+  // Text without a colon is not treated as a date, because `Date.parse` also accepts numbers and words.
   const restMs = after?.includes(':') === true ? Date.parse(after) - nowMs : Number.NaN;
   return Number.isNaN(restMs) ? null : Math.max(restMs, 0);
 }

@@ -32,7 +32,7 @@ export function isOpening(events: Buffer): boolean {
 const OVERLOADED = /overload|slow_down|service_unavailable|capacity/i;
 const RATE = /rate_?limit|too_many_requests|throttl/i;
 
-/** The refusal that corresponds to an error event; `null` for other errors, after which the call may have run. */
+/** Returns the refusal that corresponds to an error event; `null` for other errors, after which the call may have run. */
 export function streamRefusal(
   event: Buffer,
   head: UpstreamHead,

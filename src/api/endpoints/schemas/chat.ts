@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Schemas of chat completions, embeddings and rerank (contract 4.1, 4.2) as documented by vendors; additional fields are allowed. */
+/** Schemas of chat completions, embeddings and rerank (contract 4.1, 4.2) as vendors document them. Additional fields are allowed. */
 
 const model = z
   .string()

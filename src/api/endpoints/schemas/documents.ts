@@ -19,7 +19,7 @@ import {
   responsesResponse,
 } from './responses.ts';
 
-/** Documentation of a call or estimate; requests are not validated by these schemas, only tests use them. */
+/** The documentation of a call or an estimate. The gateway does not validate requests with these schemas; only tests use them. */
 export interface PostDocument {
   readonly summary: string;
   readonly tag: PublicTag;

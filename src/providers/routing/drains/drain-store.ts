@@ -7,7 +7,7 @@ import { type Column, dateColumn, orNull, type RowOf, selection, textColumn } fr
 /** Channel that tells nodes to read the drains again. */
 export const DRAINS_CHANNEL = 'faregate_route_drains';
 
-/** A column in which an empty string means all. */
+/** A column that stores `null`, which means all, as an empty string. */
 const emptyForAll = (name: string): Column<string | null> => ({
   ...textColumn(name),
   read: (stored) => (stored === '' ? null : (stored as string)),
@@ -23,13 +23,13 @@ const DRAINS = selection({
   drainedAt: dateColumn('drained_at'),
 });
 
-/** An operator's decision that routes take no new calls until it is revoked. */
+/** An operator's decision that certain routes get no new calls. It is in force until it is revoked. */
 export type Drain = RowOf<typeof DRAINS>;
 
-/** The drained routes: all routes to a provider, those of one model, or those to one of the provider's model names. */
+/** The routes that a drain covers: all routes to a provider, the routes of one model to it, or the routes to one of the provider's model names. */
 export type DrainTarget = Pick<Drain, 'providerId' | 'model' | 'providerModel'>;
 
-/** Plan: primary key. */
+/** Uses the primary key. */
 const listDrains: Statement = {
   name: 'drains.list',
   text: `select ${DRAINS.list} from route_drains
@@ -44,14 +44,14 @@ on conflict (provider, model, provider_model) do update set reason = coalesce(ex
 returning ${DRAINS.list}`,
 };
 
-/** Plan: primary key. */
+/** Uses the primary key. */
 const deleteDrain: Statement = {
   name: 'drains.delete',
   text: `delete from route_drains where provider = $1 and model = $2 and provider_model = $3
 returning ${DRAINS.list}`,
 };
 
-/** Sent on commit of the transaction, so nodes cannot read the old rows after it. */
+/** The database sends the notification when the transaction commits, so nodes that receive it read the new rows. */
 const notifyNodes: Statement = {
   name: 'drains.notify',
   text: `select pg_notify('${DRAINS_CHANNEL}', '')`,
@@ -62,7 +62,7 @@ export type DrainStore = ReturnType<typeof createDrainStore>;
 export function createDrainStore(database: DirectoryPool) {
   return {
     list: async (): Promise<Drain[]> => DRAINS.all(await database.query(listDrains)),
-    /** If the drain exists, updates its reason. Notifies every node. */
+    /** Inserts a drain, or updates the reason of an existing one. Notifies every node. */
     insert: (drain: Drain): Promise<Drain> =>
       database.transaction(async (transaction) => {
         const { reason, drainedBy, drainedAt } = drain;
@@ -70,7 +70,7 @@ export function createDrainStore(database: DirectoryPool) {
         await notify(transaction);
         return DRAINS.read(row!);
       }),
-    /** Notifies every node. `null` if there is no such drain. */
+    /** Deletes a drain and notifies every node. Returns `null` if there is no drain of this target. */
     delete: (target: DrainTarget): Promise<Drain | null> =>
       database.transaction(async (transaction) => {
         const deleted = DRAINS.first(await transaction.query(deleteDrain, keyOf(target)));

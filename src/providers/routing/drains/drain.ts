@@ -1,7 +1,7 @@
 import type { Drain } from './drain-store.ts';
 
 export interface DrainedRoutes {
-  /** The drain that applies to the route, the broadest if there are several; `null` if the route takes calls. */
+  /** Returns the drain that applies to a route, or the broadest one if several apply; `null` if the route is not drained. */
   find(modelId: string, route: { readonly providerId: string; readonly providerModel: string }): Drain | null;
 }
 

@@ -11,23 +11,23 @@ export interface DrainNotifications {
 interface DrainsOptions {
   readonly store: Pick<DrainStore, 'list'>;
   readonly changes: Pick<DrainStore, 'insert' | 'delete'>;
-  /** Subscribes to notifications. `onChange` is called for each change, and when changes may have been missed. */
+  /** Subscribes to notifications. `onChange` is called for each change, and when the process may have missed changes. */
   readonly listen: (onChange: () => void) => Promise<DrainNotifications>;
   readonly logger: Logger;
-  /** Interval of reads while notifications are unavailable. */
+  /** Interval between reads while notifications are unavailable. */
   readonly pollMs?: number;
 }
 
-/** Every node must apply a drain within a second. */
+/** Every node must apply a drain within a second, so this is not longer. */
 const POLL_MS = 1_000;
-/** Limit per gateway. Each node keeps all drains in memory. */
+/** Maximum number of drains of a gateway, because each node keeps all of them in memory. */
 export const DRAINS_MAX = 1_000;
 
 export type Drains = ReturnType<typeof createDrains>;
 
 /**
- * The drains in force on this node, as last read from the database. They are read again after a notification, and every second while notifications
- * are unavailable or a read has failed. While the database is down, the last known drains stay in force.
+ * The drains in force on this node, as last read from the database. They are read again after each notification, and every second while notifications
+ * are unavailable or the last read has failed. While the database is down, the last known drains stay in force.
  */
 export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS }: DrainsOptions) {
   let drains: readonly Drain[] = [];
@@ -64,7 +64,7 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
   return {
     find,
     list: (): readonly Drain[] => drains,
-    /** Failures are logged and retried. */
+    /** Reads the drains. If this fails, the failure is logged and the read is retried. */
     refresh,
     /** Starts a drain, or changes the reason of an existing one. Notifies every node; this one applies it immediately. */
     async begin(drain: Drain): Promise<Drain | 'too_many'> {
@@ -74,7 +74,7 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
       await refresh();
       return begun;
     },
-    /** Revokes a drain. `null` if there is none for this target. */
+    /** Revokes the drain of a target. Returns `null` if there is none. */
     async end(target: DrainTarget): Promise<Drain | null> {
       const ended = await changes.delete(target);
       await refresh();
