@@ -1,11 +1,11 @@
-/** PostgreSQL for the rest of the program: statements, transactions and readers. */
+/** The interface of the database: statements, transactions and readers. */
 export type Parameter = string | number | bigint | boolean | Date | Buffer | null;
 
 /** A named statement. The server prepares it once per connection, and the name appears in errors. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** For writes of a `ReadThenWrite`: the text on Citus (`citus.ts`), if it differs. */
+  /** The text on Citus (`citus.ts`), if it differs. Only for writes of a `ReadThenWrite`. */
   readonly onCitus?: string;
 }
 
@@ -32,7 +32,7 @@ export type ReadRows = readonly (readonly unknown[])[];
 export interface ReadThenWrite<Result> {
   /** Appears in errors and tests. */
   readonly name: string;
-  /** Whether it may wait for locks, on one of two separate connections. Others fail after 100 ms (`55P03`). */
+  /** Whether the transaction may wait for locks, on one of two separate connections. Other transactions fail after 100 ms (`55P03`). */
   readonly waitsForLocks?: boolean;
   /** Run in order after `begin`. */
   readonly reads: readonly Query[];
@@ -46,11 +46,11 @@ export interface TableReader extends Queryable {
 }
 
 export interface Cursor<Row> {
-  /** The next rows; fewer than `rowsMax` at the end. */
+  /** Returns the next rows. Fewer than `rowsMax` rows mean that none follow. */
   fetch(rowsMax: number): Promise<readonly Row[]>;
 }
 
-/** Statements in one snapshot. */
+/** Runs statements in one snapshot. */
 export interface SnapshotQueryable extends Queryable {
   /** The statement starts with the first fetch. */
   cursor<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Cursor<Row>;
@@ -58,7 +58,7 @@ export interface SnapshotQueryable extends Queryable {
 
 /** Reads large parts of a database in one snapshot, without a time limit, while others write. */
 export interface SnapshotReader extends SnapshotQueryable, TableReader {
-  /** The same transaction in another schema of the database; `null`: its own schema. Statements run one at a time. */
+  /** Addresses another schema of the database in the same transaction; `null`: the reader's own schema. Statements run one at a time. */
   inSchema(schema: string | null): SnapshotQueryable;
 }
 
@@ -67,7 +67,7 @@ export interface LongTransaction extends Queryable {
 }
 
 export interface Subscription {
-  /** Whether notifications currently arrive. If not, caches that depend on them must not be used. */
+  /** Whether notifications currently arrive. If they do not, caches that depend on them must not be used. */
   readonly isConnected: boolean;
   close(): Promise<void>;
 }
@@ -95,14 +95,14 @@ export interface ConnectionFigures {
   readonly used: number;
   readonly connectionsMax: number;
   readonly waiting: number;
-  /** Requests that got a connection, and their total waiting time. */
+  /** Number of requests that got a connection, and their total waiting time. */
   readonly begun: number;
   readonly waitedMs: number;
-  /** Requests refused because too many were waiting. */
+  /** Number of requests refused because too many were waiting. */
   readonly refused: number;
 }
 
-/** Its own `query` and `transaction` are for calls and for updating their counters. */
+/** A database. Its own `query` and `transaction` are for calls and for updating their counters; other statements use `pool`. */
 export interface Database extends DatabasePool {
   /** A separate connection pool with limits, for statements that no call waits for. */
   pool(name: PoolName): DatabasePool;
@@ -110,11 +110,11 @@ export interface Database extends DatabasePool {
    * Runs a transaction whose writes depend on its reads. `begin` and the reads are one message; the writes and `commit` are another. If the
    * connection fails during the second message, the outcome is unknown.
    *
-   * When `signal` aborts, the call fails at once with the signal's reason and the connection is destroyed, because a database that does not
-   * respond would occupy it.
+   * When `signal` aborts, the call fails at once with the signal's reason and the connection is destroyed, because it would otherwise stay
+   * occupied while the database does not respond.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Opens a connection for an audit, whose statements together read whole tables. They cannot write. */
+  /** Opens a read-only connection for an audit, whose statements read whole tables. */
   openTables(): Promise<TableReader>;
   /** Runs an audit; audits run one at a time. */
   audit<Result>(work: () => Promise<Result>): Promise<Result>;
@@ -139,9 +139,9 @@ export interface Database extends DatabasePool {
 
 /**
  * Planner settings as command line options of a server. A frequent statement is planned once per connection, often while its tables are
- * still empty; that plan would scan whole tables and stay in use while they grow. Every frequent statement uses an index; if there is none,
- * the table is scanned regardless. Without `jit=off`, the server would compile these statements, because it greatly overestimates their
- * cost.
+ * still empty; that plan would scan whole tables and stay in use while they grow. With `enable_seqscan=off` they use an index; a table
+ * without a suitable index is scanned regardless. Without `jit=off`, the server would compile these statements, because it greatly
+ * overestimates their cost.
  */
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;
 
@@ -154,15 +154,21 @@ export function toSqlText(parameter: Parameter): string | null {
   return String(parameter);
 }
 
-/** Planner setting of two-message transactions: they find few rows by key, so planning for each set of values costs more than it gains. */
+/**
+ * Planner setting of two-message transactions. Their statements find few rows by key, so a plan for the specific values would cost more
+ * than it saves.
+ */
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
-/** Further planner settings of a `SnapshotReader`: a batch uses an index, where stale statistics would make it sort all remaining rows. */
+/**
+ * Further planner settings of a `SnapshotReader`. They make each batch use an index; with stale statistics, it would otherwise sort all
+ * remaining rows.
+ */
 export const SLICE_PLANS = [
   GENERIC_PLANS,
   'enable_bitmapscan=off',
   'enable_sort=off',
-  // It would sort all rows of the largest account for each batch.
+  // An incremental sort would sort all rows of the largest account for each batch.
   'enable_incremental_sort=off',
 ] as const;
 

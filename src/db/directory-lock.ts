@@ -2,8 +2,8 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * An operating system lock that ends with its process, however the process ends, and that works between containers of one machine, which do
- * not see each other's processes. Node has no function for file locks. SQLite's exclusive transaction takes one (a POSIX record lock;
+ * An operating system lock that ends with its process, however the process ends, and works between containers of one machine, which cannot
+ * see each other's processes. Node has no function for file locks. SQLite's exclusive transaction takes one (a POSIX record lock;
  * `LockFileEx` on Windows) on a file that stays empty.
  *
  * A process loses its record locks on a file when it closes any descriptor of it. SQLite takes care of its own descriptors; no other code
@@ -30,7 +30,7 @@ export function tryLock(file: string): (() => void) | null {
   };
 }
 
-/** Whether the lock is held. Concurrent callers of this function do not mistake each other for lock holders. */
+/** Whether the lock is held. Concurrent calls of this function do not count as holders. */
 export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { readOnly: true });

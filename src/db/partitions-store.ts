@@ -18,7 +18,7 @@ const listPartitions: Statement = {
   text: `select ${PARTITIONS.list} from partitions order by number`,
 };
 
-/** In order, from 0 without gaps. */
+/** Returns all partitions in the order of their numbers, which start at 0 and have no gaps. */
 export async function readPartitions(directory: Queryable): Promise<PartitionRow[]> {
   return PARTITIONS.all(await directory.query(listPartitions));
 }

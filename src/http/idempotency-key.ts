@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { invalidRequest } from '../errors/gateway-error.ts';
 
-/** A valid key. Spaces are not allowed, so that two headers, which Node joins with a comma and a space, are not valid. */
+/** The form of a valid key. Spaces are not allowed, so that two headers, which Node joins with a comma and a space, are invalid. */
 export const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
 /** The Idempotency-Key of a request; `null` if it is missing or not valid. */

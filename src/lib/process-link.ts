@@ -6,7 +6,7 @@ export interface Channel {
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
-/** Handlers of messages from the other side, by name. The result, or the result of its promise, is the reply. */
+/** Handlers of messages from the other side, by name. The reply is the handler's result, or the result of the promise that it returns. */
 // biome-ignore lint/suspicious/noExplicitAny: each name has its own parameters
 export type Handlers = Readonly<Record<string, (...given: any[]) => unknown>>;
 
@@ -53,7 +53,7 @@ export class ProcessLink {
   }
 
   /**
-   * Sends a request, and resolves with the reply. There is no timeout: use `InTime` if the other side may hang.
+   * Sends a request, and resolves with the reply. There is no timeout: use `InTime` if the other side might hang.
    *
    * @throws LinkClosedError, ReplyFailedError
    */
@@ -109,7 +109,7 @@ export class ProcessLink {
     }
   }
 
-  /** Sending to a process that has exited fails; other code detects the exit. */
+  /** Sends a message. If the other process has exited, sending fails; other code detects the exit. */
   #send(message: LinkMessage, onLost: () => void): void {
     this.#channel.send(message, (error) => {
       if (error !== null) onLost();

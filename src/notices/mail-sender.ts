@@ -19,7 +19,7 @@ interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The message id, the same at every attempt so that mail programs detect duplicates; `null` if the mail is sent once. */
+  /** The message id. It is the same for every attempt, so that mail programs detect duplicates; `null` if the mail is sent only once. */
   readonly id: string | null;
 }
 
@@ -28,11 +28,11 @@ export type SendMail = (
   signal: AbortSignal,
 ) => Promise<SendResult>;
 
-/** Timeout of each stage: connection, greeting, inactivity. */
+/** Timeout of each stage: connecting, greeting, inactivity. */
 const STAGE_MS = 10_000;
 const DEADLINE_MS = 20_000;
 
-/** Sends a mail over a connection of its own and returns the result. @throws the signal's reason. */
+/** Sends a mail over a new connection and returns the result. @throws the signal's reason. */
 export async function sendOneMail(
   { host, port, tls, user, password, from, ca }: MailTerms,
   { to, subject, text, id }: Mail,

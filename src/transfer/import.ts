@@ -21,7 +21,7 @@ export interface Imported {
   readonly rows: Readonly<Record<ExportedTable, number>>;
   /** Number of removed redemptions, which were newer than the snapshot of their accounts. */
   readonly lateRedemptions: number;
-  /** Accounts whose balance already differed from the sum of their ledger entries when exported. */
+  /** Ids of accounts whose balance already differed from the sum of their ledger entries when they were exported. */
   readonly unsound: readonly string[];
 }
 
@@ -32,21 +32,21 @@ interface ImportDependencies {
 }
 
 /**
- * The oldest schema whose exports can be imported: columns and tables added by later migrations keep their defaults. A migration for which
- * this is not enough raises it to its own version.
+ * The oldest schema whose exports can be imported. Columns and tables that later migrations added keep their defaults. A migration for
+ * which defaults are not sufficient raises this to its own version.
  */
 const SCHEMA_MIN = 44;
 const BATCH_BYTES = 512 * 1024;
-/** Since this schema, everything that a voucher grants has an idempotency key derived from its code. */
+/** The first schema in which everything that a voucher grants has an idempotency key derived from its code. */
 const GIFTS_KEYED_SINCE = 48;
-/** Columns of earlier schemas that are ignored. */
+/** Columns of earlier schemas. They are ignored. */
 const GONE: Partial<Record<ExportedTable, string>> = {
   accounts: 'low_balance_set_at',
   voucher_redemptions: 'under_way_since',
 };
 
 /**
- * Imports an export into an empty database: everything or nothing. It fails if the file is incomplete, damaged or of an unsupported
+ * Imports an export into an empty database, completely or not at all. It fails if the file is incomplete, damaged or of an unsupported
  * version, or if an account's totals differ from those in the file. Accounts are spread evenly over the partitions.
  *
  * @param lines without line breaks
@@ -95,7 +95,7 @@ export function importDatabase(
   });
 }
 
-/** Earlier versions created accounts and redeemed vouchers in several steps, and exported incomplete ones. */
+/** Earlier versions created accounts and redeemed vouchers in several steps, and exported those that were incomplete. */
 const isIncomplete = (name: string, json: string): boolean =>
   name === 'new_accounts' || (name === 'voucher_redemptions' && /"under_way_since": ?"/.test(json));
 
@@ -122,7 +122,7 @@ async function requireEmpty(writer: ImportWriter): Promise<void> {
   );
 }
 
-/** Whether the database is marked as the demo's after the import. A mark never changes in either direction. */
+/** Whether the database is marked as a demo after the import. Once set, the mark never changes. */
 async function markOf({ isDemo }: ExportHead, writer: ImportWriter): Promise<boolean | null> {
   const isHere = await writer.isDemo();
   if (isHere === null || isHere === isDemo) return isDemo;
@@ -157,7 +157,7 @@ function readHead(name: string, json: string, schema: number): ExportHead {
   return head;
 }
 
-/** The table may have additional columns here if the file is of an older schema. */
+/** If the file has an older schema, this database's table can have additional columns. */
 async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
   const columnsHere = await writer.readColumns();
   for (const table of EXPORTED_TABLES) {
@@ -174,7 +174,7 @@ async function useColumns(writer: ImportWriter, head: ExportHead, schema: number
   }
 }
 
-/** Applied to the database's JSON, where quotes in texts are escaped with a backslash. */
+/** Applied to JSON that the database produced, where quotes in texts are escaped with a backslash. */
 const ID = /"id": ?"([^"]+)"/;
 const ACCOUNT_ID = /"account_id": ?"([^"]+)"/;
 const STARTED_AT = /"started_at": ?"([^"]+)"/;
@@ -186,11 +186,11 @@ class Batches {
   accounts = 0;
   readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
-  /** For each table, rows by partition. */
+  /** For each table, the rows by partition. */
   readonly #rows: Readonly<Record<ExportedTable, string[][]>>;
   #bytes = 0;
   readonly #months = new Set<string>();
-  /** The rows of an account are consecutive. */
+  /** The account of the last row and its partition. The rows of an account are consecutive. */
   #last = { accountId: '', place: 0 };
   #placed = 0;
   /** Accounts whose rows have all been written or are in this batch. */
@@ -232,7 +232,7 @@ class Batches {
     this.#ended = [];
   }
 
-  /** Accounts are assigned to partitions in turn; 0 for rows without a partition. */
+  /** Returns the partition of a row. Accounts are assigned to partitions in turn; 0 for rows without a partition. */
   async #placeOf(table: ExportedTable, row: string): Promise<number> {
     if (table === 'accounts') {
       this.#last = { accountId: valueIn(ID, row), place: this.#placed++ % this.#writer.partitions };

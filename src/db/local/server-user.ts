@@ -4,12 +4,14 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 
-/** The user of PostgreSQL programs, which do not run as root; `null`: the user of this process. */
+/** The user that runs the PostgreSQL programs, which refuse to run as root; `null`: the user of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | null;
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Ids that are assigned neither by distributions nor by systemd (systemd: "Users, Groups, UIDs and GIDs on systemd Systems"). */
+/**
+ * The first of a range of ids that neither distributions nor systemd assign (systemd: "Users, Groups, UIDs and GIDs on systemd Systems").
+ */
 const FREE_FROM = 60_706;
 const FREE_TO = 61_183;
 
@@ -39,7 +41,7 @@ function usedByProcesses(): number[] {
 
 function hasEntry(database: 'passwd' | 'group', id: number): boolean {
   try {
-    // Includes directory services such as LDAP.
+    // `getent` also finds entries of directory services such as LDAP.
     execFileSync('getent', [database, String(id)], { stdio: 'ignore' });
     return true;
   } catch (error) {
@@ -95,7 +97,7 @@ export interface RunOptions {
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** Runs a program to its end, with only the given environment, so that it gets no secrets of this process. */
+/** Runs a program until it exits. It gets only the given environment, so that it receives no secrets of this process. */
 export function runAs(file: string, given: readonly string[], options: RunOptions): Promise<string> {
   const { user, environment, input = '', stopped } = options;
   return new Promise((resolve, reject) => {
@@ -106,7 +108,7 @@ export function runAs(file: string, given: readonly string[], options: RunOption
       else reject(Object.assign(error, { stderr }));
     });
     stopped?.addEventListener('abort', stop);
-    // The callback reports a program that did not start or ended early.
+    // The callback reports a program that did not start or that exited early.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });
