@@ -40,7 +40,7 @@ const WITHOUT_VALUES: readonly (readonly [state: string, words: string])[] = [
   ['22', 'the database refuses a value'],
   ['23', 'the database refuses a row'],
   ['42601', 'the statement cannot be parsed'],
-  ['42602', 'the statement has a wrong name'],
+  ['42602', 'a name in the statement is invalid'],
 ];
 
 /** In other messages, quoted names of tables, columns, functions and files are kept; other quoted text is removed. */

@@ -118,7 +118,7 @@ interface LockHolderRow {
 
 async function lockHolders(database: Queryable): Promise<string> {
   const rows = await database.query<LockHolderRow>(listLockHolders);
-  if (rows.length === 0) return 'none any more';
+  if (rows.length === 0) return 'all were released meanwhile';
   return rows
     .map(({ pid, program, state, since, tables }) => {
       const known = [program, state, since === null ? null : `since ${since.toISOString()}`].filter(Boolean);

@@ -39,5 +39,5 @@ export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?
 }
 
 export const NETWORK_RISK =
-  'its lock may not keep out gateways on other machines, and acknowledged writes may not survive a power ' +
+  'its lock might not exclude gateways on other machines, and acknowledged writes might not survive a power ' +
   'cut; use a local disk, or PostgreSQL with DATABASE_URL';

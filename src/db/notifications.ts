@@ -104,7 +104,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   function beat(): void {
     if (listener === null) return;
     if (!isProven(listener)) {
-      drop(new Error(`no heartbeat came back for ${silenceMaxMs} ms`));
+      drop(new Error(`no heartbeat was received for ${silenceMaxMs} ms`));
       return;
     }
     if (listener.isHeartbeatPending) return;

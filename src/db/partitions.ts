@@ -230,7 +230,7 @@ async function requireOwn(partition: Database, row: PartitionRow): Promise<void>
   const { schema, mark } = await readSchemaOf(partition);
   if (schema === null) {
     throw new SchemaError({
-      reason: `${nameOf(row)} is missing: the database has no such schema, or its user may not use it.`,
+      reason: `${nameOf(row)} is missing: the database has no such schema, or the gateway's user has no access to it.`,
       advice: RESTORE,
     });
   }

@@ -57,7 +57,7 @@ export class Selection<Row> {
     this.#make = make;
     this.columns = entries.flatMap(([, of]) => (of instanceof Selection ? of.columns : [of]));
     const names = this.columns.map(({ name }) => name);
-    if (new Set(names).size < names.length) throw new Error(`two columns have one name: ${names.join(', ')}`);
+    if (new Set(names).size < names.length) throw new Error(`two columns have the same name: ${names.join(', ')}`);
   }
 
   /** SQL: the column list for `select` and `returning`. */

@@ -59,7 +59,10 @@ export function watchConnections(
     onRefused(dropped?.remoteAddress);
     if (hasWarned) return;
     hasWarned = true;
-    logger.warn({ connections: connectionsMax }, 'server.connections is reached; closing further connections');
+    logger.warn(
+      { connections: connectionsMax },
+      'the limit server.connections is reached; closing further connections',
+    );
   });
   // A client that closes its sending side after a safe request gets its response; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
@@ -73,7 +76,7 @@ export function watchConnections(
         hasWarnedOfAddress = true;
         logger.warn(
           { address: network, connectionsPerAddress: perAddressMax(limits) },
-          'an address reached server.connectionsPerAddress; closing its further connections',
+          'an address reached the limit server.connectionsPerAddress; closing its further connections',
         );
       }
       return;

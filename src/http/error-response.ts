@@ -54,7 +54,7 @@ function toGatewayError(error: unknown): GatewayError {
   const status = (error as { statusCode?: unknown }).statusCode;
   switch (status) {
     case 400:
-      return new GatewayError('invalidRequest', { message: 'The address cannot be decoded.' });
+      return new GatewayError('invalidRequest', { message: 'The path of the request cannot be decoded.' });
     case 404:
     case 414:
       return new GatewayError('pathUnknown');

@@ -108,7 +108,7 @@ export class ExactAddresses {
       const { status, body, headers } = responseToFailure(thrown, exchange, envelope, response, this.#dependencies);
       if (!response.closed) exchange.sendJson(status, body, headers);
     } catch (error) {
-      this.#dependencies.logger.error({ err: error, requestId: id }, 'failed to write the response of an error');
+      this.#dependencies.logger.error({ err: error, requestId: id }, 'failed to send an error response');
       response.destroy();
     }
   }

@@ -18,5 +18,8 @@ export function usableIdempotencyKey({ headers }: Pick<IncomingMessage, 'headers
 export function readIdempotencyKey(request: Pick<IncomingMessage, 'headers'>): string | null {
   const key = usableIdempotencyKey(request);
   if (key !== null || request.headers['idempotency-key'] === undefined) return key;
-  throw invalidRequest('The Idempotency-Key header takes 1 to 255 visible ASCII characters.', 'Idempotency-Key');
+  throw invalidRequest(
+    'The Idempotency-Key header must consist of 1 to 255 visible ASCII characters.',
+    'Idempotency-Key',
+  );
 }

@@ -291,7 +291,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#keepWaiting((entry) => {
       if (!isLate(entry)) return true;
       this.#waitingOfKind.set(entry.kind, this.#waitingOfKind.get(entry.kind)! - 1);
-      entry.reject(new NotBegunError('the deadline passed before the request was begun'));
+      entry.reject(new NotBegunError('the deadline passed before the request was started'));
       return false;
     });
     for (const { current, aborts } of this.#running) {

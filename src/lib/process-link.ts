@@ -20,7 +20,7 @@ export class LinkClosedError extends NamedError {
 /** The other process failed to reply. */
 class ReplyFailedError extends NamedError {
   constructor(name: string, reason: string) {
-    super(`the other process failed at "${name}": ${reason}`);
+    super(`the other process failed to handle "${name}": ${reason}`);
   }
 }
 
@@ -102,7 +102,7 @@ export class ProcessLink {
   async #replyTo({ id, name, given }: LinkMessage & { readonly link: 'ask' }): Promise<LinkMessage> {
     try {
       const handler = this.#handlers[name];
-      if (handler === undefined) throw new Error('it has no handler for this name');
+      if (handler === undefined) throw new Error('it has no handler for this message');
       return { link: 'reply', id, result: await handler(...given) };
     } catch (error) {
       return { link: 'failure', id, reason: error instanceof Error ? error.message : String(error) };

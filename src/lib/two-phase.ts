@@ -70,7 +70,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
 
   function abandon({ accountId, callId }: HeldCall): void {
     if (abandoned.length >= waitingItemsMax) {
-      logger.error({ accountId, callId }, 'too many calls are waiting to be released; leaving this one to recovery');
+      logger.error({ accountId, callId }, 'too many calls are waiting to be released; recovery will release this one');
       return;
     }
     abandoned.push({ accountId, callId });

@@ -37,6 +37,6 @@ export function createAccountFinder(dependencies: AccountFinderDependencies): Ba
     },
     logger,
     failing: 'failed to find account notices; retrying (calls are not affected)',
-    recovered: 'account notices are found again',
+    recovered: 'finding account notices works again',
   });
 }

@@ -86,7 +86,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
         .catch((error) => {
           // The lease will expire, and a node will send the notice again.
           if (!isStopping)
-            logger.warn({ err: error }, 'failed to record the result of a delivery; the notice is sent again');
+            logger.warn({ err: error }, 'failed to record the result of a delivery; the notice will be sent again');
         })
         .finally(() => {
           serving.delete(work);
@@ -172,7 +172,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
     run: claim,
     logger,
     failing: 'failed to send notices; retrying (calls are not affected)',
-    recovered: 'notices are sent again',
+    recovered: 'sending notices works again',
   });
 
   return {
@@ -193,7 +193,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
       await job.stop();
       const ended = Promise.all(serving.keys());
       await Promise.race([ended, wait(graceMs, undefined, { ref: false })]);
-      stopping.abort(new Error('the node stops'));
+      stopping.abort(new Error('the node is stopping'));
       await ended;
     },
   };

@@ -70,7 +70,7 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
     },
     logger,
     failing: 'failed to find notices; retrying (calls are not affected)',
-    recovered: 'notices are found again',
+    recovered: 'finding notices works again',
   });
 }
 

@@ -63,7 +63,7 @@ export function importDatabase(
     let head: ExportHead | null = null;
     let end: ExportEnd | null = null;
     for await (const line of lines) {
-      if (end !== null) throw new TransferError('The file continues after its last line.');
+      if (end !== null) throw new TransferError('The file has more lines after the line that ends it.');
       const { name, json } = readLine(line);
       if (name === 'end') {
         end = parseJson(json) as ExportEnd;
@@ -100,11 +100,12 @@ const isIncomplete = (name: string, json: string): boolean =>
   name === 'new_accounts' || (name === 'voucher_redemptions' && /"under_way_since": ?"/.test(json));
 
 const INCOMPLETE =
-  'When the file was written, an account was being created or a voucher redeemed, and only the Faregate that wrote the file can complete ' +
-  'that. Import it with that version, start a gateway there, and export again once it serves; or take another file. Nothing was imported.';
+  'When the file was written, an account was being created or a voucher redeemed, and only the version of Faregate that wrote the file ' +
+  'can complete this. Import the file with that version, start a gateway on that database and, when it serves, export again; or use another ' +
+  'file. Nothing was imported.';
 const TRUNCATED =
-  'The file is not complete: its last line is missing. Nothing was imported; export again, or take an earlier file.';
-const DAMAGED = 'The file is damaged: nothing was imported; export again, or take an earlier file.';
+  'The file is not complete: its last line is missing. Nothing was imported; export again, or use an earlier file.';
+const DAMAGED = 'The file is damaged: nothing was imported; export again, or use an earlier file.';
 
 async function requireEmpty(writer: ImportWriter): Promise<void> {
   await writer.lockTables();
@@ -145,12 +146,12 @@ function readHead(name: string, json: string, schema: number): ExportHead {
   }
   if (head.schema > schema) {
     throw new TransferError(
-      `The file is of schema version ${head.schema}, but this program supports only ${schema}. Use a newer version of Faregate.`,
+      `The file has schema version ${head.schema}, but this program supports only ${schema}. Use a newer version of Faregate.`,
     );
   }
   if (head.schema < SCHEMA_MIN) {
     throw new TransferError(
-      `The file is of schema version ${head.schema}, but this program reads only version ${SCHEMA_MIN} and later. Import it with the version of Faregate ` +
+      `The file has schema version ${head.schema}, but this program reads only version ${SCHEMA_MIN} and later. Import it with the version of Faregate ` +
         `that wrote it. ${UPGRADE_FIRST}`,
     );
   }
@@ -268,7 +269,9 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
     const is = found.get(wanted.account);
     const differences = FIELDS.filter((field) => is?.[field] !== wanted[field]);
     if (differences.length === 0) continue;
-    const details = differences.map((field) => `${field} ${wanted[field]} in the file, ${is?.[field] ?? 'none'} here`);
+    const details = differences.map(
+      (field) => `${field} ${wanted[field]} in the file, ${is?.[field] ?? 'none'} in this database`,
+    );
     throw new TransferError(
       `The sums of account ${wanted.account} differ: ${details.join('; ')}. Nothing was imported.`,
     );
@@ -277,7 +280,7 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
 
 async function compareRows(writer: ImportWriter, end: ExportEnd, accounts: number): Promise<Imported['rows']> {
   if (accounts !== end.accounts)
-    throw new TransferError(`${DAMAGED} It contains ${accounts} of ${end.accounts} accounts.`);
+    throw new TransferError(`${DAMAGED} It contains only ${accounts} of ${end.accounts} accounts.`);
   const rows = await writer.countRows();
   for (const [table, here] of Object.entries(rows)) {
     const there = end.rows[table] ?? 0;

@@ -60,8 +60,8 @@ export function newPlace(dataDir: string, clustersDir: string): Place {
   }
   if (typeOf(clustersDir) === OVERLAY && typeOf(dataDir) !== OVERLAY) {
     throw new LocalServerError(
-      `The data directory ${dataDir} survives this container, but its database would not: for root it is in ${clustersDir}`,
-      `Run the container as the owner of the data directory (--user), mount a volume there too, or ${USE_A_SERVER}.`,
+      `The data directory ${dataDir} outlives this container, but its database would not, because root's databases are in ${clustersDir}`,
+      `Run the container as the owner of the data directory (--user), mount a volume at that directory too, or ${USE_A_SERVER}.`,
     );
   }
   const hash = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
@@ -157,8 +157,8 @@ function cannotMake(path: string, error: unknown): Error {
   const remedy = `Run as an ordinary user, whose database is in the data directory, or ${USE_A_SERVER}.`;
   if (code === 'EROFS') {
     return new LocalServerError(
-      `${path} for root's database cannot be created: the file system is read-only`,
-      `Mount a volume there. ${remedy}`,
+      `The directory ${path} for root's databases cannot be created: the file system is read-only`,
+      `Mount a volume at that path. ${remedy}`,
       error,
     );
   }

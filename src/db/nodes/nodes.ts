@@ -82,11 +82,11 @@ export function createNodes(options: NodesOptions): Nodes {
   async function sweepAndNote(sweep: { readonly run: (deadAfterMs: number) => Promise<void>; hasFailed: boolean }) {
     try {
       await sweep.run(deadAfterMs);
-      if (sweep.hasFailed) logger.info({}, 'recovery of dead nodes restored');
+      if (sweep.hasFailed) logger.info({}, 'recovery after dead nodes works again');
       sweep.hasFailed = false;
     } catch (error) {
       if (!sweep.hasFailed) {
-        logger.error({ err: error }, 'recovery of dead nodes failed; retrying');
+        logger.error({ err: error }, 'recovery after dead nodes failed; retrying');
       }
       sweep.hasFailed = true;
     }
@@ -124,7 +124,10 @@ export function createNodes(options: NodesOptions): Nodes {
       await beating;
       await allSwept();
       await store.leave(nodeId).catch((error: unknown) => {
-        logger.warn({ err: error, nodeId }, 'failed to deregister this node; others will detect its end');
+        logger.warn(
+          { err: error, nodeId },
+          'failed to deregister this node; other nodes will detect that it has stopped',
+        );
       });
     },
   };

@@ -18,7 +18,7 @@ export class ShareBusyError extends Error {
   readonly pauseMs: number;
 
   constructor(pauseMs: number) {
-    super('too much work of this tenant is waiting');
+    super('too many tasks of this tenant are waiting');
     this.name = 'ShareBusyError';
     this.pauseMs = pauseMs;
   }
