@@ -56,7 +56,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   usage_totals: 'as usage_rollups',
   route_hours: 'an import recomputes the rows from the call records',
   nodes: 'running processes',
-  account_changes: 'an import queues all accounts',
+  account_changes: 'an import queues the accounts again',
   notices: 'notices are sent from the database in which they occurred',
   notice_deliveries: 'as notices',
   notice_receivers: 'as notices',
