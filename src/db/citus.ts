@@ -28,9 +28,9 @@ export async function isDistributed(database: Queryable, schema: string): Promis
 }
 
 /**
- * Sets the lock timeout of a transaction on the worker, which does not know the options of our connection to the coordinator. The table
- * that the statement reads must have a row on the worker, because `set_config` runs once for each row. (Citus forwards `set local` only as
- * a separate message.)
+ * Sets the lock timeout of a transaction on the worker, which does not know the options of the gateway's connection to the coordinator. The
+ * table that the statement reads must have a row on the worker, because `set_config` runs once for each row. (Citus forwards `set local`
+ * only as a separate message.)
  */
 export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
   statement: {

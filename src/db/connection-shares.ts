@@ -20,9 +20,9 @@ export interface ConnectionShare {
 }
 
 /**
- * The share of the directory, which also contains the first partition. Calls are spread over partitions, so each partition gets a share of
- * the connections for calls. The directory keeps all statements and connection pools, because keys and users are looked up there regardless
- * of the number of partitions.
+ * Returns the maximum numbers of connections to the directory, which also contains the first partition. Calls are spread over partitions,
+ * so each partition gets a share of the connections for calls. The directory keeps all statements and connection pools, because keys and
+ * users are looked up there regardless of the number of partitions.
  *
  * @param statementsMax the number of connections for single statements in a process with one partition.
  */

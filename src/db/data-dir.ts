@@ -32,12 +32,12 @@ export interface AcquireOptions {
   /** How long to wait, in milliseconds, for a process that was just killed or is about to exit. */
   readonly patienceMs?: number | undefined;
   readonly stopped?: AbortSignal | undefined;
-  /** Does not wait for a running gateway; the caller sends its request to that gateway instead. */
+  /** Whether to fail at once if a gateway runs on the directory. The caller then sends its request to that gateway. */
   readonly unlessServed?: boolean | undefined;
 }
 
 export class DataDirInUseError extends ForeseenError {
-  /** `null` if the owner has not written its file yet. */
+  /** The owner; `null` if it has not written its file yet. */
   readonly owner: DataDirOwner | null;
   constructor(dataDir: string, owner: DataDirOwner | null) {
     super(
@@ -121,7 +121,7 @@ export function announceGateway(dataDir: string, gateway: Announced): void {
   writeOwnerFile(dataDir, gateway);
 }
 
-/** The present owner of the directory; `null` if there is none. */
+/** Returns the present owner of the directory; `null` if there is none. */
 export function readDataDirOwner(dataDir: string): DataDirOwner | null {
   return withLockFile(dataDir, isLocked) ? readOwnerFile(dataDir) : null;
 }

@@ -10,7 +10,7 @@ export interface TimedRow {
   readonly now_s: number;
 }
 
-/** When the last row was read; 0 if there are no rows. */
+/** Returns when the last row was read, in milliseconds since the Unix epoch; 0 if there are no rows. */
 export function nowMsOf(rows: readonly TimedRow[]): number {
   return Math.floor((rows.at(-1)?.now_s ?? 0) * 1_000);
 }

@@ -13,8 +13,9 @@ export type StoredRow = Readonly<Record<string, unknown>>;
 
 export interface Queryable {
   /**
-   * Runs a statement and returns its rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date` is text; other
-   * types follow the driver. Column descriptions convert the rows (`table.ts`); otherwise the caller states their shape.
+   * Runs a statement and returns its rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date` is text;
+   * values of other types are as the driver returns them. Column descriptions convert the rows (`table.ts`); otherwise the caller states
+   * their shape.
    *
    * `signal`: as for `Database.readThenWrite`; has no effect within a transaction.
    */
@@ -30,17 +31,17 @@ export type ReadRows = readonly (readonly unknown[])[];
 
 /** A transaction of two messages: its reads, and the writes that depend on them. */
 export interface ReadThenWrite<Result> {
-  /** Appears in errors and tests. */
+  /** The transaction's name in errors and tests. */
   readonly name: string;
   /** Whether the transaction may wait for locks, on one of two separate connections. Other transactions fail after 100 ms (`55P03`). */
   readonly waitsForLocks?: boolean;
-  /** Run in order after `begin`. */
+  /** Statements that run in order after `begin`. */
   readonly reads: readonly Query[];
   /** Computes the writes from the rows of each read. Synchronous, because rows are locked meanwhile. An exception rolls back. */
   decide(rows: ReadRows): { readonly writes: readonly Query[]; readonly result: Result };
 }
 
-/** Runs statements on a connection of its own, which may begin and end transactions. */
+/** Runs statements on a separate connection. The statements can also begin and end transactions. */
 export interface TableReader extends Queryable {
   close(): Promise<void>;
 }
@@ -52,7 +53,7 @@ export interface Cursor<Row> {
 
 /** Runs statements in one snapshot. */
 export interface SnapshotQueryable extends Queryable {
-  /** The statement starts with the first fetch. */
+  /** Creates a cursor. Its statement starts with the first fetch. */
   cursor<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Cursor<Row>;
 }
 
@@ -91,7 +92,7 @@ export type PoolName = 'balances' | 'admin' | 'probes' | 'housekeeping' | 'notic
 
 export interface ConnectionFigures {
   readonly name: string;
-  /** Connections in use, and the maximum. */
+  /** Number of connections in use, and their maximum number. */
   readonly used: number;
   readonly connectionsMax: number;
   readonly waiting: number;
@@ -104,7 +105,7 @@ export interface ConnectionFigures {
 
 /** A database. Its own `query` and `transaction` are for calls and for updating their counters; other statements use `pool`. */
 export interface Database extends DatabasePool {
-  /** A separate connection pool with limits, for statements that no call waits for. */
+  /** Returns a separate connection pool with limits, for statements that no call waits for. */
   pool(name: PoolName): DatabasePool;
   /**
    * Runs a transaction whose writes depend on its reads. `begin` and the reads are one message; the writes and `commit` are another. If the
@@ -128,20 +129,23 @@ export interface Database extends DatabasePool {
     work: (transaction: LongTransaction) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result>;
-  /** Runs a script, or a statement outside of a transaction, without time limits. An abort stops the waiting; the server may complete it. */
+  /**
+   * Runs a script, or a statement outside of a transaction, without time limits. When `signal` aborts, the wait ends, but the server may
+   * still complete the script.
+   */
   script(sql: string, signal?: AbortSignal): Promise<void>;
   /** Listens on a NOTIFY channel. `onReconnect` runs after a gap in which notifications may have been lost. */
   subscribe(channel: string, onPayload: (payload: string) => void, onReconnect: () => void): Promise<Subscription>;
-  /** Figures of all connection pools, in a fixed order. */
+  /** Returns figures of all connection pools, in a fixed order. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
 }
 
 /**
  * Planner settings as command line options of a server. A frequent statement is planned once per connection, often while its tables are
- * still empty; that plan would scan whole tables and stay in use while they grow. With `enable_seqscan=off` they use an index; a table
- * without a suitable index is scanned regardless. Without `jit=off`, the server would compile these statements, because it greatly
- * overestimates their cost.
+ * still empty; that plan would scan whole tables and stay in use while they grow. With `enable_seqscan=off`, frequent statements use an
+ * index. A table without a suitable index is scanned regardless. Without `jit=off`, the server would compile these statements, because it
+ * greatly overestimates their cost.
  */
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;
 
@@ -172,7 +176,10 @@ export const SLICE_PLANS = [
   'enable_incremental_sort=off',
 ] as const;
 
-/** Texts that need no quotes in an array (and only plain quotes in JSON), except the word `null`: ids, names, instants. */
+/**
+ * Matches texts that need no quotes in an array (and only plain quotes in JSON), such as ids, names and instants. The word `null` needs
+ * quotes.
+ */
 export const PLAIN = /^(?!null$)[\w.:+@/-]+$/i;
 const NEEDS_ESCAPE = /["\\]/;
 /** Characters that JSON escapes differently from an array. */

@@ -59,8 +59,9 @@ const setMark: Statement = {
 };
 
 /**
- * Checks, without changes, whether a database may be used for this purpose. A database without tables may be used for either. @throws
- * DemoMarkError
+ * Checks, without changes, whether a database may be used for this purpose. A database without tables may be used for any purpose.
+ *
+ * @throws DemoMarkError
  */
 export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
   if (!(await isTableThere(database, 'database_identity'))) return;

@@ -13,7 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 /** Keeps references: a garbage-collected object would be closed and lose its lock. */
 const held = new Set<DatabaseSync>();
 
-/** Returns a function that releases the lock; `null` if this or another process holds it. */
+/** Takes the lock and returns a function that releases it. Returns `null` if this or another process holds it. */
 export function tryLock(file: string): (() => void) | null {
   makePrivate(file);
   const database = new DatabaseSync(file);

@@ -21,7 +21,7 @@ export const POOLS: Readonly<Record<PoolName, PoolLimits>> = {
   balances: { connectionsMax: 2, waitingMax: 256, statementMaxMs: 2_000, lockMaxMs: 2_000 },
   /** Requests of the admin API: lists, accounts, keys, top-ups, subscriptions. */
   admin: { connectionsMax: 4, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
-  /** `/readyz`; concurrent probes share one statement. */
+  /** Requests to `/readyz`. Concurrent probes share one statement. */
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
   /** Creation and deletion of monthly tables of call records, and deletion of expired rows. */
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },

@@ -40,7 +40,7 @@ export type RowOf<Of extends { read(stored: StoredRow): unknown }> = ReturnType<
 /** The columns that a statement selects, and the conversion of its rows. */
 export class Selection<Row> {
   readonly fields: Fields;
-  /** Includes columns of nested fields, in list order. */
+  /** The selected columns in list order, including those of nested fields. */
   readonly columns: readonly Column<unknown>[];
   readonly #own: readonly { readonly field: string; readonly name: string; readonly read: Column<unknown>['read'] }[];
   readonly #nested: readonly (readonly [field: string, selection: Selection<unknown>])[];
@@ -70,7 +70,7 @@ export class Selection<Row> {
     return this.columns.map((column) => column.select(`${table}.`)).join(', ');
   }
 
-  /** The same columns with a table alias, for use in another list. */
+  /** Returns the same selection with a table alias, for use in another list. */
   from(table: string): Selection<Row> {
     const fields = Object.entries(this.fields).map(([field, of]) => [
       field,
@@ -79,7 +79,7 @@ export class Selection<Row> {
     return new Selection(Object.fromEntries(fields) as Fields, this.#make);
   }
 
-  /** The same columns, converted to another value. */
+  /** Returns the same selection, with rows that are converted to another value. */
   to<Made>(make: (row: Row) => Made): Selection<Made> {
     const own = this.#make;
     return new Selection<Made>(this.fields, own === null ? make : (row: never) => make(own(row)));

@@ -77,7 +77,7 @@ export class BodyBudgets {
     return this.#disk.take(tenant, sizeBytes);
   }
 
-  /** Creates the account of memory for the unsent bytes of one response. */
+  /** Creates an object that tracks the memory of the unsent bytes of one response. */
   unsentOf(tenant: BodyTenant): UnsentMemory {
     return this.#unsent.of(tenant);
   }

@@ -24,7 +24,7 @@ const ENCODINGS: ReadonlyMap<string, BodyEncoding> = new Map([
   ['zstd', { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX }],
 ]);
 
-/** @throws GatewayError `unsupportedMediaType` for an unknown encoding. */
+/** Returns the encoding with this name. @throws GatewayError `unsupportedMediaType` for an unknown encoding. */
 export function encodingNamed(name: string): BodyEncoding {
   const encoding = ENCODINGS.get(name.trim().toLowerCase());
   if (encoding !== undefined) return encoding;

@@ -44,7 +44,7 @@ export function isAwaitingContinue(request: IncomingMessage): boolean {
   return awaitingContinue.has(request);
 }
 
-/** @throws GatewayError `unsupportedMediaType` unless the content type is JSON. */
+/** Checks the content type of a request. @throws GatewayError `unsupportedMediaType` unless it is JSON. */
 export function requireJson(request: IncomingMessage): void {
   const contentType = request.headers['content-type'];
   if (contentType === 'application/json') return;
@@ -102,7 +102,7 @@ function readAtOnce(
 ): HeldBody {
   const memory = owner === null ? null : owner.budgets.takeSmall(owner.tenant, announcedBytes!);
   try {
-    // Uses a new buffer that shares no memory, because token counting transfers the memory to another thread.
+    // The buffer must not be part of a shared one, because token counting transfers its memory to another thread.
     const bytes = takeReceived(request, limits) ?? Buffer.alloc(0);
     consume?.(bytes);
     return { bytes, release: () => memory?.release() };
@@ -159,7 +159,7 @@ export interface OpenBody {
   readonly limits: BodyLimits;
   /** The Content-Length; `null` if there is none. */
   readonly announcedBytes: number | null;
-  /** `null` if the body is not encoded. */
+  /** The encoding; `null` if the body is not encoded. */
   readonly encoding: BodyEncoding | null;
 }
 
@@ -314,7 +314,7 @@ async function takeAtOnce(request: IncomingMessage, limits: BodyLimits, take: Bo
   if (bytes !== null) await take(bytes);
 }
 
-/** Returns `null` if there are no bytes. */
+/** Returns the bytes that have arrived; `null` if there are none. */
 function takeReceived(request: IncomingMessage, limits: BodyLimits): Buffer | null {
   const bytes = request.read() as Buffer | null;
   if (bytes === null) return null;

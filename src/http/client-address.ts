@@ -72,7 +72,7 @@ export class ClientAddresses {
   }
 }
 
-/** Some proxies append the port. */
+/** Returns the address in an entry, without the port that some proxies append; `null` if there is none. */
 function readForwarded(entry: string): string | null {
   const withPort = /^\[([^\]]+)\](?::\d+)?$/.exec(entry) ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(entry);
   return canonicalAddress(withPort?.[1] ?? entry);

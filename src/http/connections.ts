@@ -64,7 +64,7 @@ export function watchConnections(
       'the limit server.connections is reached; closing further connections',
     );
   });
-  // A client that closes its sending side after a safe request gets its response; see `onClientEnd`.
+  // With this setting, a client that closes its sending side after a safe request still gets its response; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket) => {
     const network = addresses.ofPeer(socket.remoteAddress);
@@ -266,7 +266,7 @@ export class Connection {
       return;
     }
     this.#responding = response;
-    // The response is complete, so the unread rest of the request is not needed.
+    // The response is complete, so the remainder of the request is not needed.
     response.on('prefinish', () => this.#linger(response));
     this.#handler(response.req, response);
   }
@@ -276,7 +276,7 @@ function memoryOf({ req }: ServerResponse): number {
   return req.rawHeaders.reduce((bytes, { length }) => bytes + length, WAITING_REQUEST_BYTES + (req.url ?? '').length);
 }
 
-/** RFC 9110, 9.2.1. */
+/** Whether the method is safe (RFC 9110, 9.2.1). */
 function isSafe({ req }: ServerResponse): boolean {
   return req.method === 'GET' || req.method === 'HEAD' || req.method === 'OPTIONS';
 }

@@ -7,9 +7,9 @@ export type CredentialForms = 'bearer' | 'bearer-or-x-api-key';
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * The API key of a request. The scheme is case-insensitive. The same key may occur several times; two different keys are refused. If
- * `isKey` recognises a key of this gateway in exactly one of the two headers, the other header is ignored, because it is meant for another
- * server, such as a proxy.
+ * Returns the API key of a request. The scheme is case-insensitive. The same key may occur several times; two different keys are refused.
+ * If `isKey` recognises a key of this gateway in exactly one of the two headers, the other header is ignored, because it is meant for
+ * another server, such as a proxy.
  *
  * @throws GatewayError `invalidApiKey` if there is no key, more than one, or one in a header that `forms` does not allow.
  */

@@ -48,7 +48,7 @@ export abstract class HttpReport {
   readonly requestId: string;
   /** The id that the client gave the request; `null` if the client sent no id or an invalid one. */
   readonly clientRequestId: string | null;
-  /** `null` if the request could not be parsed. */
+  /** The method; `null` if the request could not be parsed. */
   readonly method: string | null;
   /** The pattern of the address, such as `/v1/models/:model`; `null` for an unknown address. */
   path: string | null;

@@ -114,7 +114,7 @@ export class RefusalThrottle {
 }
 
 interface Subject {
-  /** See `debtAfter`. */
+  /** The time at which the subject's debt is repaid; see `debtAfter`. */
   repaidAtMs: number;
   refusals: Map<string, { readonly error: GatewayError; readonly untilMs: number }> | null;
 }

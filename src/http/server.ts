@@ -39,15 +39,18 @@ interface ServerOptions {
   readonly isClosing: () => boolean;
   readonly unknownAddresses: UnknownAddresses;
   readonly limits: ServerLimits;
-  /** Absent: pages of other origins cannot read responses. */
+  /** Lets pages of other origins read responses; absent: they cannot. */
   readonly cors?: Cors;
-  /** Absent: no reports are kept. */
+  /** Opens the report of a request; absent: no reports are kept. */
   readonly openReport?: OpenHttpReport;
 }
 
 /** Agents send large metadata headers; Node's default limit is 16 KiB. */
 const HEADER_BYTES_MAX = 64 * 1024;
-/** Longer than load balancers keep idle connections, so that they never reuse a connection that the gateway is closing. */
+/**
+ * Idle time after which the server closes a connection. Longer than load balancers keep idle connections, so that they never reuse a
+ * connection that the gateway is closing.
+ */
 const KEEP_ALIVE_MS = 75_000;
 /** The idle time of a connection before the system sends TCP keep-alive probes. */
 const PROBE_AFTER_MS = 60_000;

@@ -31,7 +31,7 @@ export interface SpoolLimits extends BodyLimits {
 /** A file in the spool directory, open for writing and reading. */
 interface SpoolFile {
   readonly handle: FileHandle;
-  /** `null` if the file has no name and disappears when its handle is closed. */
+  /** The file's path; `null` if the file has no name and disappears when its handle is closed. */
   readonly path: string | null;
 }
 
@@ -87,7 +87,7 @@ export async function spoolInto(
 
 /** Memory of a spooled body while it arrives: two blocks, and one or two chunks in transit. */
 const ARRIVING_BYTES = 384 * 1024;
-/** For a body of unknown size, disk space is allocated in steps of this size. */
+/** Step in which disk space for a body of unknown size is allocated. */
 const SPACE_STEP_BYTES = 1024 * 1024;
 
 /** The space that one body occupies: on disk, and in memory while it arrives. */

@@ -8,7 +8,9 @@ export interface SliceTiming {
   readonly budgetMs: number;
 }
 
-/** For lists that people wait for, which should take at most 200 ms. The last page and reading the found items take additional time. */
+/**
+ * Timing of lists that people wait for, which should take at most 200 ms. The last page and reading the found items take additional time.
+ */
 export const LIST_TIMING: SliceTiming = { nowMs: () => performance.now(), budgetMs: 80 };
 
 /** Sets no time limit. */

@@ -43,7 +43,7 @@ interface DispatcherDependencies {
 
 /** Maximum number of receivers that a node serves concurrently, by channel. */
 const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, accounts: 24, mail: 4 };
-/** Longer than an attempt and its database writes can take. */
+/** Duration of a lease. Longer than an attempt and its database writes can take. */
 const LEASE_MS = 60_000;
 /** Maximum number of notices sent to a receiver before others are served. */
 const BURST_NOTICES = 16;

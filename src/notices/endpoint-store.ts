@@ -140,7 +140,7 @@ const redeliverNotice: Statement = {
 where notice_id = $1 and receiver = $2 returning notice_id`,
 };
 
-/** Uses notice_deliveries_by_receiver in descending order and the primary key of notices. */
+/** Lists an endpoint's deliveries. Uses notice_deliveries_by_receiver in descending order and the primary key of notices. */
 const listDeliveries: Statement = {
   name: 'webhooks.list-deliveries',
   text: `select ${DELIVERIES.list}

@@ -6,7 +6,9 @@ import { failed, type SendResult, untilAborted } from './webhook-sender.ts';
 export interface MailTerms {
   readonly host: string;
   readonly port: number;
-  /** `implicit`: TLS from the first byte. `starttls`: TLS is required before any command. `none`: for servers on the same machine. */
+  /**
+   * `implicit`: TLS from the first byte. `starttls`: TLS is required before any command. `none`: no TLS, for servers on the same machine.
+   */
   readonly tls: 'implicit' | 'starttls' | 'none';
   readonly user: string | null;
   readonly password: string | null;

@@ -40,7 +40,7 @@ export interface BinariesOptions {
   readonly linksDir: string;
   /** Programs that the server's user cannot access are copied to this directory. */
   readonly copiesDir: string;
-  /** For tests: the package in another location. */
+  /** For tests: the location of the package, if it is not the installed one. */
   readonly packageDir?: string;
 }
 

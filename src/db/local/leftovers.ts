@@ -107,7 +107,7 @@ function processesOf(cluster: string): Process[] {
     try {
       const directory = statSync(`/proc/${name}/cwd`);
       if (directory.ino !== ino || directory.dev !== dev) continue;
-      // `pid (command) state parent …`
+      // The file begins with `pid (command) state parent …`.
       const [, parent] = /^\d+ \(postgres\) \S (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
       if (parent !== undefined) found.push({ pid: Number(name), parent: Number(parent) });
     } catch {

@@ -48,7 +48,7 @@ export interface LocalServerOptions extends AcquireOptions {
   readonly mustExist?: boolean;
   /** For tests: PostgreSQL settings that override those of `settings.ts`, such as `fsync: 'off'`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** For tests: replaces root's `/var/lib/faregate`. */
+  /** For tests: used instead of root's `/var/lib/faregate`. */
   readonly clustersDir?: string;
 }
 

@@ -50,7 +50,7 @@ function hasEntry(database: 'passwd' | 'group', id: number): boolean {
   }
 }
 
-/** Names and ids in `/etc/passwd` or `/etc/group`. */
+/** Returns the names and ids in `/etc/passwd` or `/etc/group`. */
 function idsOf(file: string): [name: string, id: number][] {
   const lines = readFileSync(file, 'utf8').split('\n');
   // On macOS the id of `nobody` is -2.

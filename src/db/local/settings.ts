@@ -50,7 +50,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_parameter_max_length_on_error: '0',
 };
 
-/** From PostgreSQL 18 on: connections do their own I/O, so that no I/O workers run. */
+/** Settings for PostgreSQL 18 and later: connections do their own I/O, so that no I/O workers run. */
 const SETTINGS_OF_18: Readonly<Record<string, string>> = { io_method: 'sync' };
 
 export function settingArguments(

@@ -5,7 +5,7 @@ import type { MemberNames } from './member-names.ts';
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 
-/** See `JsonCaptureOptions`. */
+/** The members to keep and to count; see `JsonCaptureOptions`. */
 interface KeptMembers {
   readonly keep: readonly string[];
   readonly keepMarked?: MarkedMember | undefined;

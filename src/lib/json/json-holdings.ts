@@ -6,11 +6,11 @@ import { decodeString } from './json-string.ts';
  * once: an image, for example, may have both a URL and its bytes.
  */
 export interface HoldingRules<Group extends string = string> {
-  /** Names in the outermost object itself. */
+  /** Names that are counted in the outermost object itself. */
   readonly outer: Readonly<Record<Group, readonly string[]>>;
   /** Members of the outermost object whose value is an item or an array of items. */
   readonly places: readonly string[];
-  /** Names in an item. */
+  /** Names that are counted in an item. */
   readonly items: Readonly<Record<Group, readonly string[]>>;
 }
 
