@@ -30,7 +30,7 @@ export function tryLock(file: string): (() => void) | null {
   };
 }
 
-/** Whether the lock is held. Concurrent calls of this function do not count as holders. */
+/** Whether the lock is taken. Concurrent calls of this function do not mistake each other for a process that has it. */
 export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { readOnly: true });

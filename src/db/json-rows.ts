@@ -7,7 +7,7 @@ export interface WrittenColumn {
   /** The member of the row that contains the field; `null`: the row itself. If the member is absent, the value is `null`. */
   readonly within: string | null;
   readonly field: string;
-  /** Converts the field's value, for JSON columns to text; `null`: unchanged. */
+  /** Converts the field's value to a column value, or to text for JSON columns; `null`: the value is not converted. */
   readonly write: ((field: never) => SqlValue) | null;
   /** A value that is omitted from the JSON, as `null` is. */
   readonly without?: SqlValue | undefined;

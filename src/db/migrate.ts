@@ -34,7 +34,7 @@ export interface MigrateOptions extends MigrationWaits {
  * version do not know its tables.
  *
  * @throws SchemaError if the database is older than the baseline or newer than this program; it is not changed.
- * @throws NodesRunningError, LocksHeldError as `untilApplied`.
+ * @throws NodesRunningError, LocksHeldError as `untilApplied` does.
  */
 export function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
   const { migrations = readMigrations() } = options;
@@ -44,7 +44,7 @@ export function migrate(database: Database, options: MigrateOptions = {}): Promi
 const MIGRATOR_LOCK_MS = 5_000;
 const TABLE_LOCK_MS = 200;
 
-/** A script that runs in one transaction and in one process at a time, for any schema. */
+/** Returns a script that runs in one transaction and in one process at a time, for any schema. */
 export function underMigrationLock(statements: readonly string[]): string {
   return [
     'begin;',
@@ -66,8 +66,8 @@ async function applyPending(database: Database, migrations: readonly Migration[]
 }
 
 /**
- * The SQL of a migration in a schema. It records the migration first, so that it fails at once if another process has already applied it
- * (`untilApplied`).
+ * Returns the SQL of a migration in a schema. It records the migration first, so that it fails at once if another process has already
+ * applied it (`untilApplied`).
  */
 export const stepOf = ({ version, name }: Migration, sql: string): string =>
   [

@@ -128,7 +128,7 @@ async function openAll({ directory, partitions, openNext }: Openable): Promise<n
   return known.length;
 }
 
-/** Creates a partition in one transaction and opens it. Returns false if another process has created it first. */
+/** Creates a partition in one transaction and opens it. Returns false if another process created it first. */
 async function make(
   { directory, partitions, openNext }: Openable,
   number: number,
@@ -174,7 +174,7 @@ const asManyAsCanBe = (): SchemaError =>
     advice: 'Use a larger server or Citus to increase their capacity.',
   });
 
-/** The error for a partition that was added after this process opened the others. */
+/** Returns the error for a partition that was added after this process opened the others. */
 export const addedMeanwhile = (number: number): SchemaError =>
   new SchemaError({
     reason: `The database has a partition ${number} that was added after this program opened the others;`,
@@ -225,7 +225,7 @@ const nameOf = ({ number, schema }: Pick<PartitionRow, 'number' | 'schema'>): st
 
 const RESTORE = 'Restore it together with the rest of the database. It may contain account balances.';
 
-/** @throws SchemaError unless the partition's schema exists and belongs to it. */
+/** Checks the schema of a partition. @throws SchemaError unless it exists and belongs to the partition. */
 async function requireOwn(partition: Database, row: PartitionRow): Promise<void> {
   const { schema, mark } = await readSchemaOf(partition);
   if (schema === null) {

@@ -117,7 +117,7 @@ export class Turns {
     }
   }
 
-  /** @throws PoolFullError */
+  /** Checks that the queue has a place for the tenant. @throws PoolFullError */
   #requirePlace(tenant: string | null): void {
     const waiting = this.#slots.waitingOf(tenant);
     const isFull =

@@ -56,7 +56,7 @@ function reasonOf(dataDir: string, { code, message }: NodeJS.ErrnoException): st
   return message;
 }
 
-/** Returns the path of a file that exists in place of the directory or one of its parents; `null` if there is none. */
+/** Describes the file or link that exists in place of the directory or one of its parents; `null` if there is none. */
 export function obstacleOf(path: string): string | null {
   const parent = dirname(path);
   const entry = orNull(() => lstatSync(path));
@@ -66,7 +66,7 @@ export function obstacleOf(path: string): string | null {
   return `${path} is a link to ${readlinkSync(path)}, which is not a directory or does not exist`;
 }
 
-/** Returns `null` if the path does not exist or cannot be read. */
+/** Runs a function of the file system. Returns `null` if the path does not exist or cannot be read. */
 function orNull<Result>(look: () => Result): Result | null {
   try {
     return look();

@@ -83,7 +83,7 @@ const setFailures: Statement = {
   text: 'update notice_receivers set failures = $2, leased_until = $3 where receiver = $1',
 };
 
-/** Resets the failure of an endpoint. After most successes there is none, and no row is updated. */
+/** Ends the failing period of an endpoint. After most successes there is none, so no row is updated. */
 const endpointSucceeded: Statement = {
   name: 'deliveries.endpoint-succeeded',
   text: 'update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null',

@@ -94,7 +94,7 @@ interface SmtpError {
 function toFailure(error: unknown, isLate: boolean): SendResult {
   const { code, responseCode, command } = error as SmtpError;
   const status = typeof responseCode === 'number' ? responseCode : null;
-  // The server rejects this recipient permanently.
+  // The server has rejected this recipient permanently.
   const isFinal = status !== null && status >= 500 && command === 'RCPT TO';
   const reason = isLate ? 'ETIMEDOUT' : typeof code === 'string' ? code : 'unknown';
   const words = status === null ? reason : `${reason}, ${status}`;

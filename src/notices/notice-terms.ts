@@ -37,7 +37,7 @@ export function allowedNetworks(config: () => Config): () => AddressRanges {
   };
 }
 
-/** Null if no mail server is configured. */
+/** Returns the terms for mail; `null` if no mail server is configured. */
 export function mailTerms({ mail }: Config): MailTerms | null {
   if (mail === undefined) return null;
   const { host, port, tls, user, password, ca } = mail.smtp;

@@ -35,8 +35,8 @@ const readDatabase: Statement = {
 };
 
 /**
- * Locks the call records, so that none of their tables is dropped. The snapshot begins after the lock is taken; an earlier one might miss a
- * table.
+ * Locks the call records, so that none of their tables is dropped. The snapshot must begin after this: a table could be dropped between an
+ * earlier snapshot and the lock.
  */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 

@@ -200,7 +200,7 @@ async function createWriter(directory: LongTransaction) {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** Inserts rows of accounts into one partition. Rows of a table that is identical in all partitions are inserted into each of them. */
+    /** Inserts rows into one partition, or into all partitions if each of them has the table's rows. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;
@@ -219,7 +219,7 @@ async function createWriter(directory: LongTransaction) {
     /** Returns totals of accounts in a partition. Missing accounts are omitted. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
-    /** Counts the rows of each table. Tables that are identical in all partitions are counted in the first one. */
+    /** Counts the rows of each table. If each partition has the table's rows, they are counted in the first one. */
     async countRows(): Promise<Record<ExportedTable, number>> {
       const counts = byTable(() => 0);
       for await (const [rows, number] of ofEachHome<{ name: ExportedTable; n: number }>(countRows))

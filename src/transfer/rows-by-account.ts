@@ -43,7 +43,7 @@ export class RowsByAccount {
 
   async #fetch(): Promise<void> {
     let last = this.#rows.at(-1)?.account_id ?? '';
-    // Drops the current rows before the next ones are fetched, so that both are never in memory.
+    // Drops the current rows before the next ones are fetched, so that memory never contains both.
     this.#rows = [];
     this.#rows = await this.#cursor.fetch(this.#rowsMax);
     this.#next = 0;

@@ -185,7 +185,7 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
     renameSync(unfinished, copy);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    // Another gateway has created the copy meanwhile.
+    // Another gateway created the copy meanwhile.
     if (!existsSync(copy)) throw error;
   }
   return copy;

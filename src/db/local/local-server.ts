@@ -56,8 +56,8 @@ export interface LocalServerOptions extends AcquireOptions {
 const LAST_EMBEDDED = '422d9363';
 
 /**
- * Starts the server of a data directory; the first start creates the cluster. A server left running by a killed process is stopped first,
- * never reused.
+ * Starts the server of a data directory; the first start creates the cluster. A server left running by a killed process is stopped first
+ * and never reused.
  *
  * @throws DataDirInUseError if another process does not release the directory in time.
  * @throws NoLockError if the file system of the directory does not support locks.

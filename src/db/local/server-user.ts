@@ -15,7 +15,7 @@ export const isRoot = (): boolean => process.getuid?.() === 0;
 const FREE_FROM = 60_706;
 const FREE_TO = 61_183;
 
-/** Finds an id, from `at` on, that no user or group entry, process or other cluster in `clustersDir` uses. */
+/** Finds an id that is at least `at` and that no user or group entry, process or other cluster in `clustersDir` uses. */
 export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, null> {
   const used = new Set([...usedByClusters(clustersDir), ...usedByProcesses()]);
   const count = FREE_TO - FREE_FROM + 1;
@@ -114,7 +114,7 @@ export function runAs(file: string, given: readonly string[], options: RunOption
   });
 }
 
-/** The last output of a failed program, or why it did not start. */
+/** Returns the last output of a failed program, or why it did not start. */
 export function lastOutput(error: unknown): string {
   const { stderr = '', message } = error as Error & { stderr?: string };
   return stderr.trim().split('\n').slice(-3).join(' ') || message;

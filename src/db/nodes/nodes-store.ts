@@ -38,7 +38,7 @@ const forget: Statement = {
 delete from nodes n using gone where n.id = gone.id`,
 };
 
-/** Nodes among `$1` without a heartbeat for `$2` milliseconds, or without a row. */
+/** Selects the nodes among `$1` that have no row or have written no heartbeat for `$2` milliseconds. */
 const selectDead: Statement = {
   name: 'nodes.select-dead',
   text: `select v.id from unnest($1::text[]) as v (id)
