@@ -2,8 +2,8 @@ import type { Query, Queryable, Statement } from './database.ts';
 import type { JsonRows } from './json-rows.ts';
 
 /**
- * Partitions on servers with Citus (docs/decisions/0064-partitions-on-citus.md). The coordinator has the directory and the first partition
- * as plain tables. Each further partition is a distributed schema on one worker; its statements go through the coordinator.
+ * Partitions on servers with Citus (docs/decisions/0064-partitions-on-citus.md). The directory and the first partition are plain tables of
+ * the coordinator. Each further partition is a distributed schema on one worker; the coordinator forwards statements to it.
  */
 
 const findExtension: Statement = {
@@ -28,8 +28,9 @@ export async function isDistributed(database: Queryable, schema: string): Promis
 }
 
 /**
- * Sets the lock timeout of a transaction on the worker, which does not know the options of our connection to the coordinator. The statement
- * must have a row on the worker. (Citus forwards `set local` only as a separate message.)
+ * Sets the lock timeout of a transaction on the worker, which does not know the options of the gateway's connection to the coordinator. The
+ * table that the statement reads must have a row on the worker, because `set_config` runs once for each row. (Citus forwards `set local`
+ * only as a separate message.)
  */
 export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
   statement: {
@@ -63,7 +64,7 @@ where not exists (select from pg_dist_partition where logicalrelid = 'citus_two_
 
 /**
  * An insert of rows passed as a parameter. Citus would read the rows on the coordinator and copy them to the worker in three messages; a
- * condition that only the worker can evaluate makes Citus forward the statement unchanged. That table has one row.
+ * condition that only the worker can evaluate makes Citus forward the statement unchanged. The condition reads a table that has one row.
  *
  * @param text the statement, with the given condition after the rows
  * @param rows the rows in the text, if they are JSON

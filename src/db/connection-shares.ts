@@ -1,11 +1,13 @@
 import type { PoolName } from './database.ts';
 import { POOLS } from './pools.ts';
 
-/** Concurrent batches of calls. Batches of one kind follow each other, so few are needed: for admissions, ends and releases. */
+/** Maximum number of concurrent batches of calls. Few are needed: admissions, ends and releases of calls each run one batch at a time. */
 const BATCHES_MAX = 4;
-/** A batch that waits for a lock (for at most 100 ms) must not stop all others of its partition. */
+/**
+ * Minimum number of connections for batches: a batch that waits for a lock (for at most 100 ms) must not stop all others of its partition.
+ */
 const BATCHES_MIN = 2;
-/** Concurrent transactions that may wait for a lock; each belongs to the calls of one account. */
+/** Maximum number of concurrent transactions that can wait for a lock. Each belongs to the calls of one account. */
 const LOCKS_MAX = 2;
 const STATEMENTS_MIN = 2;
 
@@ -18,11 +20,11 @@ export interface ConnectionShare {
 }
 
 /**
- * The share of the directory, which also contains the first partition. Calls are spread over partitions, so each partition gets a share of
- * the connections for calls. The directory keeps all statements and connection pools, because keys and users are looked up there regardless
- * of the number of partitions.
+ * Returns the maximum numbers of connections to the directory, which also contains the first partition. Calls are spread over partitions,
+ * so each partition gets a share of the connections for calls. The directory keeps all statements and connection pools, because keys and
+ * users are looked up there regardless of the number of partitions.
  *
- * @param statementsMax the maximum of a process with one partition.
+ * @param statementsMax the number of connections for single statements in a process with one partition.
  */
 export function shareOfDirectory(partitions: number, statementsMax: number): ConnectionShare {
   return {

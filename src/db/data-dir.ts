@@ -12,12 +12,12 @@ import { isLocked, tryLock } from './directory-lock.ts';
  */
 export interface DataDirOwner {
   readonly pid: number;
-  /** The machine or container of the pid. */
+  /** The machine or container in which the process runs. */
   readonly host: string;
-  /** The address of the gateway, and the credential for the local command line; set once it listens. */
+  /** The gateway's address and the credential for the local command line. Set once the gateway listens. */
   readonly url?: string;
   readonly adminToken?: string;
-  /** The address of its local server, including the password. */
+  /** The URL of the gateway's local database server, including the password. */
   readonly databaseUrl?: string;
 }
 
@@ -29,15 +29,15 @@ interface DataDirLock {
 
 export interface AcquireOptions {
   readonly onWaiting?: ((message: string) => void) | undefined;
-  /** How long to wait for another process that was just killed or is about to end. */
+  /** How long to wait, in milliseconds, for a process that was just killed or is about to exit. */
   readonly patienceMs?: number | undefined;
   readonly stopped?: AbortSignal | undefined;
-  /** Does not wait for a running gateway; the caller sends its request to that gateway instead. */
+  /** Whether to fail at once if a gateway runs on the directory. The caller then sends its request to that gateway. */
   readonly unlessServed?: boolean | undefined;
 }
 
 export class DataDirInUseError extends ForeseenError {
-  /** `null` if the owner has not written its file yet. */
+  /** The owner; `null` if it has not written its file yet. */
   readonly owner: DataDirOwner | null;
   constructor(dataDir: string, owner: DataDirOwner | null) {
     super(
@@ -74,7 +74,10 @@ const LOCK_FILE = 'gateway.lock';
 const PATIENCE_MS = 10_000;
 const POLL_MS = 100;
 
-/** Waits for the directory and locks it. @throws NoLockError, DataDirInUseError if it is not free in time or a gateway runs on it. */
+/**
+ * Waits until the directory is free and locks it. @throws NoLockError. @throws DataDirInUseError if it does not become free in time or a
+ * gateway runs on it.
+ */
 export async function acquireDataDir(dataDir: string, options: AcquireOptions = {}): Promise<DataDirLock> {
   const { onWaiting, patienceMs = PATIENCE_MS, stopped, unlessServed = false } = options;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
@@ -113,12 +116,12 @@ function tryToAcquire(dataDir: string): DataDirLock | null {
   };
 }
 
-/** Adds the addresses of the gateway and its local server to the owner file. Only the owner calls this. */
+/** Adds the addresses of the gateway and its local server to the owner file. Only the owner may call this function. */
 export function announceGateway(dataDir: string, gateway: Announced): void {
   writeOwnerFile(dataDir, gateway);
 }
 
-/** The present owner of the directory; `null` if there is none. */
+/** Returns the present owner of the directory; `null` if there is none. */
 export function readDataDirOwner(dataDir: string): DataDirOwner | null {
   return withLockFile(dataDir, isLocked) ? readOwnerFile(dataDir) : null;
 }
@@ -132,7 +135,8 @@ function withLockFile<Result>(dataDir: string, work: (file: string) => Result): 
 }
 
 /**
- * Writes to a temporary file first, so that no process reads a partial file. It need not survive a power cut, which ends its process too.
+ * Writes to a temporary file first, so that no process reads a partial file. The file is not synced to disk: a power cut also ends the
+ * process that it describes.
  */
 function writeOwnerFile(dataDir: string, gateway: Partial<Announced>): void {
   const file = join(dataDir, OWNER_FILE);

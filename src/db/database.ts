@@ -1,11 +1,11 @@
-/** PostgreSQL for the rest of the program: statements, transactions and readers. */
+/** The interface of the database: statements, transactions and readers. */
 export type Parameter = string | number | bigint | boolean | Date | Buffer | null;
 
 /** A named statement. The server prepares it once per connection, and the name appears in errors. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** For writes of a `ReadThenWrite`: the text on Citus (`citus.ts`), if it differs. */
+  /** The text on Citus (`citus.ts`), if it differs. Only for writes of a `ReadThenWrite`. */
   readonly onCitus?: string;
 }
 
@@ -13,8 +13,9 @@ export type StoredRow = Readonly<Record<string, unknown>>;
 
 export interface Queryable {
   /**
-   * Runs a statement and returns its rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date` is text; other
-   * types follow the driver. Column descriptions convert the rows (`table.ts`); otherwise the caller states their shape.
+   * Runs a statement and returns its rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date` is text;
+   * values of other types are as the driver returns them. Column descriptions convert the rows (`table.ts`); otherwise the caller states
+   * their shape.
    *
    * `signal`: as for `Database.readThenWrite`; has no effect within a transaction.
    */
@@ -30,35 +31,35 @@ export type ReadRows = readonly (readonly unknown[])[];
 
 /** A transaction of two messages: its reads, and the writes that depend on them. */
 export interface ReadThenWrite<Result> {
-  /** Appears in errors and tests. */
+  /** The transaction's name in errors and tests. */
   readonly name: string;
-  /** Whether it may wait for locks, on one of two separate connections. Others fail after 100 ms (`55P03`). */
+  /** Whether the transaction may wait for locks, on one of two separate connections. Other transactions fail after 100 ms (`55P03`). */
   readonly waitsForLocks?: boolean;
-  /** Run in order after `begin`. */
+  /** Statements that run in order after `begin`. */
   readonly reads: readonly Query[];
   /** Computes the writes from the rows of each read. Synchronous, because rows are locked meanwhile. An exception rolls back. */
   decide(rows: ReadRows): { readonly writes: readonly Query[]; readonly result: Result };
 }
 
-/** Runs statements on a connection of its own, which may begin and end transactions. */
+/** Runs statements on a separate connection. The statements can also begin and end transactions. */
 export interface TableReader extends Queryable {
   close(): Promise<void>;
 }
 
 export interface Cursor<Row> {
-  /** The next rows; fewer than `rowsMax` at the end. */
+  /** Returns the next rows. Fewer than `rowsMax` rows mean that none follow. */
   fetch(rowsMax: number): Promise<readonly Row[]>;
 }
 
-/** Statements in one snapshot. */
+/** Runs statements in one snapshot. */
 export interface SnapshotQueryable extends Queryable {
-  /** The statement starts with the first fetch. */
+  /** Creates a cursor. Its statement starts with the first fetch. */
   cursor<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Cursor<Row>;
 }
 
 /** Reads large parts of a database in one snapshot, without a time limit, while others write. */
 export interface SnapshotReader extends SnapshotQueryable, TableReader {
-  /** The same transaction in another schema of the database; `null`: its own schema. Statements run one at a time. */
+  /** Addresses another schema of the database in the same transaction; `null`: the reader's own schema. Statements run one at a time. */
   inSchema(schema: string | null): SnapshotQueryable;
 }
 
@@ -67,7 +68,7 @@ export interface LongTransaction extends Queryable {
 }
 
 export interface Subscription {
-  /** Whether notifications currently arrive. If not, caches that depend on them must not be used. */
+  /** Whether notifications currently arrive. If they do not, caches that depend on them must not be used. */
   readonly isConnected: boolean;
   close(): Promise<void>;
 }
@@ -91,30 +92,30 @@ export type PoolName = 'balances' | 'admin' | 'probes' | 'housekeeping' | 'notic
 
 export interface ConnectionFigures {
   readonly name: string;
-  /** Connections in use, and the maximum. */
+  /** Number of connections in use, and their maximum number. */
   readonly used: number;
   readonly connectionsMax: number;
   readonly waiting: number;
-  /** Requests that got a connection, and their total waiting time. */
+  /** Number of requests that got a connection, and their total waiting time. */
   readonly begun: number;
   readonly waitedMs: number;
-  /** Requests refused because too many were waiting. */
+  /** Number of requests refused because too many were waiting. */
   readonly refused: number;
 }
 
-/** Its own `query` and `transaction` are for calls and for updating their counters. */
+/** A database. Its own `query` and `transaction` are for calls and for updating their counters; other statements use `pool`. */
 export interface Database extends DatabasePool {
-  /** A separate connection pool with limits, for statements that no call waits for. */
+  /** Returns a separate connection pool with limits, for statements that no call waits for. */
   pool(name: PoolName): DatabasePool;
   /**
    * Runs a transaction whose writes depend on its reads. `begin` and the reads are one message; the writes and `commit` are another. If the
    * connection fails during the second message, the outcome is unknown.
    *
-   * When `signal` aborts, the call fails at once with the signal's reason and the connection is destroyed, because a database that does not
-   * respond would occupy it.
+   * When `signal` aborts, the call fails at once with the signal's reason and the connection is destroyed, because it would otherwise stay
+   * occupied while the database does not respond.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Opens a connection for an audit, whose statements together read whole tables. They cannot write. */
+  /** Opens a read-only connection for an audit, whose statements read whole tables. */
   openTables(): Promise<TableReader>;
   /** Runs an audit; audits run one at a time. */
   audit<Result>(work: () => Promise<Result>): Promise<Result>;
@@ -128,20 +129,23 @@ export interface Database extends DatabasePool {
     work: (transaction: LongTransaction) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result>;
-  /** Runs a script, or a statement outside of a transaction, without time limits. An abort stops the waiting; the server may complete it. */
+  /**
+   * Runs a script, or a statement outside of a transaction, without time limits. When `signal` aborts, the wait ends, but the server may
+   * still complete the script.
+   */
   script(sql: string, signal?: AbortSignal): Promise<void>;
   /** Listens on a NOTIFY channel. `onReconnect` runs after a gap in which notifications may have been lost. */
   subscribe(channel: string, onPayload: (payload: string) => void, onReconnect: () => void): Promise<Subscription>;
-  /** Figures of all connection pools, in a fixed order. */
+  /** Returns figures of all connection pools, in a fixed order. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
 }
 
 /**
  * Planner settings as command line options of a server. A frequent statement is planned once per connection, often while its tables are
- * still empty; that plan would scan whole tables and stay in use while they grow. Every frequent statement uses an index; if there is none,
- * the table is scanned regardless. Without `jit=off`, the server would compile these statements, because it greatly overestimates their
- * cost.
+ * still empty; that plan would scan whole tables and stay in use while they grow. With `enable_seqscan=off`, frequent statements use an
+ * index. A table without a suitable index is scanned regardless. Without `jit=off`, the server would compile these statements, because it
+ * greatly overestimates their cost.
  */
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;
 
@@ -154,19 +158,28 @@ export function toSqlText(parameter: Parameter): string | null {
   return String(parameter);
 }
 
-/** Planner setting of two-message transactions: they find few rows by key, so planning for each set of values costs more than it gains. */
+/**
+ * Planner setting of two-message transactions. Their statements find few rows by key, so a plan for the specific values would cost more
+ * than it saves.
+ */
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
-/** Further planner settings of a `SnapshotReader`: a batch uses an index, where stale statistics would make it sort all remaining rows. */
+/**
+ * Further planner settings of a `SnapshotReader`. They make each batch use an index; with stale statistics, it would otherwise sort all
+ * remaining rows.
+ */
 export const SLICE_PLANS = [
   GENERIC_PLANS,
   'enable_bitmapscan=off',
   'enable_sort=off',
-  // It would sort all rows of the largest account for each batch.
+  // An incremental sort would sort all rows of the largest account for each batch.
   'enable_incremental_sort=off',
 ] as const;
 
-/** Texts that need no quotes in an array (and only plain quotes in JSON), except the word `null`: ids, names, instants. */
+/**
+ * Matches texts that need no quotes in an array (and only plain quotes in JSON), such as ids, names and instants. The word `null` needs
+ * quotes.
+ */
 export const PLAIN = /^(?!null$)[\w.:+@/-]+$/i;
 const NEEDS_ESCAPE = /["\\]/;
 /** Characters that JSON escapes differently from an array. */

@@ -7,20 +7,20 @@ import { type PartitionRow, readPartitions, readSchemaOf } from './partitions-st
 import { STATEMENT_CONNECTIONS_MAX } from './pools.ts';
 
 export interface DatabaseLocation {
-  /** A postgres:// URL, or empty for the local server of `dataDir` (`local/local-server.ts`). */
+  /** A postgres:// URL; empty: the local server of `dataDir` (`local/local-server.ts`). */
   readonly url: string;
   readonly dataDir: string;
-  /** The directory of the local server's PostgreSQL programs; absent: those installed with Faregate. */
+  /** The directory of the local server's PostgreSQL programs; absent: the programs installed with Faregate. */
   readonly binaries?: string | undefined;
 }
 
 export interface OpenOptions {
-  /** Fails if the local database does not exist. A database on a server is never created here. */
+  /** Whether opening fails if the local database does not exist. A database on a server is never created here. */
   readonly mustExist?: boolean;
   readonly onWaiting?: (message: string) => void;
-  /** Connections to a server for single statements of calls; absent: the default of one process. */
+  /** Maximum number of connections to a server for single statements of calls; absent: the default for one process. */
   readonly statementConnections?: number | undefined;
-  /** The planned number of partitions, if it exceeds the present one; connections are divided among them. */
+  /** The planned number of partitions, if it exceeds the present number. Connections are divided among the partitions. */
   readonly partitions?: number | undefined;
   readonly stopped?: AbortSignal | undefined;
   readonly unlessServed?: boolean;
@@ -30,15 +30,15 @@ export interface OpenOptions {
  * The directory and its partitions (`homes.ts`). Each is a schema with its own connections; statements in one see no tables of the others.
  */
 export interface Databases {
-  /** Its `close` closes all of them. */
+  /** Closing the directory closes the partitions too. */
   readonly directory: Database;
-  /** By number. The first one shares the schema and the `Database` of the directory. */
+  /** The partitions, in order of their numbers. The first one shares the schema and the `Database` of the directory. */
   readonly partitions: readonly Database[];
   /** Opens the schema of an additional partition, which becomes the last one. */
   openNext(schema: string): Database;
-  /** The URL of the local server; `null` for another server. */
+  /** The URL of the local server; `null` if the database is on another server. */
   readonly localUrl: string | null;
-  /** Figures of all connection pools; those of further partitions have the partition in their name. */
+  /** Figures of all connection pools. Names of pools of further partitions contain the partition. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface Databases {
  * Opens the configured database and the partitions listed in its directory. Does not check whether their schemas exist or are current
  * (`partitions.ts`).
  *
- * @throws NoDatabaseError if a local database must exist and does not.
+ * @throws NoDatabaseError if the local database must exist but does not.
  * @throws DataDirInUseError if another process uses the local database.
  * @throws if the server cannot be reached.
  */
@@ -99,7 +99,7 @@ async function openPostgresDatabases(url: string, logger: Logger, options: OpenO
   );
 }
 
-/** Empty for a database without a schema, or of a version that had only the first partition. */
+/** Returns an empty list for a database without a schema, and for one from a version without partitions. */
 async function knownPartitions(directory: Database): Promise<readonly PartitionRow[]> {
   return (await isTableThere(directory, 'partitions')) ? readPartitions(directory) : [];
 }
@@ -144,7 +144,7 @@ function assemble(
 const namedFigures = (partition: Database, at: number): ConnectionFigures[] =>
   partition.figures().map((figures) => ({ ...figures, name: `${figures.name} of partition ${at + 1}` }));
 
-/** The location of a database for messages, such as "local, in ./data"; without user and password. */
+/** Returns the location of a database for messages, such as "local, in ./data"; without user and password. */
 export async function describeDatabase(location: DatabaseLocation): Promise<string> {
   if (location.url === '') return `local, in ${location.dataDir}`;
   const { describePostgres } = await import('./postgres.ts');

@@ -3,7 +3,7 @@ import type { Database, Queryable, Statement } from './database.ts';
 import { AdvisedError } from './errors.ts';
 import { isTableThere } from './migrate.ts';
 
-// A database belongs to the demo or not from its first start on, because nobody has paid for the balances of the demo.
+// Whether a database is used for the demo. This is fixed at its first start, because nobody has paid for the balances of the demo.
 
 export interface ServedAs {
   readonly isDemo: boolean;
@@ -58,7 +58,11 @@ const setMark: Statement = {
   text: 'update database_identity set is_demo = $1::boolean where is_demo is null',
 };
 
-/** Checks whether a database may be used for this purpose; it may if it has no tables yet. Changes nothing. @throws DemoMarkError */
+/**
+ * Checks, without changes, whether a database may be used for this purpose. A database without tables may be used for any purpose.
+ *
+ * @throws DemoMarkError
+ */
 export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
   if (!(await isTableThere(database, 'database_identity'))) return;
   const [mark] = await database.query<{ is_demo: boolean | null }>(selectMark);
@@ -75,7 +79,7 @@ export function setDemoMark(database: Database, served: ServedAs): Promise<void>
   });
 }
 
-/** @param isDemo `null`: no gateway has marked the database. */
+/** @param isDemo the database's mark; `null`: no gateway has marked it. */
 async function requireSame(database: Queryable, isDemo: boolean | null, served: ServedAs): Promise<void> {
   if (isDemo !== null) {
     if (isDemo !== served.isDemo) throw new DemoMarkError(isDemo ? IS_DEMO : IS_SERVED_OTHERWISE);
@@ -83,7 +87,7 @@ async function requireSame(database: Queryable, isDemo: boolean | null, served: 
   }
   const parameters = [served.demoAccountId];
   const [found] = await database.query<{ has_accounts: boolean; has_demo_account: boolean }>(findAccounts, parameters);
-  // The mark is set before the demo creates its account.
+  // The demo creates its account after setting the mark, so an unmarked database with that account is inconsistent.
   if (found!.has_demo_account) throw new DemoMarkError(IS_UNMARKED_DEMO);
   if (served.isDemo && found!.has_accounts) throw new DemoMarkError(IS_NOT_DEMO);
 }

@@ -2,8 +2,8 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * An operating system lock that ends with its process, however the process ends, and that works between containers of one machine, which do
- * not see each other's processes. Node has no function for file locks. SQLite's exclusive transaction takes one (a POSIX record lock;
+ * An operating system lock that ends with its process, however the process ends, and works between containers of one machine, which cannot
+ * see each other's processes. Node has no function for file locks. SQLite's exclusive transaction takes one (a POSIX record lock;
  * `LockFileEx` on Windows) on a file that stays empty.
  *
  * A process loses its record locks on a file when it closes any descriptor of it. SQLite takes care of its own descriptors; no other code
@@ -13,7 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 /** Keeps references: a garbage-collected object would be closed and lose its lock. */
 const held = new Set<DatabaseSync>();
 
-/** Returns a function that releases the lock; `null` if this or another process holds it. */
+/** Takes the lock and returns a function that releases it. Returns `null` if this or another process holds it. */
 export function tryLock(file: string): (() => void) | null {
   makePrivate(file);
   const database = new DatabaseSync(file);
@@ -30,7 +30,7 @@ export function tryLock(file: string): (() => void) | null {
   };
 }
 
-/** Whether the lock is held. Concurrent callers of this function do not mistake each other for lock holders. */
+/** Whether the lock is taken. Concurrent calls of this function do not mistake each other for a process that has it. */
 export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { readOnly: true });

@@ -7,15 +7,15 @@ export function sqlState(error: unknown): string | undefined {
   return typeof error.code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(error.code) ? error.code : undefined;
 }
 
-/** Whether the data of a statement caused the error (class 22: bad value, class 23: constraint), rather than the connection. */
+/** Whether the data of a statement caused the error (class 22: invalid value, class 23: constraint), rather than the connection. */
 export function isDataError(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
 }
 
 /**
- * A failed statement, with its name and without values. Errors of the driver contain the statement's text with values, and the server's
- * details quote rows. Errors are logged completely, and values include response bodies, names and key hashes.
+ * A failed statement, with its name but without values. The driver's own errors contain the statement's text and values, and the server's
+ * details quote rows. All errors are logged, and values include response bodies, names and key hashes.
  */
 export class StatementError extends NamedError {
   readonly statement: string;
@@ -40,10 +40,10 @@ const WITHOUT_VALUES: readonly (readonly [state: string, words: string])[] = [
   ['22', 'the database refuses a value'],
   ['23', 'the database refuses a row'],
   ['42601', 'the statement cannot be parsed'],
-  ['42602', 'the statement has a wrong name'],
+  ['42602', 'a name in the statement is invalid'],
 ];
 
-/** Quoted names of tables, columns, functions and files are kept in other messages; other quoted text is removed. */
+/** In other messages, quoted names of tables, columns, functions and files are kept; other quoted text is removed. */
 const QUOTED = /"([^"]*)"/g;
 const NAME = /^[a-zA-Z_][\w.$/]{0,62}$/;
 
@@ -55,7 +55,7 @@ interface DriverError {
   readonly column?: unknown;
 }
 
-/** Converts an error of the driver to one that may be logged. */
+/** Converts an error of the driver to one that can be logged safely. */
 export function toStatementError(statement: string, error: unknown): StatementError {
   if (error instanceof StatementError) return error;
   if (typeof error !== 'object' || error === null) return new StatementError(statement, 'failed', undefined, undefined);
@@ -74,7 +74,7 @@ export function toStatementError(statement: string, error: unknown): StatementEr
   );
 }
 
-/** For a refused connection, the message names only the user or the database. */
+/** SQLSTATEs of refused connections, whose messages quote only the name of the user or database. */
 const REFUSED_CONNECTION = /^(28|3D)/;
 
 function withoutQuotedValues(message: string, state: string | undefined): string {
@@ -91,7 +91,7 @@ export async function asStatement<Result>(statement: string, work: () => Promise
   }
 }
 
-/** Why a database cannot be used, and what to do about it. */
+/** The reason why a database cannot be used, and what to do about it. */
 export class AdvisedError extends ForeseenError {
   readonly reason: string;
   readonly advice: string;
@@ -102,21 +102,27 @@ export class AdvisedError extends ForeseenError {
   }
 }
 
-/** The queue of a connection pool that is not for calls is full (`pools.ts`). */
+/** The queue of a connection pool that serves no calls is full (`pools.ts`). */
 export class PoolFullError extends NamedError {
   constructor(pool: string, waitingMax: number) {
     super(`more than ${waitingMax} statements are waiting for a connection of pool "${pool}"`);
   }
 }
 
-/** The server cannot serve: the connection broke (08), it is full (53) or stopping (57), or a lock was not available. */
+/**
+ * SQLSTATEs of a server that cannot serve: the connection broke (08), a resource is exhausted (53), the server is stopping (57), or a lock
+ * was not available.
+ */
 const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
 const UNIQUE_VIOLATION = '23505';
 const LOCK_NOT_AVAILABLE = '55P03';
 const DUPLICATE_SCHEMA = '42P06';
 
-/** How long a batch of calls waits for a lock: far longer than another node's batch takes, and far shorter than calls may wait. */
+/**
+ * Maximum time that a batch of calls waits for a lock: far longer than another node's batch takes, and far shorter than the maximum wait of
+ * a call.
+ */
 export const BATCH_LOCK_MAX_MS = 100;
 
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;

@@ -4,7 +4,7 @@ import { type Statement, type StoredRow, toArray } from './database.ts';
 import type { DirectoryQueryable } from './home-pools.ts';
 import type { Selection } from './table.ts';
 
-/** Filter of a list by column values and time; `null` does not filter. */
+/** Filters a list by column values and time. A `null` value does not filter. */
 export interface ListFilter<Column extends string> {
   readonly values: { readonly [Name in Column]: string | null };
   /** Restricts the column `anyOf` to these values; absent or `null`: no restriction. */
@@ -14,25 +14,27 @@ export interface ListFilter<Column extends string> {
 }
 
 interface FilteredListOptions<Row extends object, Column extends string> {
-  /** A constant of the code, never part of a request. */
+  /** The table's name; a constant of the code, never part of a request. */
   readonly table: string;
   readonly columns: Selection<Row>;
   readonly idPrefix: string;
   readonly at: string;
   /** Columns with an index on (column, id), the most selective one first. */
   readonly leads: readonly Column[];
-  /** Columns without an index; they filter the rows that a lead selects. */
+  /** Columns without an index. They filter the rows that an indexed column selects. */
   readonly others?: readonly Column[];
-  /** The lead for which a filter may give several values. */
+  /** The column of `leads` for which a filter may give several values. */
   readonly anyOf?: Column;
 }
 
-/** An id is created some milliseconds before its timestamp is read; the slack also covers a clock that is set in between. */
+/**
+ * Tolerance between an id's time and its row's timestamp. The id is created some milliseconds earlier, and the clock may be set in between.
+ */
 const ID_SLACK_MS = 600_000;
 /** Number of parameters before those of columns: rows, limit, ids, instants, lead. */
 const FIXED = 8;
 
-/** A batch without matches has one row without an item. */
+/** A row of a batch. A batch without matches consists of one row without an item. */
 export interface PageRow extends StoredRow {
   readonly id: string | null;
   readonly last_id: string | null;
@@ -56,7 +58,7 @@ type FilteredList<Row, Column extends string> = (
 
 /**
  * Lists a table whose ids sort by time, newest first. The first filtered column that has an index selects a range of the table, which is
- * scanned in batches; the other filters apply to these rows. A rare value therefore takes more batches, but none of them is slow.
+ * scanned in batches; the other filters apply to these rows. Finding a rare value therefore takes more batches, but no batch is slow.
  */
 export function createFilteredList<Row extends object, Column extends string>(
   database: DirectoryQueryable,
@@ -93,9 +95,9 @@ export function createFilteredList<Row extends object, Column extends string>(
 }
 
 /**
- * The statement of a batch. Uses the index of the lead in descending order, or the primary key without a lead. The lead is written as a
- * range and comes first in the order, so that no plan scans other values' rows until it has found enough. For several values it reads the
- * newest rows of each.
+ * The statement that reads a batch. It uses the index of the leading column in descending order, or the primary key if no such column is
+ * filtered. The condition on the leading column is a range, and the column comes first in the order, so that no plan scans rows with other
+ * values. For several values, the statement reads the newest rows of each.
  */
 function pageStatement<Row extends object, Column extends string>(
   { table, columns, at, leads, others = [], anyOf }: FilteredListOptions<Row, Column>,

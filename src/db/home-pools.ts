@@ -10,9 +10,9 @@ import type {
 import type { Home } from './homes.ts';
 
 /**
- * Connections typed by the home of their tables (docs/decisions/0060-homes-of-tables.md). The types are those of `database.ts` with a mark
- * that exists only for the compiler: passing a store connections of the other home does not compile. A value without a mark, such as a
- * test's single database, is accepted as either.
+ * Types of connections, distinguished by the home of their tables (docs/decisions/0060-homes-of-tables.md). The types are those of
+ * `database.ts` with a mark that exists only for the compiler: passing connections of the wrong home to a store does not compile. A value
+ * without a mark, such as a test's single database, is accepted as either.
  */
 declare const HOME: unique symbol;
 
@@ -25,7 +25,7 @@ export type QueryableOf<Which extends Home> = Queryable & OfHome<Which>;
 /** A transaction over the directory and a partition; its statements may address either. */
 export type TransactionOverBoth = Queryable;
 
-/** The directory's connections do not know a partition. */
+/** A directory connection cannot address a partition. */
 type WithDirectory<Which extends Home> = Which extends 'partition' ? TransactionOverBoth : QueryableOf<Which>;
 
 export interface PoolOf<Which extends Home> extends DatabasePool, OfHome<Which> {
@@ -41,7 +41,7 @@ interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
   openSnapshots(): Promise<SnapshotReader & OfHome<Which>>;
 }
 
-/** Also a transaction. */
+/** Statements on the directory, inside or outside of a transaction. */
 export type DirectoryQueryable = QueryableOf<'directory'>;
 export type PartitionQueryable = QueryableOf<'partition'>;
 export type DirectoryPool = PoolOf<'directory'>;
@@ -62,13 +62,13 @@ interface Partitioned<OfDirectory, OfPartition> {
 }
 
 /**
- * Handles of both homes. They are the same while all accounts are in the first partition, which shares the directory's schema. Code must
- * not rely on this: a transaction of one home neither sees nor locks anything of the other.
+ * Databases of both homes. They are the same object while all accounts are in the first partition, which shares the directory's schema.
+ * Code must not rely on this: a transaction on one home neither sees nor locks rows of the other.
  */
 export type HomeDatabases = OfBothHomes<DirectoryDatabase, PartitionDatabase>;
 
 export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatabase>;
 
-/** Includes table readers. In transactions, the first partition shares the directory's. */
+/** Statements on both homes; also implemented by table readers. In a transaction, the first partition shares the directory's connection. */
 export type HomeQueryables = OfBothHomes<DirectoryQueryable, PartitionQueryable>;
 export type PartitionedQueryables = Partitioned<DirectoryQueryable, PartitionQueryable>;

@@ -1,7 +1,7 @@
 /**
- * Where each table lives (docs/decisions/0060-homes-of-tables.md). The `directory` exists once; it contains what is needed before the
- * account is known, and what belongs to no account. A `partition` contains what calls of its accounts read and change. The first partition
- * shares the directory's schema; each further one has its own schema (`partitions.ts`).
+ * The home of each table (docs/decisions/0060-homes-of-tables.md). The `directory` exists once. It contains tables that are read before the
+ * account is known, and tables that belong to no account. A `partition` contains the tables that calls of its accounts read and change. The
+ * first partition shares the directory's schema; each further one has its own schema (`partitions.ts`).
  *
  * No statement addresses tables of both homes, and no foreign key crosses them; `npm run check` and `test/db/homes.test.ts` verify this.
  */
@@ -12,7 +12,7 @@ export const HOMES = {
   accounts: 'directory',
   /** Looked up by idempotency key, before an account exists. */
   account_requests: 'directory',
-  /** A request contains only a key, whose hash leads to the account. */
+  /** A request contains only the key. The directory maps the key's hash to the account. */
   api_keys: 'directory',
   users: 'directory',
   memberships: 'directory',
@@ -21,16 +21,16 @@ export const HOMES = {
   user_identities: 'directory',
   oidc_flows: 'directory',
   admin_tokens: 'directory',
-  /** All changes are read in one order, whichever account they concern. */
+  /** Operators read changes of all accounts in one order. */
   changes: 'directory',
   /** Most refused requests have no known account. */
   refusals: 'directory',
   voucher_batches: 'directory',
   vouchers: 'directory',
-  /** A code can be redeemed by one account only. Its value is granted in that account's partition. */
+  /** Only one account can redeem a code. The value is granted in that account's partition. */
   voucher_redemptions: 'directory',
   webhook_endpoints: 'directory',
-  /** Created together with deliveries, whose receivers are endpoints and users. */
+  /** Created together with deliveries, which refer to endpoints and users. */
   notices: 'directory',
   notice_deliveries: 'directory',
   /** Operators receive notices of all accounts in one order. */
@@ -44,16 +44,16 @@ export const HOMES = {
   nodes: 'directory',
   database_identity: 'directory',
   partitions: 'directory',
-  /** Further partitions have their own table of this name. */
+  /** Further partitions have their own table of the same name. */
   schema_migrations: 'directory',
 
   balances: 'partition',
   ledger_entries: 'partition',
-  /** Includes a table per month. */
+  /** Includes one table for each month. */
   calls: 'partition',
   /**
-   * Written in the same transaction as the record, so that no record lacks its prices and the end of a call needs no other home. Ids are
-   * hashes of the content, so equal ids in two partitions mean the same list.
+   * Written in the same transaction as the call record, so that every record has its prices and the end of a call needs only one home. Ids
+   * are hashes of the content, so equal ids in two partitions denote the same list.
    */
   price_lists: 'partition',
   /** Written by the transaction that drops a month's records. */
@@ -64,7 +64,7 @@ export const HOMES = {
   subscriptions: 'partition',
   subscription_requests: 'partition',
   plan_periods: 'partition',
-  /** Decided together with what a redemption grants, under the lock of its account. */
+  /** Changed together with what a redemption grants, under the lock of the account. */
   plan_slots: 'partition',
   key_limits: 'partition',
   /** Written after calls, for many keys at a time. */
@@ -77,12 +77,12 @@ export const HOMES = {
   usage_queue: 'partition',
   usage_backfill: 'partition',
   usage_rollups: 'partition',
-  /** Each partition has the sums of its own accounts; readers add them up. */
+  /** Each partition contains the sums of its own accounts; readers add them up. */
   usage_totals: 'partition',
   /** Computed from call records, like the usage sums. */
   route_hours: 'partition',
   account_changes: 'partition',
-  /** Notified levels, decided together with changes of balances and plans. */
+  /** Levels for which a notice was already created. They change together with balances and plans. */
   notice_states: 'partition',
 } as const satisfies Readonly<Record<string, Home>>;
 

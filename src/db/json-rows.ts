@@ -4,18 +4,18 @@ import { type Parameter, PLAIN, type Query, type SqlValue, type Statement } from
 export interface WrittenColumn {
   readonly name: string;
   readonly type: string;
-  /** The member of the row that contains the field (the value is `null` if it is absent); `null`: the row itself. */
+  /** The member of the row that contains the field; `null`: the row itself. If the member is absent, the value is `null`. */
   readonly within: string | null;
   readonly field: string;
-  /** Converts the field's value, for JSON columns to text; `null`: unchanged. */
+  /** Converts the field's value to a column value, or to text for JSON columns; `null`: the value is not converted. */
   readonly write: ((field: never) => SqlValue) | null;
-  /** A value that is omitted, like `null`. */
+  /** A value that is omitted from the JSON, as `null` is. */
   readonly without?: SqlValue | undefined;
 }
 
 /**
- * Passes rows as one JSON parameter, expanded by `json_to_recordset`. One array per column (`unnest`) costs the server several times as
- * much for small batches, because it sets up a function for each of 50 columns (docs/measurements.md, "Rows in a parameter").
+ * Passes rows as one JSON parameter, expanded by `json_to_recordset`. For small batches, one array per column (`unnest`) costs the server
+ * several times as much, because it sets up a function for each of 50 columns (docs/measurements.md, "Rows in a parameter").
  */
 export class JsonRows<Row> {
   readonly #columns: readonly (WrittenColumn & { readonly key: string; readonly isJson: boolean })[];
@@ -23,7 +23,7 @@ export class JsonRows<Row> {
   readonly #members: string;
 
   constructor(columns: readonly WrittenColumn[]) {
-    // `key` is the text before a value.
+    // `key` is the JSON text that precedes a value.
     this.#columns = columns.map((column) => ({ ...column, key: `"${column.name}":`, isJson: column.type === 'jsonb' }));
     this.columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
     this.#members = columns.map(({ name, type }) => `${immutableValue(name, type)} as ${name}`).join(', ');
@@ -43,7 +43,7 @@ export class JsonRows<Row> {
     return text.replace(this.as(table), rows);
   }
 
-  /** The parameter. Omits `null` values, because most calls have no value for most columns. */
+  /** Returns the parameter. It omits `null` values, because most calls have no value for most columns. */
   parameter(rows: readonly Row[]): string {
     const columns = this.#columns;
     let text = '[';
@@ -67,7 +67,7 @@ export class JsonRows<Row> {
     return `${text}]`;
   }
 
-  /** Returns a statement that writes rows, or none if there are no rows. `further`: parameters after the rows. */
+  /** Returns a statement that writes the rows, or nothing if there are no rows. `further`: parameters after the rows. */
   write(statement: Statement, rows: readonly Row[], further: readonly Parameter[] = []): Query[] {
     return rows.length === 0 ? [] : [{ statement, parameters: [this.parameter(rows), ...further] }];
   }

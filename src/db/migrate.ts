@@ -34,7 +34,7 @@ export interface MigrateOptions extends MigrationWaits {
  * version do not know its tables.
  *
  * @throws SchemaError if the database is older than the baseline or newer than this program; it is not changed.
- * @throws NodesRunningError, LocksHeldError as `untilApplied`.
+ * @throws NodesRunningError, LocksHeldError as `untilApplied` does.
  */
 export function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
   const { migrations = readMigrations() } = options;
@@ -44,11 +44,11 @@ export function migrate(database: Database, options: MigrateOptions = {}): Promi
 const MIGRATOR_LOCK_MS = 5_000;
 const TABLE_LOCK_MS = 200;
 
-/** A script that runs in one transaction and in one process at a time, for any schema. */
+/** Returns a script that runs in one transaction and in one process at a time, for any schema. */
 export function underMigrationLock(statements: readonly string[]): string {
   return [
     'begin;',
-    // Waiting longer for another migrating node delays nobody else.
+    // A longer wait for another migrating node delays no other process.
     `set local lock_timeout = '${MIGRATOR_LOCK_MS}ms';`,
     `select pg_advisory_xact_lock(${MIGRATION_LOCK});`,
     `set local lock_timeout = '${TABLE_LOCK_MS}ms';`,
@@ -65,7 +65,10 @@ async function applyPending(database: Database, migrations: readonly Migration[]
   return pending;
 }
 
-/** The SQL of a migration in a schema. Recording it first makes it fail at once if another process was faster (`untilApplied`). */
+/**
+ * Returns the SQL of a migration in a schema. It records the migration first, so that it fails at once if another process has already
+ * applied it (`untilApplied`).
+ */
 export const stepOf = ({ version, name }: Migration, sql: string): string =>
   [
     `insert into schema_migrations (version, name) values (${version}, '${name}');`,
@@ -73,7 +76,7 @@ export const stepOf = ({ version, name }: Migration, sql: string): string =>
     `${sql}\n;`,
   ].join('\n');
 
-/** The error message contains the running nodes. */
+/** The error message lists the running nodes. */
 const REFUSE_WHILE_NODES_RUN = `do $refuse$ declare running text := (
   select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
   from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds'
@@ -86,7 +89,7 @@ export function pendingMigrations(known: readonly Migration[], applied: Readonly
   return known.filter(({ version }) => !applied.has(version));
 }
 
-/** Every known migration and when it was applied. @throws SchemaError as `appliedVersions`. */
+/** Returns every known migration and when it was applied. @throws SchemaError as `appliedVersions` does. */
 export async function migrationState(database: Queryable): Promise<MigrationState[]> {
   const known = readMigrations();
   const applied = await appliedVersions(database, known);
@@ -94,7 +97,7 @@ export async function migrationState(database: Queryable): Promise<MigrationStat
 }
 
 /**
- * Applied migrations with their time, including those before the baseline.
+ * Returns the applied migrations and when they were applied, including those before the baseline.
  *
  * @param name the database or schema, for errors.
  * @throws SchemaError if a newer program has applied unknown migrations, or if the baseline is missing because the database is too old.
@@ -126,7 +129,7 @@ function requireKnown(version: number, known: readonly Migration[], name: string
   });
 }
 
-/** Checks, without changes, that this program can create or update the schema. @throws SchemaError as `migrate`. */
+/** Checks, without changes, that this program can create or update the schema. @throws SchemaError as `migrate` does. */
 export async function requireReadableSchema(database: Queryable): Promise<void> {
   await appliedVersions(database, readMigrations());
 }

@@ -3,7 +3,7 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Queryable, Statement } from './database.ts';
 import { isDuplicateSchema, isLockTimeout, isUniqueViolation, StatementError, sqlState } from './errors.ts';
 
-/** Waiting of a migration for nodes of an earlier version and for locks of others. */
+/** How a migration waits for nodes of an earlier version to stop, and for locks of other sessions. */
 
 /** An arbitrary lock key shared by all nodes. The node that gets it migrates; the others wait and then find nothing to do. */
 export const MIGRATION_LOCK = 7_212_202_610;
@@ -11,19 +11,19 @@ export const MIGRATION_LOCK = 7_212_202_610;
 /** The SQLSTATE with which a migration reports running nodes. Class 55 is PostgreSQL's "object not in prerequisite state". */
 export const NODES_RUNNING = '55F01';
 
-/** Limits of the waiting; configurable for tests. */
+/** Time limits of the waits; configurable for tests. */
 export interface MigrationWaits {
-  /** Called when something has to be waited for, and again when that changes or after half a minute. */
+  /** Called when a wait begins, and again when its reason changes or after half a minute. */
   readonly onWaiting?: (message: string) => void;
-  /** For nodes of an earlier version to stop. */
+  /** How long to wait for nodes of an earlier version to stop. */
   readonly patienceMs?: number;
-  /** For others to release locks. */
+  /** How long to wait for other sessions to release locks. */
   readonly lockPatienceMs?: number;
   readonly pollMs?: number;
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** Nodes write a heartbeat every three seconds (`db/nodes/nodes.ts`). */
+/** A node without a heartbeat for this long has stopped. Nodes write a heartbeat every three seconds (`db/nodes/nodes.ts`). */
 export const NODE_SILENCE_S = 15;
 const PATIENCE_MS = 30_000;
 const LOCK_PATIENCE_MS = 600_000;
@@ -32,10 +32,10 @@ const POLL_MAX_MS = 5_000;
 const REMIND_MS = 30_000;
 
 /**
- * Retries until nothing is in the way. It waits for a lock only briefly and requests it again later, because everybody who wants the table
- * afterwards queues behind a waiting request, even for reading.
+ * Retries a migration until no node or lock blocks it. Each attempt waits for a lock only briefly, because all later requests for the
+ * table, even reads, queue behind a waiting request.
  *
- * @param database where the locks are held.
+ * @param database the database in which the locks are held.
  * @throws NodesRunningError if nodes have not stopped in time.
  * @throws LocksHeldError if locks have not been released in time.
  */
@@ -72,7 +72,9 @@ export async function untilApplied<Result>(
   }
 }
 
-/** Runs it again if another process was faster between the read and the lock; then nothing is left to do. */
+/**
+ * Repeats the attempt if another process applied the migration between the read and the lock; the second attempt then finds nothing to do.
+ */
 async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
   try {
     return await attempt();
@@ -82,7 +84,7 @@ async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/** Somebody holds locks on tables to be changed and has not released them. */
+/** Other sessions hold locks on tables to be changed and have not released them in time. */
 class LocksHeldError extends ForeseenError {
   constructor(tenants: string) {
     super(
@@ -116,7 +118,7 @@ interface LockHolderRow {
 
 async function lockHolders(database: Queryable): Promise<string> {
   const rows = await database.query<LockHolderRow>(listLockHolders);
-  if (rows.length === 0) return 'none any more';
+  if (rows.length === 0) return 'all were released meanwhile';
   return rows
     .map(({ pid, program, state, since, tables }) => {
       const known = [program, state, since === null ? null : `since ${since.toISOString()}`].filter(Boolean);
@@ -125,7 +127,7 @@ async function lockHolders(database: Queryable): Promise<string> {
     .join('; ');
 }
 
-/** Nodes of an earlier version are running and would fail with the new tables. */
+/** Nodes of an earlier version are running. They would fail with the new tables. */
 class NodesRunningError extends ForeseenError {
   constructor(nodes: string) {
     super(

@@ -5,13 +5,13 @@ import type { Home } from './homes.ts';
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** For the directory's schema, which includes the first partition. Other partitions get their own lines (`linesByHome`). */
+  /** The SQL for the directory's schema, which includes the first partition. For other partitions, `linesByHome` selects the lines. */
   readonly sql: string;
 }
 
 const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url);
 
-/** In order. The first one is the baseline, which creates the whole schema of its version. */
+/** Returns all migrations in order. The first one is the baseline, which creates the complete schema of its version. */
 export function readMigrations(): Migration[] {
   return readdirSync(MIGRATIONS_DIR)
     .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
@@ -29,7 +29,9 @@ export function schemaVersion(): number {
 
 const HOME_OF_NEXT_LINES = /^-- home: (directory|partition)$/;
 
-/** The lines of a migration by the home declared before them (`-- home: partition`). `before`: lines before the first declaration. */
+/**
+ * Splits the lines of a migration by the home declared before them (`-- home: partition`). `before`: lines before the first declaration.
+ */
 export function linesByHome(sql: string): Readonly<Record<Home | 'before', string>> {
   const lines: Record<Home | 'before', string[]> = { before: [], directory: [], partition: [] };
   let home: Home | 'before' = 'before';

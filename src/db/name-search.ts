@@ -4,7 +4,7 @@ import { type PageRow, pageOfRows } from './filtered-list.ts';
 import type { DirectoryQueryable } from './home-pools.ts';
 
 /**
- * Returns ids, newest first (ids sort by time): all of them, or those whose names contain the text in any case, or whose id equals it.
+ * Returns ids, newest first (ids sort by time): all ids, or only those whose name contains the text, ignoring case, or whose id equals it.
  * Scans the table in batches for as long as `timing` allows.
  */
 type NameSearch = (
@@ -20,7 +20,7 @@ export function createNameSearch(
   table: string,
   names: readonly string[] = ['name', 'email'],
 ): NameSearch {
-  // Two statements, because no text sorts after every id in every collation.
+  // The first batch has its own statement, because no text sorts after every id in every collation.
   const sliceFirst = pageStatement(table, names, 'slice-first', '$1::text is null');
   const sliceNext = pageStatement(table, names, 'slice-next', 'id < $1::text');
   return (text, beforeId, limit, timing) =>

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import type { Logger } from '../lib/logger.ts';
 
-/** Linux `statfs` types of file systems that are on the network or implemented by another program. */
+/** Linux `statfs` types of file systems that are on the network or implemented by another program (FUSE). */
 const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -18,17 +18,20 @@ const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x786f4256, 'a VirtualBox shared folder'],
 ]);
 
-/** The name of a directory's network file system; `null` if it is on no known one. */
+/** Returns the name of the directory's network file system; `null` if it is not on a known one. */
 export function networkFileSystem(
   directory: string,
   typeOf: (directory: string) => number = (path) => statfsSync(path).type,
 ): string | null {
-  // The numbers have other meanings on other systems.
+  // The type numbers have other meanings on other systems.
   if (process.platform !== 'linux') return null;
   return NETWORK_TYPES.get(typeOf(directory) >>> 0) ?? null;
 }
 
-/** Warns about network file systems: whether locks work between machines and syncs reach a disk depends on their configuration. */
+/**
+ * Warns if the directory is on a network file system: its configuration determines whether locks work between machines and syncs reach a
+ * disk.
+ */
 export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?: (directory: string) => number): void {
   const fileSystem = networkFileSystem(dataDir, typeOf);
   if (fileSystem !== null)
@@ -36,5 +39,5 @@ export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?
 }
 
 export const NETWORK_RISK =
-  'its lock may not keep out gateways on other machines, and acknowledged writes may not survive a power ' +
+  'its lock might not exclude gateways on other machines, and acknowledged writes might not survive a power ' +
   'cut; use a local disk, or PostgreSQL with DATABASE_URL';

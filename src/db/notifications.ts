@@ -17,15 +17,15 @@ import { type OptionedConfig, withOptions } from './postgres-options.ts';
  */
 export interface NotificationTiming {
   readonly beatMs: number;
-  /** A heartbeat sent longer ago proves nothing. */
+  /** Maximum age of the last received heartbeat. An older one does not prove that notifications arrive. */
   readonly silenceMaxMs: number;
   readonly connectMaxMs: number;
   readonly reconnectMs: number;
-  /** Monotonic. */
+  /** A monotonic clock. */
   readonly nowMs: () => number;
 }
 
-/** A revoked key is refused within five seconds; a heartbeat may be 2.5 s late. */
+/** A revoked key must be refused within five seconds. With these values, a heartbeat may arrive 2.5 s late. */
 export const NOTIFICATION_TIMING: NotificationTiming = {
   beatMs: 1_500,
   silenceMaxMs: 4_000,
@@ -48,13 +48,13 @@ const SETTINGS = ['-c', 'synchronous_commit=off'];
 
 interface Listener {
   readonly client: Connection;
-  /** The channel of its heartbeats, on which no other connection listens. */
+  /** The channel of this connection's heartbeats, on which no other connection listens. */
   readonly beatChannel: string;
   provenAtMs: number;
   isHeartbeatPending: boolean;
 }
 
-/** Listens on a channel and reconnects until it succeeds. @throws if the first connection fails. */
+/** Listens on a channel. Reconnects whenever the connection is lost. @throws if the first connection fails. */
 export async function listen(options: ListenOptions): Promise<Subscription> {
   const { connection, logger, channel, onPayload, onReconnect } = options;
   const { beatMs, silenceMaxMs, connectMaxMs, reconnectMs, nowMs } = { ...NOTIFICATION_TIMING, ...options.timing };
@@ -64,7 +64,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
 
   const isProven = ({ provenAtMs }: Listener): boolean => nowMs() - provenAtMs < silenceMaxMs;
 
-  /** `onListening` runs in the same tick in which notifications begin to count. */
+  /** `onListening` runs in the tick in which the connection starts to receive notifications. */
   async function connect(onListening: () => void): Promise<void> {
     const client = new Connection({
       ...withOptions(connection, SETTINGS),
@@ -104,13 +104,13 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   function beat(): void {
     if (listener === null) return;
     if (!isProven(listener)) {
-      drop(new Error(`no heartbeat came back for ${silenceMaxMs} ms`));
+      drop(new Error(`no heartbeat was received for ${silenceMaxMs} ms`));
       return;
     }
     if (listener.isHeartbeatPending) return;
     const beating = listener;
     beating.isHeartbeatPending = true;
-    // If it fails, no heartbeat arrives.
+    // If sending fails, no heartbeat arrives, which is handled as silence.
     beating.client
       .query(`notify ${pg.escapeIdentifier(beating.beatChannel)}, '${nowMs()}'`)
       .catch(() => undefined)

@@ -6,7 +6,7 @@ const MARK = `format('partition %s of Faregate, made %s', number, to_char(create
 
 const PARTITIONS = selection({
   number: intColumn('number'),
-  /** `null`: the directory's schema, which contains the first partition. */
+  /** The partition's schema; `null`: the directory's schema, which contains the first partition. */
   schema: orNull(textColumn('schema')),
   mark: textColumn(`${MARK} as mark`),
 });
@@ -18,7 +18,7 @@ const listPartitions: Statement = {
   text: `select ${PARTITIONS.list} from partitions order by number`,
 };
 
-/** In order, from 0 without gaps. */
+/** Returns all partitions in the order of their numbers, which start at 0 and have no gaps. */
 export async function readPartitions(directory: Queryable): Promise<PartitionRow[]> {
   return PARTITIONS.all(await directory.query(listPartitions));
 }
@@ -35,7 +35,7 @@ do $mark$ begin
 end $mark$;`;
 
 const SCHEMA = selection({
-  /** `null`: no schema with this name exists. */
+  /** The schema; `null` if no schema with this name exists. */
   schema: orNull(textColumn('current_schema()::text as schema')),
   mark: orNull(textColumn(`obj_description(current_schema()::regnamespace, 'pg_namespace') as mark`)),
 });

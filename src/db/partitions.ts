@@ -24,10 +24,13 @@ import { untilApplied } from './migration-waits.ts';
 import { linesByHome, type Migration, readMigrations } from './migrations.ts';
 import { type PartitionRow, readPartitions, readSchemaOf, registration } from './partitions-store.ts';
 
-/** Creates and migrates the schemas of partitions, each in its own transaction (docs/decisions/0063-partitions-are-schemas.md). */
+/**
+ * A migration that was applied to a partition. Each partition's schema is created and migrated in its own transaction
+ * (docs/decisions/0063-partitions-are-schemas.md).
+ */
 
 interface AppliedMigration {
-  /** The partition whose schema was migrated; the first one shares the directory's. */
+  /** The partition whose schema was migrated. The first partition shares the directory's schema. */
   readonly partition: number;
   readonly version: number;
   readonly name: string;
@@ -36,16 +39,16 @@ interface AppliedMigration {
 type Opened = Pick<Databases, 'directory' | 'partitions'>;
 type Openable = Pick<Databases, 'directory' | 'partitions' | 'openNext'>;
 
-/** Limited by the digits in schema names. */
+/** Maximum number of partitions, which limits the digits in schema names. */
 const PARTITIONS_MAX = 100;
 
 /**
- * Migrates the directory like `migrate`, then each partition in order, including partitions added by other processes meanwhile. Completed
- * migrations remain if a later one fails, and the next run continues there. On Citus it also creates what transactions over the directory
- * and a partition need, even if the extension was installed later.
+ * Migrates the directory like `migrate`, then each partition in order, including partitions added by other processes meanwhile. If a
+ * migration fails, the previous ones remain applied, and the next run continues with it. On Citus it also creates what transactions over
+ * the directory and a partition need, even if the extension was installed later.
  *
- * @throws SchemaError as `migrate`; also, with the partition's number, if a partition is missing, belongs to another database, is newer
- * than this program, or cannot be migrated.
+ * @throws SchemaError as `migrate` does; also, with the partition's number, if a partition is missing, belongs to another database, is
+ * newer than this program, or cannot be migrated.
  */
 export async function migrateAll(databases: Openable, options: MigrateOptions = {}): Promise<AppliedMigration[]> {
   const { directory, partitions, openNext } = databases;
@@ -63,7 +66,10 @@ async function makeTwoPhase(directory: Database): Promise<void> {
   await directory.script(underMigrationLock([CREATE_TWO_PHASE]));
 }
 
-/** Partitions that need migrations; changes nothing. The directory must be current. @throws SchemaError for what a migration cannot repair. */
+/**
+ * Returns the partitions that need migrations, without changing anything. The directory must be current. @throws SchemaError if a migration
+ * cannot repair a partition.
+ */
 export async function partitionsBehind({ directory, partitions }: Opened): Promise<number[]> {
   const behind: number[] = [];
   for (const row of (await readPartitions(directory)).slice(1)) {
@@ -74,7 +80,7 @@ export async function partitionsBehind({ directory, partitions }: Opened): Promi
   return behind;
 }
 
-/** The directory must be current. @throws SchemaError unless all partitions exist and are current. */
+/** Requires the directory to be current. @throws SchemaError unless all partitions exist and are current. */
 export async function requireCurrentPartitions(databases: Opened): Promise<void> {
   const [behind] = await partitionsBehind(databases);
   if (behind === undefined) return;
@@ -96,10 +102,11 @@ export async function addPartition(databases: Openable, options: MigrateOptions 
 }
 
 /**
- * Creates partitions up to a count. Partitions created by other processes meanwhile are opened and counted. Partitions are never removed.
+ * Creates partitions until the given number exists. Partitions created by other processes meanwhile are opened and counted. Partitions are
+ * never removed.
  *
- * @returns the numbers of those created by this process
- * @throws SchemaError as `addPartition`.
+ * @returns the numbers of the partitions that this process created.
+ * @throws SchemaError as `addPartition` does.
  */
 export async function makePartitions(
   databases: Openable,
@@ -114,14 +121,14 @@ export async function makePartitions(
   }
 }
 
-/** Opens partitions that others have added; returns the number of all partitions. */
+/** Opens partitions that other processes have added. Returns the number of all partitions. */
 async function openAll({ directory, partitions, openNext }: Openable): Promise<number> {
   const known = await readPartitions(directory);
   for (const { schema } of known.slice(partitions.length)) openNext(schema!);
   return known.length;
 }
 
-/** Creates a partition in one transaction and opens it. Returns false if another process was faster. */
+/** Creates a partition in one transaction and opens it. Returns false if another process created it first. */
 async function make(
   { directory, partitions, openNext }: Openable,
   number: number,
@@ -132,7 +139,7 @@ async function make(
   const schema = schemaOf(number);
   const isOnCitus = await hasCitus(directory);
   const script = underMigrationLock([
-    // Plain statements, because Citus creates no tables from within a block.
+    // Plain statements, because Citus cannot create tables inside a `do` block.
     `create schema ${schema};\nset local search_path to ${schema};`,
     CREATE_RECORD,
     ...migrations.map(stepOfPartition),
@@ -155,7 +162,7 @@ async function make(
   return isMade;
 }
 
-/** Adds the purpose of a failed statement to its error. */
+/** Adds to an error what the failed statement was for. */
 const explained = (error: unknown, what: string, advice: string): unknown =>
   error instanceof StatementError
     ? new SchemaError({ reason: `${what}: ${error.reason}.`, advice }, { cause: error })
@@ -167,7 +174,7 @@ const asManyAsCanBe = (): SchemaError =>
     advice: 'Use a larger server or Citus to increase their capacity.',
   });
 
-/** The error for a partition that was added after this process opened the others. */
+/** Returns the error for a partition that was added after this process opened the others. */
 export const addedMeanwhile = (number: number): SchemaError =>
   new SchemaError({
     reason: `The database has a partition ${number} that was added after this program opened the others;`,
@@ -199,7 +206,7 @@ async function bringUp(
   });
 }
 
-/** The missing migrations of a partition. @throws SchemaError if its schema is not as expected. */
+/** Returns the missing migrations of a partition. @throws SchemaError if its schema is not as expected. */
 async function pendingOf(
   partition: Database,
   row: PartitionRow,
@@ -218,12 +225,12 @@ const nameOf = ({ number, schema }: Pick<PartitionRow, 'number' | 'schema'>): st
 
 const RESTORE = 'Restore it together with the rest of the database. It may contain account balances.';
 
-/** @throws SchemaError unless the partition's schema exists and belongs to it. */
+/** Checks the schema of a partition. @throws SchemaError unless it exists and belongs to the partition. */
 async function requireOwn(partition: Database, row: PartitionRow): Promise<void> {
   const { schema, mark } = await readSchemaOf(partition);
   if (schema === null) {
     throw new SchemaError({
-      reason: `${nameOf(row)} is missing: the database has no such schema, or its user may not use it.`,
+      reason: `${nameOf(row)} is missing: the database has no such schema, or the gateway's user has no access to it.`,
       advice: RESTORE,
     });
   }

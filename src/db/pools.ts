@@ -8,7 +8,7 @@ import { PoolFullError } from './errors.ts';
 interface PoolLimits {
   /** Maximum number of concurrent statements and transactions. */
   readonly connectionsMax: number;
-  /** Maximum queue length of operators. Tenants have a longer queue. A full queue refuses with `PoolFullError`. */
+  /** Maximum queue length for operators. Tenants have a longer queue. A full queue rejects requests with `PoolFullError`. */
   readonly waitingMax: number;
   /** Statement timeout. */
   readonly statementMaxMs: number;
@@ -19,34 +19,40 @@ interface PoolLimits {
 export const POOLS: Readonly<Record<PoolName, PoolLimits>> = {
   /** Balance and plan queries with an API key. */
   balances: { connectionsMax: 2, waitingMax: 256, statementMaxMs: 2_000, lockMaxMs: 2_000 },
-  /** The admin API: lists, accounts, keys, top-ups, subscriptions. */
+  /** Requests of the admin API: lists, accounts, keys, top-ups, subscriptions. */
   admin: { connectionsMax: 4, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
-  /** `/readyz`; concurrent probes share one statement. */
+  /** Requests to `/readyz`. Concurrent probes share one statement. */
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
-  /** Months of call records, and deletions of what has expired. */
+  /** Creation and deletion of monthly tables of call records, and deletion of expired rows. */
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
-  /** What is due to be told, and its deliveries: more wait than are sent at a time. */
+  /** Finding and delivering notices. More deliveries wait than are sent at a time. */
   notices: { connectionsMax: 1, waitingMax: 128, statementMaxMs: 5_000, lockMaxMs: 1_000 },
 };
 
-/** Connections to a server for single statements that calls wait for, such as look-ups of keys. */
+/** Maximum number of connections to a server for single statements that calls wait for, such as key look-ups. */
 export const STATEMENT_CONNECTIONS_MAX = 10;
 
-/** Audits read whole tables: one runs at a time, and so many may wait. */
+/** Maximum number of waiting audits. One audit, which reads whole tables, runs at a time. */
 export const AUDITS_WAITING_MAX = 4;
-/** A statement reads a range of accounts within a second or so. An account with ten million calls takes minutes if they are on disk. */
+/**
+ * Statement timeout of audits. A statement reads a range of accounts, usually within about a second. An account with ten million calls
+ * takes minutes if they are on disk.
+ */
 export const AUDIT_STATEMENT_MAX_MS = 600_000;
 
 export const POOL_NAMES = Object.keys(POOLS) as readonly PoolName[];
 
-/** Tenants may have this many times as many waiting: an office behind one address opens the console at nine. */
+/**
+ * The queue of tenants is longer than that of operators by this factor, because an office behind one address may open the console at the
+ * same time.
+ */
 const HELD_TIMES = 16;
-/** The share of those that one tenant may have. */
+/** Maximum share of the tenants' queue that one tenant can occupy. */
 const TENANT_SHARE = 1 / 4;
 
 /**
- * Fair slots with a bounded queue, and their figures. If there are several slots, tenants leave one to operators, and each tenant one to
- * other tenants, so that statements of one tenant that hang do not block the others.
+ * Fair slots with a bounded queue, and their figures. If there are several slots, tenants together leave one to operators, and each tenant
+ * leaves one to other tenants, so that hanging statements of one tenant do not block the others.
  */
 export class Turns {
   readonly #name: string;
@@ -84,7 +90,7 @@ export class Turns {
 
   /**
    * @param tenant the tenant; `null`: the gateway or an operator.
-   * @param time of the work that includes this; time spent waiting here does not count.
+   * @param time the time of the work that this is part of; waiting for a slot is excluded from it.
    * @throws PoolFullError
    */
   async run<Result>(
@@ -111,7 +117,7 @@ export class Turns {
     }
   }
 
-  /** @throws PoolFullError */
+  /** Checks that the queue has a place for the tenant. @throws PoolFullError */
   #requirePlace(tenant: string | null): void {
     const waiting = this.#slots.waitingOf(tenant);
     const isFull =
@@ -130,7 +136,7 @@ export type PoolQueue = ReadonlyMap<PoolName, Turns>;
 export const createPoolQueues = (atOnceMax: (name: PoolName) => number): PoolQueue =>
   new Map(POOL_NAMES.map((name) => [name, new Turns(name, atOnceMax(name), POOLS[name].waitingMax)]));
 
-/** Connection pools whose statements pass through the queues first. Pools of several schemas can share the queues. */
+/** Creates connection pools whose statements pass through the queues first. Pools of several schemas can share the queues. */
 export function createPools(
   turns: PoolQueue,
   targetOf: (name: PoolName) => DatabasePool,

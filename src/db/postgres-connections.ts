@@ -13,16 +13,16 @@ import {
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 import { type Command, Message, prepareText, type RowShape, type Rows } from './postgres-message.ts';
 
-/** The same as for a call's database question (`db/questions/database-questions.ts`): a slower connection is of no use. */
+/** Equals the timeout of calls' database requests (`db/questions/database-questions.ts`), so a slower connection would be useless. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** Time for a server to close a connection. A server that does not respond would keep the process alive. */
+/** How long a server may take to close a connection. A server that does not respond would otherwise keep the process alive. */
 const GOODBYE_MS = 1_000;
 
-/** A connection that can be destroyed at once, because a database that does not respond does not take part in closing it. */
+/** A connection that can be destroyed at once, because closing it normally requires a response from the database. */
 export class Connection extends pg.Client {
   readonly #socket: Socket;
-  /** Names of statements prepared with SQL. */
+  /** Names of statements that were prepared with an SQL `prepare`. */
   readonly #prepared = new Set<string>();
   /** The row shapes of these statements. */
   readonly #shapes = new Map<string, RowShape>();
@@ -40,12 +40,12 @@ export class Connection extends pg.Client {
     });
   }
 
-  /** Connects, if the connection is not part of a pool. */
+  /** Connects. Only for a connection outside of a pool. */
   async open(): Promise<void> {
     await asStatement('database.connect', () => this.connect());
   }
 
-  /** Sends a message and returns the rows of each command, up to the first that fails. `name`: of the statement or transaction, for errors. */
+  /** Sends a message and returns the rows of each command up to the first failure. `name`: the statement or transaction, for errors. */
   ask(name: string, message: string | readonly Command[] | pg.QueryConfig): Promise<readonly Rows[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>();
     const callback = (error: unknown, results: readonly Rows[]): void => {
@@ -70,7 +70,10 @@ export class Connection extends pg.Client {
     return rows as Row[];
   }
 
-  /** A transaction of two messages; the driver would send one per statement. `first`: queries before the reads, on Citus. */
+  /**
+   * Runs a transaction in two messages; the driver itself would send one per statement. `first`: statements that Citus needs before the
+   * reads.
+   */
   async readThenWrite<Result>(first: readonly Query[], transaction: ReadThenWrite<Result>): Promise<Result> {
     const { name, reads, decide } = transaction;
     const isOnCitus = first.length > 0;
@@ -104,7 +107,7 @@ export class Connection extends pg.Client {
   override end(callback: (error: Error) => void): void;
   override end(callback?: (error: Error) => void): Promise<void> | undefined {
     const late = setTimeout(() => this.#socket.destroy(), GOODBYE_MS);
-    // Does not keep the process alive; the open connection does.
+    // The timer does not keep the process alive; the open connection does.
     late.unref();
     this.once('end', () => clearTimeout(late));
     if (callback === undefined) return super.end();
@@ -117,7 +120,7 @@ export class Connection extends pg.Client {
     this.#socket.destroy();
   }
 
-  /** Called when a signal that the connection listens to is aborted. */
+  /** Called when the signal of the running work is aborted. */
   handleEvent(): void {
     this.destroy();
   }
@@ -129,7 +132,7 @@ export class ConnectionPool {
   readonly #pool: pg.Pool;
   readonly #connectionsMax: number;
   readonly #open = new Set<Connection>();
-  /** Called when work was aborted while it had, or waited for, a connection. */
+  /** Called when work was aborted while it used or waited for a connection. */
   readonly #onGivenUp: () => void;
   #begun = 0;
   #waitedMs = 0;
@@ -180,14 +183,17 @@ export class ConnectionPool {
     for (const connection of this.#open) if (!connection.isLent) connection.destroy();
   }
 
-  /** Resolves when all sockets are closed, so that a server stopped afterwards has no clients to disconnect. */
+  /** Closes the pool. Resolves when all sockets are closed, so that a server that is stopped afterwards has no clients to disconnect. */
   async end(): Promise<void> {
     await this.#pool.end();
     // The pool itself does not wait for sockets.
     while (this.#open.size > 0) await new Promise((resolve) => this.#pool.once('remove', resolve));
   }
 
-  /** A connection destroyed while idle stays among the idle ones until its socket has closed; such connections are discarded here. */
+  /**
+   * Takes a connection from the pool. The pool may offer a connection that was destroyed while idle until its socket has closed; it is
+   * discarded here.
+   */
   async #lend(signal: AbortSignal | undefined): Promise<Connection> {
     const askedAtMs = performance.now();
     for (;;) {
@@ -218,7 +224,7 @@ export class ConnectionPool {
     }
     const { idleCount, waitingCount } = this.#pool;
     let onAbort: (() => void) | null = null;
-    // An idle connection is returned at once.
+    // If an idle connection is available, the pool returns it at once.
     if (signal !== undefined && idleCount <= waitingCount) {
       onAbort = () => reject(signal.reason);
       signal.addEventListener('abort', onAbort);
@@ -226,7 +232,7 @@ export class ConnectionPool {
     this.#pool.connect((error, client) => {
       if (onAbort !== null) signal!.removeEventListener('abort', onAbort);
       if (client === undefined) reject(toStatementError('database.connect', error));
-      // The requester has given up, so the connection goes back to the pool.
+      // The requester has given up, so the connection is returned to the pool.
       else if (signal?.aborted) {
         client.release();
         reject(signal.reason);

@@ -14,7 +14,7 @@ import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /** Exports and imports on a server, over separate connections without time limits. */
 
-/** Opens a connection and runs `begin`. `readers`: the connections that closing the database terminates. */
+/** Opens a connection and runs `begin`. `readers`: connections that are terminated when the database is closed. */
 export async function openReader(
   config: pg.ClientConfig,
   readers: Set<pg.Client>,

@@ -4,7 +4,7 @@ import { type Query, type Statement, type StoredRow, toSqlText } from './databas
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
 
-/** `bigint` as `bigint`, `date` as text; other types as the driver parses them. */
+/** Parsers of column types: `bigint` becomes `bigint`, and `date` stays text. Other types use the driver's parsers. */
 export const TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === BIGINT_OID) return BigInt;
@@ -23,14 +23,14 @@ export interface RowShape {
 
 export type Command = string | Query;
 
-/** The prefix distinguishes these statements from those that the driver prepares under their own names on the same connection. */
+/** The prefix distinguishes these statements from those that the driver itself prepares on the same connection. */
 export const prepareText = ({ name }: Statement, text: string): string => `prepare "sql:${name}" as ${text}`;
 
 /**
  * Executes a statement with SQL, so that one message can contain several. With `standard_conforming_strings`, only quotes need escaping in
  * literals.
  *
- * @throws the server's own error code for text with a zero byte, which would end the statement.
+ * @throws an error with the server's code for text that contains a zero byte, which would end the statement.
  */
 function executeText({ statement, parameters }: Query): string {
   let text = `execute "sql:${statement.name}"`;
@@ -45,7 +45,7 @@ function executeText({ statement, parameters }: Query): string {
   return parameters.length === 0 ? text : `${text})`;
 }
 
-/** A message of the simple protocol. The driver calls the handlers with the response, the rows of each command. */
+/** A message of the simple query protocol. The driver passes the response to its handlers; the result is the rows of each command. */
 export class Message implements pg.Submittable {
   readonly #commands: readonly Command[];
   readonly #text: string;
@@ -55,7 +55,7 @@ export class Message implements pg.Submittable {
   #rows: StoredRow[] = [];
   #shape: RowShape | null = null;
   #failure: unknown = null;
-  /** The driver wraps this with its own timeout. */
+  /** The driver replaces this callback to add its own timeout. */
   callback: (error: unknown, results: readonly Rows[]) => void = () => undefined;
 
   constructor(commands: readonly Command[], shapes: Map<string, RowShape>) {

@@ -7,7 +7,10 @@ export function withOptions(connection: OptionedConfig, options: readonly string
   return { ...connection, options: [connection.options, ...options].join(' ').trim() };
 }
 
-/** Separates the options of a URL. The driver would use them instead of ours, such as the search_path of a partition. */
+/**
+ * Removes the options from a URL and returns them. The driver would otherwise use them instead of the gateway's own, such as the
+ * search_path of a partition.
+ */
 export function splitOptions(url: string): { readonly connectionString: string; readonly given: readonly string[] } {
   const [address, query] = splitAt(url, '?');
   const parameters = new URLSearchParams(query);

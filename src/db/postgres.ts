@@ -32,10 +32,10 @@ export interface PostgresOptions {
   readonly logger: Logger;
   /** The only schema that statements use; by default the server's default schema. */
   readonly schema?: string | undefined;
-  /** The directory's schema, which `transactionWithDirectory` adds; absent: it is this database's schema. */
+  /** The directory's schema, which `transactionWithDirectory` also addresses; absent: this database's own schema. */
   readonly directorySchema?: string | undefined;
   readonly isOnCitus?: boolean | undefined;
-  /** By default the share of a process with one partition. */
+  /** Maximum numbers of connections; by default those of a process with one partition. */
   readonly share?: ConnectionShare | undefined;
   /** Statement timeout, so that a database that does not respond does not delay calls. */
   readonly statementTimeoutMs?: number;
@@ -44,20 +44,20 @@ export interface PostgresOptions {
 }
 
 /**
- * Maximum idle time between the two messages of a transaction. The node waits for nothing in between, so an idle session has lost its node.
- * The server ends it long before statements that wait for its row locks time out.
+ * Maximum idle time between the two messages of a transaction. A live node sends the second message at once, so the node of an idle session
+ * is gone. The server ends such a session long before statements that wait for its row locks time out.
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
-/** An audit sends the next statement of a snapshot at once. */
+/** Maximum idle time between the statements of an audit, which normally sends the next one at once. */
 const BETWEEN_AUDIT_STATEMENTS_MAX_MS = 60_000;
 
-/** The same as a call's maximum wait. */
+/** Equals the maximum time that a call waits. */
 const WAITING_LOCK_MAX_MS = 2_000;
 
 /**
- * Options of a connection for audits: statements compare ranges of accounts by joins that sort and hash, some megabytes at a time, on one
- * processor, and cannot write.
+ * Options of a connection for audits. Statements cannot write. They compare ranges of accounts with joins that sort and hash some megabytes
+ * at a time, without parallel workers.
  */
 const AUDIT_OPTIONS = [
   ...PLANNER_OPTIONS,
@@ -66,7 +66,7 @@ const AUDIT_OPTIONS = [
   ),
 ];
 
-/** Host, port and database, from the URL and the driver's environment variables. */
+/** Returns host, port and database, from the URL and the driver's environment variables. */
 export function describePostgres(url: string): string {
   const { database = '', host, port } = new pg.Client({ connectionString: url });
   return `PostgreSQL, ${database} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
@@ -80,7 +80,7 @@ export function openPostgres(options: PostgresOptions): Database {
     types: TYPES,
     application_name: 'faregate',
     keepAlive: true,
-    // The last of several settings with the same name applies.
+    // If an option occurs several times, the last one applies.
     options: [...given, ...(options.schema === undefined ? [] : ['-c', `search_path=${options.schema}`])].join(' '),
   };
   const settings = withOptions(connection, PLANNER_OPTIONS);
@@ -89,7 +89,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const share = options.share ?? shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pools: ConnectionPool[] = [];
-  // Work is aborted if the database does not respond in time; idle connections may then be lost too.
+  // Called when work is aborted because the database did not respond in time. Idle connections may then be lost too.
   const destroyIdle = (): void => {
     for (const each of pools) each.destroyIdle();
   };
@@ -117,7 +117,7 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotPool = openPool('batches', { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS });
-  // A timeout while waiting for a lock does not indicate that other connections are lost.
+  // A timeout while waiting for a lock does not mean that other connections are lost.
   const waitingPool = openPool(
     'locks',
     { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },
@@ -134,7 +134,7 @@ export function openPostgres(options: PostgresOptions): Database {
       statement_timeout: statementMaxMs,
       lock_timeout: lockMaxMs,
       idle_in_transaction_session_timeout: statementMaxMs,
-      // Limits the wait for a server that does not respond.
+      // Limits the wait for a server that does not respond. Longer than the server's own limit.
       query_timeout: statementMaxMs + 1_000,
     });
     return poolOf(serverPool, firstOf(lockMaxMs));
@@ -170,9 +170,9 @@ export function openPostgres(options: PostgresOptions): Database {
     const tables = {
       ...withOptions(connection, AUDIT_OPTIONS),
       statement_timeout: auditStatementMaxMs,
-      // A node that lost its network in the middle of a snapshot would keep the server from vacuuming.
+      // A node that loses its network during a snapshot would otherwise prevent the server from vacuuming.
       idle_in_transaction_session_timeout: BETWEEN_AUDIT_STATEMENTS_MAX_MS,
-      // Limits the wait for a server that does not respond, because the next audit waits for this one.
+      // Limits the wait for a server that does not respond, because later audits wait for this one.
       query_timeout: auditStatementMaxMs + 1_000,
     };
     const { reader, close } = await openReader(tables, readers, (opened) => opened.open());
@@ -212,8 +212,9 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 /**
- * Begins a transaction with the partition's schema and then the directory's in the search path. Only `schema_migrations` exists in both.
- * The message fails if the partition does not exist; its statements would otherwise address the first partition in the directory's schema.
+ * Returns the message that begins a transaction with the partition's schema and then the directory's in the search path. Only
+ * `schema_migrations` exists in both. The message fails if the partition does not exist; its statements would otherwise address the first
+ * partition in the directory's schema.
  */
 function beginOverBoth({ schema, isOnCitus }: PostgresOptions, directorySchema: string): string {
   const begin = `begin; select 'balances'::regclass; set local search_path = ${schema}, ${pg.escapeIdentifier(directorySchema)}`;

@@ -18,9 +18,10 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Keeps the data directory private to its owner: mode 0700, and 0600 for files, also if it was created with other permissions. It contains
- * all balances, hashes of all keys, and a credential of the admin API. If permissions cannot be set, the log contains the command to do so.
- * The gateway refuses to start only if every user of the machine can write, and so could change balances.
+ * Keeps the data directory private to its owner: mode 0700, and 0600 for files, also if it was created with other permissions. The
+ * directory contains all balances, hashes of all keys, and a credential of the admin API. If permissions cannot be set, the log contains
+ * the command to do so. The gateway refuses to start only if every user of the machine could write to the directory and thereby change
+ * balances.
  */
 
 export class OpenDataDirError extends ForeseenError {
@@ -34,7 +35,7 @@ export class OpenDataDirError extends ForeseenError {
 
 const OWN_DIRECTORIES = ['db', 'journal', 'postgres', 'spool'];
 
-/** The data directory cannot be created or read, or a file occupies the place of one of its directories. */
+/** The data directory cannot be created or read, or a file exists in place of one of its directories. */
 class UnusableDataDirError extends ForeseenError {
   constructor(dataDir: string, cause: NodeJS.ErrnoException) {
     super(
@@ -55,7 +56,7 @@ function reasonOf(dataDir: string, { code, message }: NodeJS.ErrnoException): st
   return message;
 }
 
-/** What occupies the place of a directory or of its parents; `null`: nothing. */
+/** Describes the file or link that exists in place of the directory or one of its parents; `null` if there is none. */
 export function obstacleOf(path: string): string | null {
   const parent = dirname(path);
   const entry = orNull(() => lstatSync(path));
@@ -65,7 +66,7 @@ export function obstacleOf(path: string): string | null {
   return `${path} is a link to ${readlinkSync(path)}, which is not a directory or does not exist`;
 }
 
-/** `null` if it does not exist or cannot be read. */
+/** Runs a function of the file system. Returns `null` if the path does not exist or cannot be read. */
 function orNull<Result>(look: () => Result): Result | null {
   try {
     return look();
@@ -88,10 +89,10 @@ const OTHERS_WRITE = 0o022;
 const EVERYBODY_WRITES = 0o002;
 const EVERYBODY_ENTERS = 0o001;
 
-/** What the gateway creates in a data directory, and names with these prefixes, such as `db.new`. */
+/** Names of entries that the gateway creates in a data directory, also as prefixes of names such as `db.new`. */
 const OWN_NAMES = /^(db|journal|postgres|spool|gateway\.json|gateway\.lock|demo\.json)(\.|$)/;
 
-/** A new database has some 1,500 entries. Far more would delay the start. */
+/** Maximum number of entries that are checked. A new database has some 1,500. Checking far more would delay the start. */
 const ENTRIES_MAX = 200_000;
 
 export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: Rights = systemRights): void {
@@ -123,7 +124,7 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   }
 }
 
-/** Whether others use the directory, such as /tmp, or it contains other programs' directories. Its permissions are then not changed. */
+/** Whether others use the directory, as with /tmp, or it contains directories of other programs. Its permissions are then not changed. */
 function isShared(root: string, names: readonly string[]): boolean {
   if ((modeOf(root) & 0o1000) !== 0) return true;
   return names.some(
@@ -147,7 +148,7 @@ class PermissionScan {
     this.#rights = rights;
   }
 
-  /** `isReached`: every user can enter the parent directories. */
+  /** `isReached`: whether every user can enter the parent directories. */
   visit(path: string, isReached: boolean): void {
     if (++this.#entries > ENTRIES_MAX) {
       this.isIncomplete = true;
@@ -165,7 +166,7 @@ class PermissionScan {
         this.restrict(path, FILE_MODE, stats.mode, isReached);
       }
     } catch (error) {
-      // A file was deleted meanwhile, or the directory belongs to another user.
+      // ENOENT: the file was deleted meanwhile. Other errors: the directory belongs to another user.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.failed.push(path);
     }
   }
@@ -176,7 +177,7 @@ class PermissionScan {
     try {
       this.#rights.change(path, mode);
     } catch {
-      // This user is not the owner, or the file system has no permissions; the mode is read again below.
+      // The user is not the owner, or the file system has no permissions. The mode is read again below.
     }
     const left = modeOf(path);
     if ((left & OTHERS) !== 0 && isReached) this.#report(path, left);
@@ -199,7 +200,7 @@ function modeOf(path: string): number {
   return statSync(path).mode;
 }
 
-/** Quoted as one argument of a shell command. */
+/** Quotes a path as one argument of a shell command. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

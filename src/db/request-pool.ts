@@ -5,7 +5,7 @@ import type { PoolOf } from './home-pools.ts';
 import type { Home } from './homes.ts';
 
 /**
- * A connection pool for HTTP requests, which turns its failures into errors for clients: 503 if the pool's queue is full, 500 if the
+ * Wraps a connection pool for HTTP requests and converts its failures to errors for clients: 503 if the pool's queue is full, 500 if the
  * database does not respond.
  *
  * @param partition partition number, for error messages; null for the directory, and if there is only one partition.
@@ -21,7 +21,11 @@ export function requestPool<Which extends Home>(pool: PoolOf<Which>, partition: 
 /** Partition number, for error messages; null if there is only one partition. */
 export const namedPartition = (number: number, partitions: number): number | null => (partitions === 1 ? null : number);
 
-/** @throws GatewayError `overloaded` if the pool's queue is full, `databaseSilent` if the database does not respond. */
+/**
+ * Converts failures of database work to errors for clients.
+ *
+ * @throws GatewayError `overloaded` if the pool's queue is full, `databaseSilent` if the database does not respond.
+ */
 export async function orRefused<Result>(work: Promise<Result>, partition: number | null = null): Promise<Result> {
   try {
     return await work;

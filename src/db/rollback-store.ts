@@ -19,7 +19,7 @@ export async function orRolledBack<Refusal extends string>(
   }
 }
 
-/** The unique index that detects two concurrent transactions with the same sign-in name. */
+/** The unique index that rejects a second user with the same sign-in name, when two transactions are concurrent. */
 const SIGN_IN_NAMES = 'users_by_sign_in_name';
 
 class RolledBack extends Error {

@@ -13,7 +13,7 @@ import {
 const FACTS = selection({
   version: textColumn(`current_setting('server_version') as version`),
   major: intColumn(`current_setting('server_version_num')::int / 10000 as major`),
-  /** Whether it is a standby, which accepts no writes. */
+  /** Whether the server is a standby, which accepts no writes. */
   isStandby: booleanColumn('pg_is_in_recovery() as standby'),
   /** Settings that can lose acknowledged charges in a crash or power cut, such as `fsync = off`. */
   unsafeSettings: jsonbColumn<readonly string[]>(`to_jsonb(array(
@@ -28,7 +28,7 @@ const FACTS = selection({
   nowMs: instantColumn('clock_timestamp() as now'),
 });
 
-/** Properties of a database server that the gateway relies on and that may be configured differently. */
+/** Properties of a database server that the gateway relies on and that depend on its configuration. */
 export type ServerFacts = RowOf<typeof FACTS>;
 
 const readFacts: Statement = { name: 'server-facts.read', text: `select ${FACTS.list}` };

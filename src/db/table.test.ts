@@ -79,7 +79,7 @@ describe('descriptions of columns', () => {
   it('refuse duplicate column names, and rows that lack a column', () => {
     assert.throws(
       () => selection({ id: textColumn('k.id'), accountId: textColumn('a.id') }),
-      /two columns have one name/,
+      /two columns have the same name/,
     );
     assert.throws(() => keys.read({ id: 'key_1', is_revoked: true }), /does not select allowed_models/);
   });

@@ -19,12 +19,12 @@ import { JsonRows, type WrittenColumn } from './json-rows.ts';
 
 /** A column: how to select it, its type as a parameter, and how to read and write its values. */
 export interface Column<Value> {
-  /** The name in a statement's rows. */
+  /** The column's name in the rows of a statement. */
   readonly name: string;
   readonly type: string;
   /** SQL for a column list. `table` is the prefix for a column without its own table, such as `u.`, or empty. */
   select(table: string): string;
-  /** Convert between stored value and field; `null`: they are identical. Null values are not passed to either function. */
+  /** Convert a stored value to a field and back; `null`: they are identical. Null values are not converted. */
   readonly read: ((stored: unknown) => Value) | null;
   readonly write: ((value: never) => SqlValue) | null;
 }
@@ -40,13 +40,13 @@ export type RowOf<Of extends { read(stored: StoredRow): unknown }> = ReturnType<
 /** The columns that a statement selects, and the conversion of its rows. */
 export class Selection<Row> {
   readonly fields: Fields;
-  /** Includes columns of nested fields, in list order. */
+  /** The selected columns in list order, including those of nested fields. */
   readonly columns: readonly Column<unknown>[];
   readonly #own: readonly { readonly field: string; readonly name: string; readonly read: Column<unknown>['read'] }[];
   readonly #nested: readonly (readonly [field: string, selection: Selection<unknown>])[];
   readonly #make: ((row: never) => Row) | null;
 
-  /** `make` converts the fields to a row; `null`: the row consists of the fields. */
+  /** `make` converts the fields to a row; `null`: the fields are the row. */
   constructor(fields: Fields, make: ((row: never) => Row) | null = null) {
     const entries = Object.entries(fields);
     this.fields = fields;
@@ -57,20 +57,20 @@ export class Selection<Row> {
     this.#make = make;
     this.columns = entries.flatMap(([, of]) => (of instanceof Selection ? of.columns : [of]));
     const names = this.columns.map(({ name }) => name);
-    if (new Set(names).size < names.length) throw new Error(`two columns have one name: ${names.join(', ')}`);
+    if (new Set(names).size < names.length) throw new Error(`two columns have the same name: ${names.join(', ')}`);
   }
 
-  /** SQL for `select` and `returning`. */
+  /** SQL: the column list for `select` and `returning`. */
   get list(): string {
     return this.columns.map((column) => column.select('')).join(', ');
   }
 
-  /** SQL like `list`, with a table alias. */
+  /** SQL: the column list with a table alias. */
   of(table: string): string {
     return this.columns.map((column) => column.select(`${table}.`)).join(', ');
   }
 
-  /** The same columns with a table alias, for use in another list. */
+  /** Returns the same selection with a table alias, for use in another list. */
   from(table: string): Selection<Row> {
     const fields = Object.entries(this.fields).map(([field, of]) => [
       field,
@@ -79,7 +79,7 @@ export class Selection<Row> {
     return new Selection(Object.fromEntries(fields) as Fields, this.#make);
   }
 
-  /** The same columns, converted to another value. */
+  /** Returns the same selection, with rows that are converted to another value. */
   to<Made>(make: (row: Row) => Made): Selection<Made> {
     const own = this.#make;
     return new Selection<Made>(this.fields, own === null ? make : (row: never) => make(own(row)));
@@ -115,11 +115,11 @@ export function selection<const Of extends Fields>(fields: Of): Selection<RowOfF
 /** The columns of a table in a fixed order, for reading and writing. */
 export class TableColumns<Row extends object> extends Selection<Row> {
   readonly names: readonly string[];
-  /** All rows as one parameter of a statement. */
+  /** Passes all rows as one parameter of a statement. */
   readonly rows: JsonRows<Row>;
   readonly #written: readonly WrittenColumn[];
 
-  /** Nested fields may contain only columns. */
+  /** Nested fields must be columns. */
   constructor(fields: Fields) {
     super(fields);
     this.names = this.columns.map(({ name }) => name);
@@ -135,7 +135,7 @@ export class TableColumns<Row extends object> extends Selection<Row> {
     this.rows = new JsonRows(this.#written);
   }
 
-  /** SQL: a parameter for each column, starting at a number: `$1::text, …`. */
+  /** SQL: one typed parameter for each column, starting at a number: `$1::text, …`. */
   parameters(first = 1): string {
     return this.columns.map(({ type }, i) => `$${i + first}::${type}`).join(', ');
   }
@@ -153,13 +153,13 @@ export function tableColumns<const Of extends Fields>(fields: Of): TableColumns<
   return new TableColumns(fields);
 }
 
-/** Fields that decisions modify in place. */
+/** A row whose fields a decision modifies in place. */
 export type Changing<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
 /** A table whose rows are read, changed by a decision, and written back. */
 export class CountedTable<Terms extends object, Counts extends object> {
   readonly columns: TableColumns<Terms & Counts>;
-  /** The columns of `update`: key and counts. */
+  /** The columns that `update` writes: key and counts. */
   readonly written: TableColumns<Terms & Counts>;
   readonly counts: Selection<Counts>;
   readonly #update: string;
@@ -192,7 +192,7 @@ where ${Object.values(keyColumns)
 
 type ColumnsByField = { readonly [field: string]: Column<unknown> };
 
-/** Describes a table whose `counts` decisions modify in place. `key`: the fields of the primary key. */
+/** Describes a table. Decisions modify the fields in `counts` in place. `key`: the fields of the primary key. */
 export function countedTable<const Terms extends ColumnsByField, const Counts extends ColumnsByField>(
   name: string,
   of: { readonly key: readonly (keyof Terms & string)[]; readonly terms: Terms; readonly counts: Counts },
@@ -204,7 +204,7 @@ type AnyTable = { readonly hasChanged: (before: never, after: never) => boolean 
 export type CountsOf<Of extends AnyTable> = Parameters<Of['hasChanged']>[0];
 export type TermsOf<Of extends AnyTable> = Of extends CountedTable<infer Terms, CountsOf<Of>> ? Terms : never;
 
-/** `sql`: `name`, `table.name` or `… as name`. */
+/** `sql` has the form `name`, `table.name` or `… as name`. */
 function column<Value>(
   type: string,
   sql: string,
@@ -230,10 +230,10 @@ export const bigintColumn = (sql: string): Column<bigint> => column('bigint', sq
 
 export const intColumn = (sql: string): Column<number> => column('int', sql);
 
-/** An integer below 2⁵³. */
+/** An integer below 2⁵³, stored as `bigint`. */
 export const countColumn = (sql: string): Column<number> => column('bigint', sql, Number);
 
-/** An instant in milliseconds. */
+/** An instant, read as milliseconds since the Unix epoch. */
 export const instantColumn = (sql: string): Column<number> => column<number>('timestamptz', sql, Number, toTimestamp);
 
 export const dateColumn = (sql: string): Column<Date> =>

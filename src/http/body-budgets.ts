@@ -2,24 +2,24 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { type Share, Shares, type Tenant } from '../lib/fair/shares.ts';
 import { UnsentBudget, type UnsentMemory } from '../lib/fair/unsent-memory.ts';
 
-/** The memory and the disk space of all bodies together. */
+/** Limits of the memory and the disk space that all bodies together can use. */
 export interface BodyBudgetLimits {
   readonly memoryBytes: number;
   readonly diskBytes: number;
 }
 
-/** The account of a body. */
+/** The account that sends a body. */
 export type BodyTenant = Tenant;
 
-/** A body is large if it has more bytes than this, or an encoding. */
+/** A body is large if it is encoded or has more bytes than this. */
 export const LARGE_BODY_BYTES = 1024 * 1024;
 
-/** The fraction of the memory for large bodies; the rest is for small ones. */
+/** The fraction of the memory that large bodies can use; the remainder is reserved for small ones. */
 const LARGE_PART = 3 / 4;
 
 /**
- * Divides memory and disk space for bodies between accounts, as `Shares` describes. Large bodies and responses together
- * have at most three quarters of the memory, so that small requests always find some.
+ * Divides memory and disk space for bodies between accounts, as `Shares` describes. Large bodies and responses together have at most three
+ * quarters of the memory, so that some always remains for small requests.
  */
 export class BodyBudgets {
   readonly #memory: Shares;
@@ -35,7 +35,7 @@ export class BodyBudgets {
     this.#unsent = new UnsentBudget(this.#memory, this.#largeMemory);
   }
 
-  /** Allocated space stays allocated. */
+  /** Changes the limits. Space that is already allocated stays allocated. */
   change({ memoryBytes, diskBytes }: BodyBudgetLimits): void {
     this.#memory.capacity = memoryBytes;
     this.#largeMemory.capacity = memoryBytes * LARGE_PART;
@@ -55,7 +55,7 @@ export class BodyBudgets {
     return { memoryBytes: this.#memory.capacity, diskBytes: this.#disk.capacity };
   }
 
-  /** Takes memory that counts as that of a large body; `null` if there is none for this account now. */
+  /** Takes memory from the share for large bodies; returns `null` if the account cannot have it now. */
   takeMemory(tenant: BodyTenant, sizeBytes: number): { release(): void } | null {
     const large = this.#largeMemory.take(tenant, sizeBytes);
     if (large === null) return null;
@@ -72,17 +72,17 @@ export class BodyBudgets {
     };
   }
 
-  /** Takes disk space; `null` if there is none for this account now. */
+  /** Takes disk space; returns `null` if the account cannot have it now. */
   takeDisk(tenant: BodyTenant, sizeBytes: number): { release(): void } | null {
     return this.#disk.take(tenant, sizeBytes);
   }
 
-  /** The memory of the unsent bytes of one response. */
+  /** Creates an object that tracks the memory of the unsent bytes of one response. */
   unsentOf(tenant: BodyTenant): UnsentMemory {
     return this.#unsent.of(tenant);
   }
 
-  /** @throws GatewayError `overloaded` if there is no memory for a small body. */
+  /** Takes memory for a small body. @throws GatewayError `overloaded` if there is none. */
   takeSmall(tenant: BodyTenant, sizeBytes: number): Share {
     const share = this.#memory.take(tenant, sizeBytes);
     if (share === null) throw overloaded();
@@ -98,7 +98,7 @@ export class BodyBudgets {
   }
 }
 
-/** The space of one body, in memory or on disk. */
+/** The space that one body occupies in memory or on disk. */
 export class BodySpace {
   readonly #shares: Shares;
   readonly #tenant: BodyTenant;
@@ -133,7 +133,7 @@ export class BodySpace {
   }
 }
 
-/** The memory of one body. */
+/** The memory that one body occupies. */
 export class BodyMemory {
   readonly #all: BodySpace;
   readonly #large: BodySpace;
@@ -145,7 +145,7 @@ export class BodyMemory {
   }
 
   /**
-   * As `BodySpace.need`. A body that is large once stays large.
+   * Like `BodySpace.need`. A body that was large once remains large.
    *
    * @throws GatewayError `overloaded`.
    */
@@ -166,8 +166,8 @@ function overloaded(): GatewayError {
 }
 
 /**
- * The smallest memory and disk, as multiples of the largest body. In memory, a body of unknown length needs its size twice while its blocks
- * are joined.
+ * The smallest possible limits of memory and disk space, as multiples of the largest body. A body of unknown length temporarily needs twice
+ * its size in memory, while its blocks are joined.
  */
 export const LARGEST_IN_MEMORY = 4;
 export const LARGEST_ON_DISK = 2;
@@ -176,7 +176,7 @@ const DEFAULT_MEMORY_PART = 1 / 4;
 const DEFAULT_DISK_PART = 1 / 2;
 const DEFAULT_DISK_BYTES_MAX = 8 * 2 ** 30;
 
-/** A quarter of the memory that the process may use, and at least enough for the largest bodies. */
+/** A quarter of the memory that the process can use, but at least enough for the largest bodies. */
 export function defaultBodyMemoryBytes(availableBytes: number, bodyLimitBytes: number): number {
   return Math.max(Math.floor(availableBytes * DEFAULT_MEMORY_PART), LARGEST_IN_MEMORY * bodyLimitBytes);
 }

@@ -2,21 +2,21 @@ const BLOCK_BYTES_MIN = 64 * 1024;
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Gathers the bytes of a body in few blocks, so that a client that sends byte by byte costs no more memory than others.
- * `need` is called with the total amount of memory before it is allocated, and throws if there is not enough.
+ * Gathers the bytes of a body in few blocks, so that a client that sends byte by byte costs no more memory than others. Before it allocates
+ * memory, it calls `need` with the new total in bytes; `need` throws if there is not enough.
  */
 export class BodyBytes {
   readonly #sizeBytesKnown: number | null;
   readonly #need: (sizeBytes: number) => void;
-  /** The first chunk, while it is the only one. */
+  /** The first chunk, if it is the only one so far. */
   #only: Buffer | null = null;
   #blocks: Buffer[] = [];
   #blocksBytes = 0;
-  /** Bytes in the last block. */
+  /** Number of bytes used in the last block. */
   #filledBytes = 0;
   #sizeBytes = 0;
 
-  /** The caller has already allocated the memory for `sizeBytesKnown`. */
+  /** @param sizeBytesKnown the expected size, for which the caller has already taken memory from the budget; `null`: unknown. */
   constructor(sizeBytesKnown: number | null, need: (sizeBytes: number) => void) {
     this.#sizeBytesKnown = sizeBytesKnown;
     this.#need = need;
@@ -26,7 +26,7 @@ export class BodyBytes {
     return this.#sizeBytes;
   }
 
-  /** Keeps the chunk, or a copy of it. */
+  /** Adds a chunk. The chunk itself or a copy of it is kept. */
   add(chunk: Buffer): void {
     this.#sizeBytes += chunk.length;
     if (this.#only === null && this.#blocks.length === 0) {
@@ -42,7 +42,7 @@ export class BodyBytes {
     this.#copy(chunk);
   }
 
-  /** Returns the body in one piece. Nothing can be added after this. */
+  /** Returns the complete body in one buffer. Nothing can be added afterwards. */
   finish(): Buffer {
     if (this.#only !== null) return this.#only;
     const bytes = this.#join();
@@ -50,7 +50,7 @@ export class BodyBytes {
     return bytes;
   }
 
-  /** Frees the memory at once, if the body will not be read. */
+  /** Frees the memory at once. Call this if the body will not be read. */
   discard(): void {
     this.#only = null;
     for (const block of this.#blocks) free(block);
@@ -90,7 +90,7 @@ export class BodyBytes {
     const doubled = Math.min(Math.max(this.#blocksBytes, BLOCK_BYTES_MIN, wantedBytes), BLOCK_BYTES_MAX);
     const blockBytes = this.#sizeBytesKnown ?? doubled;
     this.#blocksBytes += blockBytes;
-    // Several blocks are joined in the end; during that copy, the body exists twice.
+    // Several blocks are finally joined; during that copy, the memory contains the body twice.
     const factor = this.#blocks.length === 0 ? 1 : 2;
     if (this.#sizeBytesKnown === null) this.#need(factor * this.#blocksBytes);
     this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));

@@ -5,7 +5,7 @@ import type { FairSlots } from '../lib/fair/fair-slots.ts';
 
 export interface BodyEncoding {
   readonly create: () => Transform;
-  /** The largest window of the decoder: decoded bytes that it keeps for back-references. */
+  /** The largest window of the decoder, which contains decoded bytes for back-references. */
   readonly windowBytesMax: number;
 }
 
@@ -24,7 +24,7 @@ const ENCODINGS: ReadonlyMap<string, BodyEncoding> = new Map([
   ['zstd', { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX }],
 ]);
 
-/** @throws GatewayError `unsupportedMediaType` for an unknown encoding. */
+/** Returns the encoding with this name. @throws GatewayError `unsupportedMediaType` for an unknown encoding. */
 export function encodingNamed(name: string): BodyEncoding {
   const encoding = ENCODINGS.get(name.trim().toLowerCase());
   if (encoding !== undefined) return encoding;
@@ -33,15 +33,15 @@ export function encodingNamed(name: string): BodyEncoding {
   });
 }
 
-/** The memory of a decoder without its window: tables, and input and output buffers. */
+/** Memory of a decoder without its window: its tables, and its input and output buffers. */
 const DECODER_BYTES = 256 * 1024;
 
-/** The memory of a decoder after this number of decoded bytes, which fill its window. */
+/** Memory of a decoder after it has decoded this number of bytes, which fill its window. */
 export function decoderBytes({ windowBytesMax }: BodyEncoding, decodedBytes: number): number {
   return DECODER_BYTES + Math.min(decodedBytes, windowBytesMax);
 }
 
-/** The bytes that are decoded before the slot is passed on: about a millisecond of another thread. */
+/** Number of bytes that a body decodes before it passes its slot on. Decoding them takes about a millisecond of another thread. */
 const SLOT_BYTES = 256 * 1024;
 
 /**
@@ -57,7 +57,7 @@ export class BodyDecoder {
   #hasEnded = false;
   #wake: () => void = () => undefined;
 
-  /** `take` gets the decoded bytes in order. Decoding waits for a promise that it returns, and stops if it throws. */
+  /** `take` gets the decoded bytes in order. If it returns a promise, decoding waits for it. If it throws, decoding stops. */
   constructor(
     encoding: BodyEncoding,
     slots: FairSlots,
@@ -78,7 +78,7 @@ export class BodyDecoder {
   }
 
   /**
-   * Decodes some bytes; resolves when `take` has received the result.
+   * Decodes some bytes. Resolves when `take` has received the result.
    *
    * @throws GatewayError `invalidRequest` if they cannot be decoded, and whatever `take` throws.
    */
@@ -86,7 +86,7 @@ export class BodyDecoder {
     return this.#work((written) => this.#stream.write(bytes, written));
   }
 
-  /** Decodes the rest, as `write`. Also throws if the body is truncated. */
+  /** Decodes the remaining bytes. @throws as `write` does, and also if the body is truncated. */
   end(): Promise<void> {
     return this.#work(() => this.#stream.end());
   }
@@ -103,7 +103,7 @@ export class BodyDecoder {
   }
 
   async #work(begin: (done: () => void) => void): Promise<void> {
-    // Bytes after the end of the encoded data are ignored.
+    // Bytes after the end of the encoded data are discarded.
     if (this.#hasEnded) return;
     let isDone = false;
     await this.#slots.enter(this.#accountId);

@@ -11,13 +11,13 @@ import { BodyDecoder, type BodyEncoding, decoderBytes, encodingNamed } from './b
 import { UploadPace } from './upload-pace.ts';
 
 export interface BodyLimits {
-  /** The most bytes of the body, both as sent and decoded. */
+  /** Maximum size of the body, both as sent and decoded. */
   readonly sizeBytesMax: number;
-  /** The error for a larger body, if the limit is not the gateway's own. Absent: `requestTooLarge`. */
+  /** The error for a larger body, if the limit is not the gateway's own; absent: `requestTooLarge`. */
   readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
-  /** The time within which the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
+  /** Time in milliseconds within which the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
   readonly idleTimeoutMs: number;
-  /** A monotonic clock; by default that of the process. */
+  /** A monotonic clock; by default the clock of the process. */
   readonly nowMs?: () => number;
 }
 
@@ -26,13 +26,13 @@ export interface BodyOwner {
   readonly tenant: BodyTenant;
   readonly budgets: BodyBudgets;
   /**
-   * The precheck of a large body: called once, before any of it is read, or before more than 1 MiB of it is read. If it
-   * rejects, the body is refused with that error. `null`: no precheck.
+   * The precheck of a large body. It is called once, before the body is read, or before more than 1 MiB of a body of unknown length is
+   * read. If it rejects, the body is refused with that error. `null`: no precheck.
    */
   readonly look: (() => Promise<void>) | null;
 }
 
-/** Requests that wait for `100 Continue`, which is sent only when the gateway reads the body. */
+/** Requests whose clients wait for `100 Continue`, which is sent only when the gateway reads the body. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
 export function markAwaitingContinue(request: IncomingMessage): void {
@@ -44,7 +44,7 @@ export function isAwaitingContinue(request: IncomingMessage): boolean {
   return awaitingContinue.has(request);
 }
 
-/** @throws GatewayError `unsupportedMediaType` unless the content type is JSON. */
+/** Checks the content type of a request. @throws GatewayError `unsupportedMediaType` unless it is JSON. */
 export function requireJson(request: IncomingMessage): void {
   const contentType = request.headers['content-type'];
   if (contentType === 'application/json') return;
@@ -57,7 +57,7 @@ export function requireJson(request: IncomingMessage): void {
   if (type?.value !== 'application/json' || !isUtf8(type.parameters)) throw new GatewayError('unsupportedMediaType');
 }
 
-/** Whether no parameter names a charset other than UTF-8. Any `charset*` is refused, because some readers prefer it to `charset`. */
+/** Whether the parameters specify UTF-8 or no charset. Any `charset*` is refused, because some readers prefer it to `charset`. */
 function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
   for (const name of parameters.keys()) if (name.includes('*')) return false;
   return /^utf-?8$/i.test(parameters.get('charset') ?? 'utf-8');
@@ -71,14 +71,14 @@ export interface HeldBody {
 }
 
 /**
- * Reads a whole body into memory, decoded. Nothing beyond the limit is kept, and a Content-Length beyond it is refused
- * before a byte is read. `consume` also gets the decoded bytes as they arrive.
+ * Reads a whole body into memory, decoded. A body larger than the limit is refused without being kept, and before it is read if its
+ * Content-Length exceeds the limit. `consume` also gets the decoded bytes as they arrive.
  *
  * A body without an owner does not count in any budget.
  *
- * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for broken
- * encoded data, `requestTimeout`, `overloaded` if the budget has no memory, `malformedHttp` if the body ends early, and
- * the error of the owner's precheck.
+ * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for broken encoded data,
+ * `requestTimeout`, `overloaded` if the budget has no memory, `malformedHttp` if the body ends early, and the error of the owner's
+ * precheck.
  */
 export function readBody(
   request: IncomingMessage,
@@ -94,7 +94,7 @@ export function readBody(
   return readPieces(body, response, consume, owner);
 }
 
-/** Reads a small body that has arrived completely, without waiting. */
+/** Reads a small body that has already arrived completely, without waiting. */
 function readAtOnce(
   { request, limits, announcedBytes }: OpenBody,
   consume: ((piece: Buffer) => void) | null,
@@ -102,7 +102,7 @@ function readAtOnce(
 ): HeldBody {
   const memory = owner === null ? null : owner.budgets.takeSmall(owner.tenant, announcedBytes!);
   try {
-    // A new buffer, not a shared one: token counting moves the memory to another thread.
+    // The buffer must not be part of a shared one, because token counting transfers its memory to another thread.
     const bytes = takeReceived(request, limits) ?? Buffer.alloc(0);
     consume?.(bytes);
     return { bytes, release: () => memory?.release() };
@@ -153,13 +153,13 @@ function needAtOnce({ announcedBytes, encoding }: OpenBody, memory: BodyMemory |
   memory?.need(encoding === null ? announcedBytes! : decoderBytes(encoding, 0), isLarge);
 }
 
-/** A body that may be received, judging by the head of its request. */
+/** A body that may be received, according to the head of its request. */
 export interface OpenBody {
   readonly request: IncomingMessage;
   readonly limits: BodyLimits;
   /** The Content-Length; `null` if there is none. */
   readonly announcedBytes: number | null;
-  /** `null` if the body is not encoded. */
+  /** The encoding; `null` if the body is not encoded. */
   readonly encoding: BodyEncoding | null;
 }
 
@@ -183,7 +183,7 @@ export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody
  */
 type BodyTaker = (piece: Buffer) => Promise<void> | null;
 
-/** Bodies that are decoded at the same time, each in a thread of Node's pool. */
+/** Maximum number of bodies that are decoded at the same time, each in a thread of Node's pool. */
 const DECODING_AT_ONCE = 2;
 const decodingSlots = new FairSlots({ slotsMax: DECODING_AT_ONCE });
 
@@ -222,7 +222,7 @@ export async function receiveBody(
   }
 }
 
-/** `receiveBody` without decoding. */
+/** Like `receiveBody`, without decoding. */
 function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): Promise<void> {
   const { request, limits } = body;
   if (awaitingContinue.delete(request)) response.writeContinue();
@@ -283,11 +283,11 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
     function onPaceDue(): void {
       const leftMs = pace.leftMs(nowMs());
       if (leftMs > 0 || pace.isPaused) {
-        // The time of a paused client does not pass.
+        // The time limit does not count time during which the client is paused.
         timer = setTimeout(onPaceDue, Math.max(Math.ceil(leftMs), PACE_CHECK_MS_MIN));
         return;
       }
-      // On an open connection, later bytes of the body would be read as the next request.
+      // Closes the connection, because the parser would read later bytes of the body as the next request.
       fail(new GatewayError('requestTimeout', { headers: { connection: 'close' } }));
     }
     function onAborted(): void {
@@ -308,13 +308,13 @@ function hasCompleteBody({ request, announcedBytes }: OpenBody): boolean {
   return request.complete || (announcedBytes !== null && announcedBytes === request.readableLength);
 }
 
-/** Takes a body that has arrived completely, as short ones do together with their head: no timer is needed. */
+/** Takes a body that has arrived completely, as short bodies do together with the head of the request. No timer is needed. */
 async function takeAtOnce(request: IncomingMessage, limits: BodyLimits, take: BodyTaker): Promise<void> {
   const bytes = takeReceived(request, limits);
   if (bytes !== null) await take(bytes);
 }
 
-/** Returns `null` if there are no bytes. */
+/** Returns the bytes that have arrived; `null` if there are none. */
 function takeReceived(request: IncomingMessage, limits: BodyLimits): Buffer | null {
   const bytes = request.read() as Buffer | null;
   if (bytes === null) return null;
@@ -329,7 +329,7 @@ const PACE_CHECK_MS_MIN = 10;
 function tooLarge({ sizeBytesMax, tooLarge: other }: BodyLimits): GatewayError {
   return new GatewayError(other?.kind ?? 'requestTooLarge', {
     message: other?.message ?? `The body is larger than the ${sizeBytesMax} bytes that this address accepts.`,
-    // The rest of the body is not read, so the connection cannot serve another request.
+    // The remainder of the body is not read, so the connection cannot serve another request.
     headers: { connection: 'close' },
   });
 }

@@ -14,7 +14,10 @@ interface BrokenHttpDependencies {
   readonly openReport?: OpenHttpReport;
 }
 
-/** An error of Node's HTTP parser. `rawPacket`: the bytes it was reading, as a Buffer, although the framework's types differ. */
+/**
+ * An error of Node's HTTP parser. `rawPacket`: the bytes that the parser was reading; a Buffer, although the framework declares another
+ * type.
+ */
 interface BrokenHttpError extends Error {
   readonly code?: string;
   readonly rawPacket?: unknown;
@@ -22,7 +25,7 @@ interface BrokenHttpError extends Error {
 
 const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
 
-/** The address of a broken request: from its own first line if `bytes` has it, otherwise that of the previous request. */
+/** The path of a broken request: from its own first line if `bytes` contains it, otherwise from the previous request. */
 function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
   const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
   return REQUEST_LINE.exec(beginning)?.[1] ?? lastUrl ?? '/';
@@ -37,19 +40,19 @@ export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, opti
   const connection = connectionOf(socket);
   const { responding } = connection;
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  // The client would read a second response as part of the first. A timeout of headers does not affect a stream.
+  // While a response is being sent, the client would read a second one as part of it. Streams continue after a timeout of headers.
   const isResponding = responding?.headersSent === true && !responding.writableEnded;
   if (!socket.writable || error.code === 'ECONNRESET' || (isResponding && !isLate)) {
     socket.destroy();
     return;
   }
-  // These bytes belong to a request that already has its response.
+  // The bytes belong to a request whose response has already been sent.
   if (connection.isRespondedEarly) {
     socket.destroySoon();
     return;
   }
   if (responding?.writableEnded) {
-    // The response to the previous request is being sent, and may close the connection.
+    // The response to the previous request is being sent; it may close the connection.
     responding.once('close', () => respondToBrokenHttp(error, socket, options));
     return;
   }
@@ -61,7 +64,7 @@ export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, opti
       : isLate
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
-  // If the body of a request is broken, the request has an id and a report.
+  // If only the body of a request is broken, the request already has an id and a report.
   const own = responding === null ? null : reportOfResponse(responding);
   const requestId = own?.requestId ?? ids.next('req');
   const report = own ?? reportWithoutRequest('unknown', socket.remoteAddress, requestId, options.openReport);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressRange, AddressRanges, canonicalAddress, clientNetwork, widerNetworks } from '../lib/ip-address.ts';
 
 interface Peer {
-  /** In canonical form; empty if the connection is closed. */
+  /** The canonical form of the address; empty if the connection is closed. */
   readonly address: string;
   readonly network: string;
   readonly isTrusted: boolean;
@@ -12,11 +12,11 @@ const PEERS_MAX = 1_000;
 
 /**
  * Finds the client addresses for which connections and refusals are counted. `X-Forwarded-For` is used only if a trusted proxy sent it, and
- * only its last address that is not a trusted proxy's: clients can forge all addresses before that one.
+ * then only its last address that does not belong to a trusted proxy: clients can forge all earlier addresses.
  */
 export class ClientAddresses {
   readonly #trusted: AddressRanges;
-  /** Recent peers by the system's spelling, because each request asks several times. */
+  /** Recent peers by the address as the system spells it. Cached because each request needs its peer several times. */
   readonly #peers = new Map<string, Peer>();
 
   constructor(trustedProxies: readonly AddressRange[]) {
@@ -29,18 +29,18 @@ export class ClientAddresses {
     return isTrusted ? null : network;
   }
 
-  /** The network of the client of a request, also behind trusted proxies. */
+  /** The network of a request's client, also behind trusted proxies. */
   ofRequest(request: IncomingMessage): string {
     const peer = this.#peerOf(request.socket.remoteAddress);
     return peer.isTrusted ? clientNetwork(this.#forwardedFor(request, peer.address)) : peer.network;
   }
 
-  /** The home line of that client (see `widerNetworks`), which may have many networks. */
+  /** The home line of a request's client (see `widerNetworks`). One line may contain many networks. */
   lineOf(request: IncomingMessage): string {
     return widerNetworks(this.ofRequest(request)).line;
   }
 
-  /** The address of that client; empty if its connection is closed. */
+  /** The address of a request's client; empty if the connection is closed. */
   exactOf(request: IncomingMessage): string {
     const peer = this.#peerOf(request.socket.remoteAddress);
     return peer.isTrusted ? this.#forwardedFor(request, peer.address) : peer.address;
@@ -59,11 +59,11 @@ export class ClientAddresses {
 
   #forwardedFor(request: IncomingMessage, proxy: string): string {
     let client = proxy;
-    // Node joins several lines with commas.
+    // Node joins several header lines with commas.
     const listed = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (let entry = listed.pop(); entry !== undefined; entry = listed.pop()) {
       const address = readForwarded(entry.trim());
-      // An entry that is not an address is not trusted, nor are the entries before it.
+      // An entry that is not an address is not trusted, and neither are earlier entries.
       if (address === null) break;
       client = address;
       if (!this.#trusted.has(address)) break;
@@ -72,7 +72,7 @@ export class ClientAddresses {
   }
 }
 
-/** Some proxies append the port. */
+/** Returns the address in an entry, without the port that some proxies append; `null` if there is none. */
 function readForwarded(entry: string): string | null {
   const withPort = /^\[([^\]]+)\](?::\d+)?$/.exec(entry) ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(entry);
   return canonicalAddress(withPort?.[1] ?? entry);

@@ -9,9 +9,9 @@ import { createLingerBudget, LINGER_LIMITS, lingerAfter } from './linger.ts';
 import { checkEveryMs, ReadPace } from './read-pace.ts';
 
 export interface ConnectionLimits {
-  /** The limit of open connections; further ones are closed when they are opened. */
+  /** Maximum number of open connections. Further connections are closed at once. */
   readonly connections: number;
-  /** The limit of open connections of one client; half of `connections` by default. */
+  /** Maximum number of open connections of one client; half of `connections` by default. */
   readonly connectionsPerAddress?: number | undefined;
   /** The operator's proxies, whose connections belong to many clients. */
   readonly trustedProxies?: readonly AddressRange[];
@@ -21,7 +21,7 @@ export interface ConnectionLimits {
 
 const connections = new WeakMap<Socket, Connection>();
 
-/** For a socket that a watched server has accepted. */
+/** Returns the connection of a socket, which a watched server must have accepted. */
 export function connectionOf(socket: Socket): Connection {
   return connections.get(socket)!;
 }
@@ -52,15 +52,19 @@ export function watchConnections(
   let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
-  // Otherwise a worker returns a connection beyond the limit to the primary, which offers it to the workers again and again.
+  // Without this setting, a worker returns a connection beyond the limit to the primary process, which offers it to the workers again and
+  // again.
   (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
   server.on('drop', (dropped) => {
     onRefused(dropped?.remoteAddress);
     if (hasWarned) return;
     hasWarned = true;
-    logger.warn({ connections: connectionsMax }, 'server.connections is reached; closing further connections');
+    logger.warn(
+      { connections: connectionsMax },
+      'the limit server.connections is reached; closing further connections',
+    );
   });
-  // A client that closes its sending side after a safe request gets its response; see `onClientEnd`.
+  // With this setting, a client that closes its sending side after a safe request still gets its response; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket) => {
     const network = addresses.ofPeer(socket.remoteAddress);
@@ -72,7 +76,7 @@ export function watchConnections(
         hasWarnedOfAddress = true;
         logger.warn(
           { address: network, connectionsPerAddress: perAddressMax(limits) },
-          'an address reached server.connectionsPerAddress; closing its further connections',
+          'an address reached the limit server.connectionsPerAddress; closing its further connections',
         );
       }
       return;
@@ -103,26 +107,26 @@ export function watchConnections(
   server.once('close', () => clearInterval(checks));
 }
 
-/** The limit for one client: of open connections, or of concurrent requests through trusted proxies. */
+/** Maximum for one client: of open connections, or of concurrent requests through trusted proxies. */
 export function perAddressMax({ connections, connectionsPerAddress }: ConnectionLimits): number {
   return connectionsPerAddress ?? Math.max(Math.floor(connections / 2), 1);
 }
 
-/** With this many pipelined requests, the connection is not read further. A single packet can contain more. */
+/** Number of pipelined requests above which the gateway stops reading from the connection. A single packet can contain more. */
 const WAITING_PAUSE = 16;
-/** With this many pipelined requests, the connection is closed. */
+/** Number of pipelined requests above which the connection is closed. */
 const WAITING_MAX = 1000;
-/** The memory of pipelined requests on all connections, which client networks share. */
+/** Maximum memory of pipelined requests on all connections. Client networks share it. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** The memory of a pipelined request without its headers. */
+/** Estimated memory of a pipelined request without its headers. */
 const WAITING_REQUEST_BYTES = 3 * 1024;
 
-/** Reads the rest of a request whose response is complete. */
+/** Reads the remainder of a request whose response is complete. */
 type Linger = (response: ServerResponse) => void;
 
 /**
- * One connection. Pipelined requests wait: only safe requests may be served concurrently (RFC 9112, 9.3.2), and requests
- * after a response with `close` must not be served (9.6).
+ * One client connection. Pipelined requests wait, because only safe requests may be served concurrently (RFC 9112, 9.3.2). Requests after a
+ * response with `close` must not be served (9.6).
  */
 export class Connection {
   readonly #socket: Socket;
@@ -138,7 +142,7 @@ export class Connection {
   #lastUrl: string | null = null;
   readonly #pace: ReadPace;
 
-  /** `takeMemory` takes memory for waiting requests; it returns `null` if there is none. */
+  /** `takeMemory` takes memory for waiting requests. It returns `null` if there is none. */
   constructor(
     socket: Socket,
     handler: RequestListener,
@@ -153,17 +157,17 @@ export class Connection {
     this.#pace = new ReadPace(stallTimeoutMs);
   }
 
-  /** Bytes that were written and that the client has not read. */
+  /** Number of bytes that were written and that the client has not read. */
   get unreadBytes(): number {
     return this.#socket.writableLength;
   }
 
-  /** The response that is being sent, or that the handler has not sent yet. */
+  /** The response that is being sent or that the handler will send next; `null` if there is none. */
   get responding(): ServerResponse | null {
     return this.#responding?.closed === false ? this.#responding : null;
   }
 
-  /** Whether the handler's last request has its complete response although its body has not ended. */
+  /** Whether the response to the handler's last request is complete although the body of the request has not ended. */
   get isRespondedEarly(): boolean {
     const last = this.#responding;
     return last?.writableEnded === true && !last.req.complete;
@@ -192,8 +196,8 @@ export class Connection {
   }
 
   /**
-   * Call this when bytes cannot be parsed. Complete requests before them still get their responses, and then the connection
-   * is closed. Returns whether there are any.
+   * Call this when bytes cannot be parsed. Complete requests that precede the bytes still get their responses; then the connection is
+   * closed. Returns whether such requests exist.
    */
   closeAfterCompleteRequests(): boolean {
     if (this.#waiting.at(-1)?.req.complete === false) this.#memory?.shrink(memoryOf(this.#waiting.pop()!));
@@ -206,9 +210,9 @@ export class Connection {
   }
 
   /**
-   * Call this when the client has closed its sending side. It may have closed its receiving side too, which the server
-   * cannot see until it sends something. A safe request still gets its response, which costs nothing. Other requests
-   * cost money, so for them the client counts as disconnected.
+   * Call this when the client has closed its sending side. It may have closed its receiving side too, which the server cannot see until it
+   * sends something. A safe request still gets its response, which costs nothing. Other requests cost money, so they are treated as if the
+   * client had disconnected.
    */
   onClientEnd(): void {
     const { responding } = this;
@@ -216,7 +220,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Drops the waiting requests. */
+  /** Call this when the connection is closed. Drops the waiting requests. */
   onClosed(): void {
     this.#waiting = [];
     this.#memory?.release();
@@ -240,7 +244,7 @@ export class Connection {
     if (this.#pace.isTooSlow(unread, bytesTaken(this.#socket), nowMs)) this.#socket.destroy();
   }
 
-  /** Whether the client has unread bytes, or has its response and still sends the body of its request. */
+  /** Whether the client has unread bytes, or has received its response but is still sending the body of its request. */
   #waitsForClient(): boolean {
     return this.#socket.writableLength > 0 || (this.#responding?.closed === true && !this.#responding.req.complete);
   }
@@ -262,7 +266,7 @@ export class Connection {
       return;
     }
     this.#responding = response;
-    // The response is complete, so the unread rest of the request is not needed.
+    // The response is complete, so the remainder of the request is not needed.
     response.on('prefinish', () => this.#linger(response));
     this.#handler(response.req, response);
   }
@@ -272,7 +276,7 @@ function memoryOf({ req }: ServerResponse): number {
   return req.rawHeaders.reduce((bytes, { length }) => bytes + length, WAITING_REQUEST_BYTES + (req.url ?? '').length);
 }
 
-/** RFC 9110, 9.2.1. */
+/** Whether the method is safe (RFC 9110, 9.2.1). */
 function isSafe({ req }: ServerResponse): boolean {
   return req.method === 'GET' || req.method === 'HEAD' || req.method === 'OPTIONS';
 }
@@ -282,8 +286,8 @@ interface WithHandle {
 }
 
 /**
- * The written bytes that the system has accepted. `bytesWritten` of the socket counts a write only when it is complete, and
- * one write may have 32 MiB. Node's socket timeouts read the queue size too, but any byte from the client restarts them.
+ * Number of written bytes that the system has accepted. The socket's `bytesWritten` counts a write only when it is complete, and one write
+ * can have 32 MiB. Node's socket timeouts also consider the size of the queue, but any byte from the client restarts them.
  */
 function bytesTaken(socket: Socket): number {
   const { _handle: handle } = socket as unknown as WithHandle;

@@ -33,7 +33,7 @@ export class Cors {
     this.#exposedHeaders = [...EXPOSED_HEADERS, ...callHeaderNames].sort().join(', ');
   }
 
-  /** Lets the page read the response if its origin is allowed. Returns whether it is. */
+  /** Sets the headers that let the page read the response, if its origin is allowed. Returns whether it is. */
   allow(request: IncomingMessage, response: ServerResponse): boolean {
     const allowed = this.#allowedOrigins();
     if (allowed.length === 0) return false;
@@ -46,10 +46,12 @@ export class Cors {
   }
 }
 
-/** Applies the rules to requests that the framework serves, and responds to preflight requests. The admin API is never allowed. */
+/**
+ * Applies the rules to requests that the framework serves, and responds to preflight requests. No origin is allowed to use the admin API.
+ */
 export function registerCors(app: FastifyInstance, cors: Cors): void {
   app.addHook('onRequest', (request, reply, done) => {
-    // By the matched address, because a path has several spellings, such as //admin or /%61dmin.
+    // Compares the matched address, because a path has several spellings, such as //admin or /%61dmin.
     const isAdmin = app.servedAddresses.envelopeOf(request) === adminEnvelope;
     const isAllowed = !isAdmin && cors.allow(request.raw, reply.raw);
     if (!isAllowed || request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
@@ -63,7 +65,7 @@ export function registerCors(app: FastifyInstance, cors: Cors): void {
       .headers({
         'access-control-allow-methods': 'GET, HEAD, POST',
         'access-control-max-age': String(PREFLIGHT_SECONDS),
-        // All headers are allowed: SDKs add their own headers, and the gateway forwards only known ones.
+        // All headers are allowed, because SDKs add their own. The gateway forwards only headers that it knows.
         ...(wanted === undefined ? {} : { 'access-control-allow-headers': wanted }),
       })
       .send();

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** Which headers may carry the key at an address (contract, section 5). */
+/** Which headers can contain the API key at an address (contract, section 5). */
 export type CredentialForms = 'bearer' | 'bearer-or-x-api-key';
 
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * The API key of a request. The scheme is case-insensitive. The same key may occur several times; two different keys are
- * refused. If exactly one of the two headers has a key of this gateway, as `isKey` recognises it, the other header is
- * ignored: it is meant for another server, such as a proxy.
+ * Returns the API key of a request. The scheme is case-insensitive. The same key may occur several times; two different keys are refused.
+ * If `isKey` recognises a key of this gateway in exactly one of the two headers, the other header is ignored, because it is meant for
+ * another server, such as a proxy.
  *
  * @throws GatewayError `invalidApiKey` if there is no key, more than one, or one in a header that `forms` does not allow.
  */
@@ -19,7 +19,7 @@ export function readCredential(
   isKey: (text: string) => boolean = () => false,
 ): string {
   const lines = readLines(request.rawHeaders);
-  // The usual case: one Authorization header.
+  // The usual case is a single Authorization header.
   if (lines.tokens.length === 1 && lines.tokens[0] !== null && lines.apiKeys.length === 0) return lines.tokens[0]!;
   const { tokens, apiKeys } = withoutForeign(lines, isKey);
   if (tokens.includes(null)) throw refused('The Authorization header must read "Bearer <API key>".');
@@ -61,7 +61,7 @@ function readLines(lines: readonly string[]): CredentialLines {
   return { tokens, apiKeys };
 }
 
-/** Drops the header without a key of this gateway if the other header has one. */
+/** If only one of the two headers contains a key of this gateway, removes the other one. */
 function withoutForeign(lines: CredentialLines, isKey: (text: string) => boolean): CredentialLines {
   const { tokens, apiKeys } = lines;
   if (tokens.length === 0 || apiKeys.length === 0) return lines;

@@ -15,7 +15,7 @@ interface FailedRequest {
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** The body as JSON text. */
   readonly body: string;
 }
 
@@ -27,7 +27,10 @@ export function renderError(error: GatewayError, requestId: string, envelope: En
   };
 }
 
-/** The response to a failed request. Reports the error; an internal one is also logged, and its details are not shown to the client. */
+/**
+ * Returns the response to a failed request, and reports the error. An internal error is also logged; its details are not shown to the
+ * client.
+ */
 export function responseToFailure(
   thrown: unknown,
   { id, report }: FailedRequest,
@@ -40,18 +43,18 @@ export function responseToFailure(
   if (error.kind === 'internal') logger.error(details, 'a request failed unexpectedly');
   if (error.kind === 'databaseSilent') logger.error(details, 'the database did not respond to a request');
   report?.failed(error);
-  // The client may still send its body, which nothing would read.
+  // Closes the connection, because the client may still send its body, which nothing would read.
   if (isAwaitingContinue(response.req)) response.shouldKeepAlive = false;
   return renderError(error, error.requestId ?? id, envelope, clock.nowMs());
 }
 
-/** Maps errors of the framework by their status. */
+/** Converts errors of the framework according to their status. */
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const status = (error as { statusCode?: unknown }).statusCode;
   switch (status) {
     case 400:
-      return new GatewayError('invalidRequest', { message: 'The address cannot be decoded.' });
+      return new GatewayError('invalidRequest', { message: 'The path of the request cannot be decoded.' });
     case 404:
     case 414:
       return new GatewayError('pathUnknown');

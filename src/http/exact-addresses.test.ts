@@ -97,7 +97,7 @@ describe('an exact address', () => {
         await assert.rejects(ask(), /the connection ended/);
         assert.deepEqual(
           logs.lines.map(({ message }) => message),
-          ['failed to write the response of an error'],
+          ['failed to send an error response'],
         );
       });
 

@@ -21,7 +21,7 @@ declare module 'fastify' {
 /** An address for POST requests, without path parameters. */
 export interface ExactAddress {
   readonly path: string;
-  /** The envelope of its errors. */
+  /** The format of error responses at this address. */
   readonly envelope: Envelope;
   readonly kind: RequestKind;
   readonly operation: string;
@@ -39,8 +39,8 @@ interface ExactAddressDependencies {
 }
 
 /**
- * Addresses that are found by a look-up of the path as the client sent it, without the framework, whose routing and hooks take 0.3 of the
- * CPU time of a bare proxy. The framework serves other spellings of the path, such as with `//` or `%2F`, with the same handler.
+ * Addresses that are looked up by the path as the client sent it. They bypass the framework, whose routing and hooks take 0.3 of the CPU
+ * time of a bare proxy. The framework serves other spellings of the path, such as with `//` or `%2F`, with the same handler.
  */
 export class ExactAddresses {
   readonly #dependencies: ExactAddressDependencies;
@@ -84,7 +84,7 @@ export class ExactAddresses {
     void this.#handle(exchange, address);
   }
 
-  /** Does the work of the framework's hooks. @throws GatewayError if the gate refuses the request. */
+  /** Replaces the framework's hooks. @throws GatewayError if the admission check refuses the request. */
   #enter(exchange: Exchange, address: ExactAddress): void {
     const { gate, cors, clientAddresses, openReport } = this.#dependencies;
     const { request, response, id } = exchange;
@@ -100,7 +100,7 @@ export class ExactAddresses {
     return address.handler.handle(exchange).catch((error: unknown) => this.#fail(exchange, address, error));
   }
 
-  /** Reports an error, and sends its response unless a response has begun or the client has disconnected. */
+  /** Reports an error and sends an error response, unless a response has begun or the client has disconnected. */
   #fail(exchange: Exchange, { envelope }: ExactAddress, thrown: unknown): void {
     const { response, id } = exchange;
     if (response.headersSent) return;
@@ -108,7 +108,7 @@ export class ExactAddresses {
       const { status, body, headers } = responseToFailure(thrown, exchange, envelope, response, this.#dependencies);
       if (!response.closed) exchange.sendJson(status, body, headers);
     } catch (error) {
-      this.#dependencies.logger.error({ err: error, requestId: id }, 'failed to write the response of an error');
+      this.#dependencies.logger.error({ err: error, requestId: id }, 'failed to send an error response');
       response.destroy();
     }
   }

@@ -6,7 +6,7 @@ export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly id: string;
-  /** `null` if nobody observes the server. */
+  /** The request's report; `null` if no report is kept. */
   report: HttpReport | null = null;
   /** Headers that `sendJson` adds to every response, including errors. */
   headers: Readonly<Record<string, string>> = {};
@@ -35,8 +35,8 @@ export class Exchange {
 const UNREAD_BYTES_MAX = 64 * 1024;
 
 /**
- * Makes a response close the connection if the unread body may be long. The rest of a short body is read, which keeps the connection open;
- * reading a long one costs more than a new connection, and a chunked one may never end.
+ * Makes a response close the connection if the unread body might be long. The remainder of a short body is read, so that the connection
+ * stays open. Reading a long one would cost more than a new connection, and a chunked body might never end.
  */
 export function closeAfterLongBody({ complete, headers }: IncomingMessage, response: ServerResponse): void {
   if (complete) return;

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Whether new calls can be served, with sentences for operators. */
+/** Whether new calls can be served, with explanations for operators. */
 export interface Readiness {
-  /** The database responds, and this node, or each of its workers, is not shutting down. */
+  /** Whether the database responds and this node, or each of its workers, is not shutting down. */
   readonly isReady: boolean;
-  /** Why the node is not ready, or what is wrong although it serves calls. */
+  /** Explains why the node is not ready, or what is wrong although it serves calls. */
   readonly detail: readonly string[];
 }
 
@@ -12,7 +12,7 @@ const NAMED = { name: 'faregate', status: 'ok' };
 
 export type ReadReadiness = () => Promise<Readiness>;
 
-/** Registers the addresses that load balancers and clients probe. `pagePath`: where `/` redirects browsers. */
+/** Registers the addresses that load balancers and clients probe. `pagePath`: the page to which `/` redirects browsers. */
 export function registerHealth(app: FastifyInstance, readReadiness: ReadReadiness, pagePath?: string): void {
   const get = ['GET', 'HEAD'];
   const config = { kind: 'health' } as const;

@@ -4,7 +4,7 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import { canonicalAddress } from '../lib/ip-address.ts';
 import type { ClientAddresses } from './client-address.ts';
 
-/** What a request is for. `connection`: a connection that was refused, without a request. */
+/** The purpose of a request. `connection`: a connection that was refused, without a request. */
 export type RequestKind =
   | 'call'
   | 'estimate'
@@ -19,15 +19,15 @@ export type RequestKind =
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Absent: `unknown`. */
+    /** The kind in reports; absent: `unknown`. */
     kind?: RequestKind;
-    /** Set here so that it is also known for requests that are refused early. */
+    /** The operation in reports. Specified for the address, so that it is also known for requests that are refused early. */
     operation?: string;
-    /** The path in reports; absent: the router's path. */
+    /** The path in reports; absent: the path of the router. */
     path?: string;
   }
   interface FastifyRequest {
-    /** `null` if nobody observes the server. */
+    /** The request's report; `null` if no report is kept. */
     report: HttpReport | null;
   }
 }
@@ -41,28 +41,28 @@ export type Arrival = Readonly<
 export type OpenHttpReport = (arrival: Arrival) => HttpReport;
 
 /**
- * The facts about a request and its response. It is complete when the response is closed and all work for the request has
- * ended; then `over` runs, once.
+ * The facts about a request and its response. The report is complete when the response is closed and all work for the request has ended;
+ * then `over` runs, once.
  */
 export abstract class HttpReport {
   readonly requestId: string;
-  /** The client's own id of the request; `null` if it sends none, or an invalid one. */
+  /** The id that the client gave the request; `null` if the client sent no id or an invalid one. */
   readonly clientRequestId: string | null;
-  /** `null` if the request could not be parsed. */
+  /** The method; `null` if the request could not be parsed. */
   readonly method: string | null;
   /** The pattern of the address, such as `/v1/models/:model`; `null` for an unknown address. */
   path: string | null;
   kind: RequestKind;
-  /** The operation of a call, an estimate or a query. */
+  /** The operation, if the request is a call, an estimate or a query. */
   readonly operation: string | null;
-  /** Also behind trusted proxies; empty if unknown. */
+  /** The client's own address, also behind trusted proxies; empty if unknown. */
   readonly clientAddress: string;
   /** The client's W3C trace context, not validated. */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** The status that was sent; `null` if the client disconnected before, or the connection was closed without a response. */
+  /** The status that was sent; `null` if the client disconnected earlier, or if the connection was closed without a response. */
   status: number | null = null;
-  /** Whether the whole response was sent. */
+  /** Whether the response was sent completely. */
   isWhole = false;
   errorKind: ErrorKind | null = null;
   /** The error code in the response. */
@@ -70,7 +70,7 @@ export abstract class HttpReport {
   errorMessage: string | null = null;
   errorParam: string | null = null;
   #statusPastResponse: number | null = null;
-  /** The number of pending parts: the response, and work that may outlast it. */
+  /** Number of pending parts: the response, and work that can outlast it. */
   #open = 1;
 
   constructor(arrival: Arrival) {
@@ -85,7 +85,7 @@ export abstract class HttpReport {
     this.tracestate = arrival.tracestate;
   }
 
-  /** The response is this error. */
+  /** Records that the response is this error. */
   failed(error: GatewayError): void {
     this.errorKind = error.kind;
     this.responseCode = error.code;
@@ -93,22 +93,22 @@ export abstract class HttpReport {
     this.errorParam = error.param;
   }
 
-  /** A response with this status was written directly to the socket, because the request was broken. */
+  /** Records a response that was written directly to the socket, because the request was broken. */
   sentPastResponse(status: number): void {
     this.#statusPastResponse = status;
   }
 
-  /** Work begins that may outlast the response, such as a call whose client may disconnect. */
+  /** Call this when work begins that can outlast the response, such as a call whose client may disconnect. */
   enter(): void {
     this.#open++;
   }
 
-  /** The work that called `enter` has ended. */
+  /** Call this when the work that called `enter` has ended. */
   leave(): void {
     this.#end();
   }
 
-  /** The response is closed. `status`: `null` if no response was sent through it. */
+  /** Call this when the response is closed. `status`: `null` if nothing was sent through the response object. */
   closed(status: number | null, isWhole: boolean): void {
     this.status = status ?? this.#statusPastResponse;
     this.isWhole = isWhole || (status === null && this.status !== null);
@@ -125,14 +125,14 @@ export abstract class HttpReport {
 const REPORT = Symbol('report');
 
 /**
- * A response with the report of its request. A `WeakMap` would be slower: the collector of the young generation keeps all its values, so the
- * report of every call, and all that it references, would move to the old generation.
+ * A response with the report of its request. A `WeakMap` would be slower: the garbage collector keeps all its values alive in the young
+ * generation, so the report of every call, and everything it references, would move to the old generation.
  */
 interface ReportedResponse extends ServerResponse {
   [REPORT]?: HttpReport;
 }
 
-/** The report of a response's request; `null` if nobody observes the server. */
+/** Returns the report of a response's request; `null` if no report is kept. */
 export function reportOfResponse(response: ReportedResponse): HttpReport | null {
   return response[REPORT] ?? null;
 }
@@ -168,7 +168,7 @@ export function reportRequest(
 }
 
 function closeReport(this: ReportedResponse): void {
-  // A request that was injected without a socket is not `writableFinished`.
+  // `writableFinished` stays false for a request that was injected without a socket.
   const isWhole = this.writableFinished || (this.writableEnded && this.socket?.destroyed === false);
   this[REPORT]!.closed(this.headersSent ? this.statusCode : null, isWhole);
 }
@@ -197,7 +197,7 @@ export function reportWithoutRequest(
 const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const CLIENT_REQUEST_ID_HEADERS = ['x-request-id', 'x-client-request-id'] as const;
 
-/** The client's own id of its request; `null` if there is no valid one. */
+/** The id that the client gave the request; `null` if there is no valid one. */
 function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
   for (const name of CLIENT_REQUEST_ID_HEADERS) {
     const id = headers[name];

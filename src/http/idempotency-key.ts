@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { invalidRequest } from '../errors/gateway-error.ts';
 
-/** A valid key. Spaces are not allowed, so that two headers, which Node joins with a comma and a space, are not valid. */
+/** The form of a valid key. Spaces are not allowed, so that two headers, which Node joins with a comma and a space, are invalid. */
 export const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
 /** The Idempotency-Key of a request; `null` if it is missing or not valid. */
@@ -18,5 +18,8 @@ export function usableIdempotencyKey({ headers }: Pick<IncomingMessage, 'headers
 export function readIdempotencyKey(request: Pick<IncomingMessage, 'headers'>): string | null {
   const key = usableIdempotencyKey(request);
   if (key !== null || request.headers['idempotency-key'] === undefined) return key;
-  throw invalidRequest('The Idempotency-Key header takes 1 to 255 visible ASCII characters.', 'Idempotency-Key');
+  throw invalidRequest(
+    'The Idempotency-Key header must consist of 1 to 255 visible ASCII characters.',
+    'Idempotency-Key',
+  );
 }

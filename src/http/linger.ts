@@ -2,23 +2,27 @@ import type { ServerResponse } from 'node:http';
 import type { QueuedItem } from '../lib/fair/fair-queue.ts';
 import { PeriodBudget } from '../lib/fair/period-budget.ts';
 
-/** Limits for reading the rest of a request after its response: bytes, total time, and time without a byte. */
+/** Limits for reading the remainder of a request after its response: bytes, total time, and time without a byte. */
 export interface LingerLimits {
   readonly sizeBytesMax: number;
   readonly timeoutMs: number;
   readonly idleTimeoutMs: number;
 }
 
-/** Enough for a body of the usual limit from a client that sends all of it before it reads; a slower client has had time to read. */
+/**
+ * Sufficient for a body of the usual maximum size from a client that sends it completely before it reads. A slower client has had time to
+ * read.
+ */
 export const LINGER_LIMITS: LingerLimits = { sizeBytesMax: 64 * 2 ** 20, timeoutMs: 10_000, idleTimeoutMs: 5_000 };
 
-/** With `CHUNKS_MAX` as budget and as resumed tasks, at most 8 chunks of 64 KiB are read in a period: some 50 MB/s. */
+/** Both the budget and the number of resumed tasks per period. At most 8 chunks of 64 KiB are then read in a period: some 50 MB/s. */
 const CHUNKS_MAX = 4;
 const PERIOD_MS = 10;
 
 /**
- * A budget for all lingering connections of a server. Without it, the bytes of one connection may take megabytes in one iteration of the
- * event loop, which accepts one new connection per iteration: two hundred refused uploads once delayed new connections by ten seconds.
+ * Creates a budget for all lingering connections of a server. Without it, the server may read megabytes from one connection in one
+ * iteration of the event loop, and it accepts only one new connection per iteration: two hundred refused uploads once delayed new
+ * connections by ten seconds.
  */
 export function createLingerBudget(): PeriodBudget {
   return new PeriodBudget({
@@ -29,14 +33,14 @@ export function createLingerBudget(): PeriodBudget {
 }
 
 /**
- * Reads and drops the rest of a request that already has its response, within the limits. Call this for every response
- * before its end is sent.
+ * Reads and discards the remainder of a request whose response is complete, within the limits. Call this for every response before the
+ * response ends.
  *
- * A connection that is closed while the client still sends is reset, and the client may lose the response (RFC 9112, 9.6).
- * So if the response closes the connection, only the sending side is closed at first. If the rest arrives in time, the
- * connection serves the next request or closes; otherwise it is destroyed.
+ * A connection that is closed while the client still sends is reset, and the client may lose the response (RFC 9112, 9.6). Therefore, if
+ * the response closes the connection, only the sending side is closed at first. If the remainder arrives in time, the connection serves the
+ * next request or closes; otherwise it is destroyed.
  *
- * @param network the client's network, which is one tenant of the budget
+ * @param network the client's network, which shares the budget as one tenant
  */
 export function lingerAfter(
   response: ServerResponse,
@@ -89,7 +93,7 @@ export function lingerAfter(
   };
   socket.once('close', stop);
   request.on('data', onData).once('end', onEnd);
-  // Discards the buffered bytes. Without a reader, Node would drop the rest by itself and would not limit its size.
+  // Discards the buffered bytes. Without a reader, Node would read and discard the remainder itself, without a limit.
   while (request.read() !== null);
   request.resume();
 }

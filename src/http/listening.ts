@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 const IDLE_SWEEP_MS = 50;
 
 /**
- * Stops listening and resolves when every connection is closed: idle connections at once, the others when their response
- * is complete, and all remaining ones after the timeout.
+ * Stops listening and resolves when every connection is closed. Idle connections are closed at once, busy ones when their response is
+ * complete, and all remaining ones after the timeout.
  */
 export async function closeServer(app: FastifyInstance, timeoutMs: number): Promise<void> {
   const closed = app.close();
@@ -25,7 +25,7 @@ export function addressOf(app: FastifyInstance, host: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** As `addressOf`; before the server listens, with the configured port. */
+/** Like `addressOf`, but uses the configured port if the server does not listen yet. */
 export function ownUrl(app: FastifyInstance, { host, port }: { readonly host: string; readonly port: number }): string {
   return app.server.address() === null ? `http://${host}:${port}` : addressOf(app, host);
 }

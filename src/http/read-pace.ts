@@ -1,16 +1,18 @@
-/** The bytes that a client must read within its time limit: some 200 bytes/s by default. */
+/** Number of bytes that a client must read within its time limit: some 200 bytes/s by default. */
 const TAKEN_BYTES_MIN = 64 * 1024;
-/** If more is unread, the client must read this fraction of it. */
+/** If many bytes are unread, the client must read at least this fraction of them. */
 const TAKEN_PART_MIN = 1 / 64;
-/** Up to this many unread bytes, the limit is the whole idle time; above, it is inversely proportional to their number. */
+/**
+ * Up to this number of unread bytes, the time limit is the whole idle time. Above it, the limit is inversely proportional to their number.
+ */
 const FULL_TIME_BYTES = 256 * 1024;
-/** The shortest limit as a fraction of the idle time: ten seconds by default. */
+/** The shortest time limit as a fraction of the idle time: ten seconds by default. */
 const TIME_PART_MIN = 1 / 30;
-/** A client with more unread bytes than `SMALL_BYTES` counts as if it had at least this fraction of the unread bytes of all clients. */
+/** A client with more than `SMALL_BYTES` unread bytes is treated as if it had at least this fraction of the unread bytes of all clients. */
 const SMALL_BYTES = 64 * 1024;
 const PART_OF_ALL = 1 / 16;
 
-/** Checks of a client within its time limit, so that a stall is noticed at most a quarter of the limit late. */
+/** Number of checks within a client's time limit, so that a stall is detected at most a quarter of the limit late. */
 const CHECKS = 4;
 const CHECK_MS_MAX = 1_000;
 
@@ -19,7 +21,7 @@ export function checkEveryMs(idleTimeoutMs: number): number {
   return Math.max((idleTimeoutMs * TIME_PART_MIN) / CHECKS, Math.min(idleTimeoutMs / CHECKS, CHECK_MS_MAX));
 }
 
-/** Bytes that were written and not read: of one client, and of all clients. */
+/** Numbers of bytes that were written but not read: of one client, and of all clients. */
 export interface Unread {
   readonly bytes: number;
   readonly allBytes: number;
@@ -32,7 +34,7 @@ export interface Unread {
  */
 export class ReadPace {
   readonly #idleTimeoutMs: number;
-  /** The last time the client had read enough; `null` if nothing is unread. */
+  /** The last time at which the client had read enough; `null` if nothing is unread. */
   #sinceMs: number | null = null;
   #takenBytes = 0;
 

@@ -4,23 +4,26 @@ import { type Part, partOf, partOfRate, WHOLE } from '../lib/part.ts';
 import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 import { rememberRecent } from '../lib/recent.ts';
 
-/** Refusals per second, and in a burst, that are sent without delay. */
+/** Number of refusals per second, and in a burst, that are sent without delay. */
 export const REFUSALS_PER_SECOND = 100;
 const RATE = { burst: REFUSALS_PER_SECOND, everyMs: 1_000 / REFUSALS_PER_SECOND };
-/** The longest delay of a refusal, and the time for which it is repeated from memory. */
+/** Maximum delay of a refusal in milliseconds, and how long the same refusal is repeated from memory. */
 export const HELD_MS_MAX = 1_000;
-/** Refusals that are delayed at a time, of one subject and of all. Further ones are sent at once, and close the connection. */
+/**
+ * Maximum numbers of refusals that are delayed at a time: of one subject, and of all subjects. Further ones are sent at once, and close the
+ * connection.
+ */
 const HELD_MAX_EACH = 500;
 const HELD_MAX = 2_000;
-/** Beyond this number, the subject that was refused least recently is forgotten. */
+/** Maximum number of subjects. When it is exceeded, the subject that was refused least recently is forgotten. */
 const SUBJECTS_MAX = 10_000;
-/** Beyond this number of refusals of one subject, the oldest is forgotten. */
+/** Maximum number of remembered refusals of one subject. When it is exceeded, the oldest is forgotten. */
 const REMEMBERED_MAX = 16;
 
 /**
- * Throttles subjects that are refused too often: an account, or an address that guesses credentials. Beyond a rate, their
- * refusals are delayed for up to a second, and the same refusal is repeated from memory without a database query. Nothing
- * but refusals is delayed.
+ * Throttles subjects that are refused too often. A subject is an account, or an address from which somebody guesses credentials. If it
+ * exceeds a rate, its refusals are delayed for up to a second, and the same refusal is repeated from memory without a database query. Only
+ * refusals are delayed.
  */
 export class RefusalThrottle {
   readonly #nowMs: () => number;
@@ -39,8 +42,8 @@ export class RefusalThrottle {
   }
 
   /**
-   * Counts a refusal that takes `cost` of the rate. Resolves when it may be sent: with false if it is not delayed because
-   * too many already are, so that the caller should close the connection.
+   * Counts a refusal with a weight of `cost`. Resolves when the refusal can be sent. The result is false if too many refusals are already
+   * delayed, so that this one is sent at once and the caller should close the connection.
    */
   async hold(name: string, cost: number): Promise<boolean> {
     const subject = this.#subjectOf(name);
@@ -48,7 +51,7 @@ export class RefusalThrottle {
     const repaidAtMs = debtAfter(subject.repaidAtMs, this.#rate, nowMs, cost);
     const aheadMs = overMs(repaidAtMs, this.#rate, nowMs);
     const heldMs = Math.min(aheadMs, HELD_MS_MAX);
-    // The debt beyond the burst is at most what the longest delay repays.
+    // Limits the debt beyond the burst to the amount that the longest delay repays.
     subject.repaidAtMs = repaidAtMs - (aheadMs - heldMs);
     if (heldMs <= 0) return true;
     const leave = this.#held < this.#heldMax ? this.#heldEach.take(name) : null;
@@ -60,7 +63,7 @@ export class RefusalThrottle {
     return true;
   }
 
-  /** Refusals that are currently delayed. */
+  /** Number of refusals that are currently delayed. */
   get held(): number {
     return this.#held;
   }
@@ -70,20 +73,21 @@ export class RefusalThrottle {
     return this.#held >= this.#heldMax || this.#heldEach.isFull(name);
   }
 
-  /** Remembers the refusal of a subject at a place, if the subject exceeds the rate. */
+  /** Remembers the refusal of a subject at a place in the code, if the subject exceeds the rate. */
   remember(name: string, place: string, error: GatewayError): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
     const isTooOften = overMs(subject.repaidAtMs, this.#rate, this.#nowMs()) >= 0;
     if (!isTooOften || this.recall(name, place) !== null) return;
-    // All are remembered for a second, so the oldest expires first. A flood of subjects has many of these maps, so they must be small.
+    // All refusals are remembered for a second, so the oldest expires first. A flood of subjects creates many of these maps, so they must
+    // be small.
     subject.refusals ??= new Map();
     subject.refusals.delete(place);
     subject.refusals.set(place, { error, untilMs: this.#nowMs() + HELD_MS_MAX });
     if (subject.refusals.size > REMEMBERED_MAX) subject.refusals.delete(subject.refusals.keys().next().value!);
   }
 
-  /** The refusal of a subject at a place within the last second; `null` if a new decision is needed. */
+  /** Returns the refusal of a subject at a place within the last second; `null` if the request must be decided anew. */
   recall(name: string, place: string): GatewayError | null {
     const refusal = this.#subjects.get(name)?.refusals?.get(place);
     return refusal !== undefined && this.#nowMs() < refusal.untilMs ? refusal.error : null;
@@ -110,7 +114,7 @@ export class RefusalThrottle {
 }
 
 interface Subject {
-  /** See `debtAfter`. */
+  /** The time at which the subject's debt is repaid; see `debtAfter`. */
   repaidAtMs: number;
   refusals: Map<string, { readonly error: GatewayError; readonly untilMs: number }> | null;
 }

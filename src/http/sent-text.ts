@@ -1,11 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import type { BodyBudgets, BodyTenant } from './body-budgets.ts';
 
-/** A text of up to this size is not counted: the buffer of a socket can hold it. */
+/** Maximum size of a text that is not counted, because the buffer of a socket can hold it. */
 const UNCOUNTED_BYTES = 16 * 1024;
 
 /**
- * Sends a generated text. Until the client has received it, it counts in the budget as a large body. `budgets`: `null` if nothing is counted.
+ * Sends a generated text. Until the client has received it, it counts in the budget as a large body. `budgets`: `null`: texts are not
+ * counted.
  *
  * Callers must return the result without `await`: a suspended function would keep the text in memory next to its bytes until the client has
  * read them.

@@ -14,11 +14,11 @@ declare module 'fastify' {
 interface ServedAddress {
   readonly path: string;
   readonly methods: readonly string[];
-  /** The envelope of its errors. */
+  /** The format of error responses at this address. */
   readonly envelope: Envelope;
 }
 
-/** For the server's router and for the table of this file, so that both match the same paths. */
+/** Options of the server's router, also used by the table in this file, so that both match the same paths. */
 export const ROUTER_OPTIONS = {
   ignoreTrailingSlash: true,
   ignoreDuplicateSlashes: true,
@@ -31,18 +31,18 @@ export function routedPath(path: string): string {
 }
 
 /**
- * The served paths, independent of the method. The alternative, a route for each of the thirty other methods of each path, takes a tenth of
+ * The served paths, independent of the method. Registering a route for each of the thirty other methods of each path would take a tenth of
  * a second at every start.
  */
 export class ServedAddresses {
   readonly #paths = findMyWay(ROUTER_OPTIONS);
 
   add(address: ServedAddress): void {
-    // The table needs one method; it is unrelated to the methods of the address.
+    // The table needs some method; it is unrelated to the methods of the address.
     this.#paths.on('GET', routedPath(address.path), () => undefined, address);
   }
 
-  /** The error envelope of the requested address, even if its method is not allowed. */
+  /** Returns the error format of the requested address, even if its method is not allowed. */
   envelopeOf({ routeOptions, url, headers }: FastifyRequest): Envelope | undefined {
     const envelope = routeOptions?.config?.envelope ?? this.#find(url)?.envelope;
     return envelope?.forClient?.(headers) ?? envelope;

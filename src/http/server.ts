@@ -20,12 +20,12 @@ import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The envelope of errors. */
+    /** The format of error responses. */
     envelope?: Envelope;
   }
 }
 
-/** As in the section `server` of the configuration. */
+/** Limits from the section `server` of the configuration. */
 export interface ServerLimits extends ConnectionLimits {
   /** The time limit for the headers of a request, in milliseconds. */
   readonly headerTimeout: number;
@@ -39,24 +39,27 @@ interface ServerOptions {
   readonly isClosing: () => boolean;
   readonly unknownAddresses: UnknownAddresses;
   readonly limits: ServerLimits;
-  /** Absent: pages of other origins may not read responses. */
+  /** Lets pages of other origins read responses; absent: they cannot. */
   readonly cors?: Cors;
-  /** Absent: nobody observes the server. */
+  /** Opens the report of a request; absent: no reports are kept. */
   readonly openReport?: OpenHttpReport;
 }
 
 /** Agents send large metadata headers; Node's default limit is 16 KiB. */
 const HEADER_BYTES_MAX = 64 * 1024;
-/** Longer than a load balancer keeps idle connections, so that it never reuses one that is being closed here. */
+/**
+ * Idle time after which the server closes a connection. Longer than load balancers keep idle connections, so that they never reuse a
+ * connection that the gateway is closing.
+ */
 const KEEP_ALIVE_MS = 75_000;
 /** The idle time of a connection before the system sends TCP keep-alive probes. */
 const PROBE_AFTER_MS = 60_000;
 /** The longest interval between checks for overdue headers. */
 const HEADERS_CHECK_MS_MAX = 30_000;
-/** More than clients send; Node's default limit is half of it. */
+/** Maximum number of header lines. Twice Node's default, and more than clients send. */
 const HEADER_LINES_MAX = 2000;
 
-/** Addresses have no schemas for the framework. Without this, it would still load its schema compilers, 100 modules. */
+/** Replaces the framework's schema compilers, 100 modules that it would otherwise load although no address has a schema. */
 function compileNothing(): () => never {
   return () => {
     throw new Error('addresses must not have schemas for the framework');
@@ -72,7 +75,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   const exactAddresses = new ExactAddresses({ clientAddresses, gate, cors, clock, ids, logger, openReport });
   const app = fastify({
     serverFactory: (framework) => createNodeServer(exactAddresses.listener(framework), clientAddresses, options),
-    // The framework's own handler would respond in cases in which this one must not.
+    // The framework's own handler would respond in cases in which no response may be sent.
     clientErrorHandler: (error, socket) => respondToBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),
     requestIdHeader: false,
@@ -142,9 +145,9 @@ function createNodeServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: limits.headerTimeout,
     connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS_MAX, Math.ceil(limits.headerTimeout / 2)),
-    // The time of an upload is not limited while it makes progress, which `readBody` checks.
+    // The total time of an upload is not limited; `readBody` checks that it makes progress.
     requestTimeout: 0,
-    // The gate refuses a missing Host, with an error in the envelope.
+    // The admission check refuses a request without Host, with an error in the format of its address.
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,

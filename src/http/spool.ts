@@ -8,16 +8,13 @@ import { type BodyLimits, type BodyOwner, type OpenBody, openBody, receiveBody }
 import { type BodyMemory, type BodySpace, LARGE_BODY_BYTES } from './body-budgets.ts';
 import { decoderBytes } from './body-decoder.ts';
 
-/**
- * A body on disk. It takes some 300 KiB of memory while it arrives and one read buffer while it is read, whatever its
- * size.
- */
+/** A body on disk. Regardless of its size, it takes some 300 KiB of memory while it arrives, and one read buffer while it is read. */
 export interface SpooledBody {
   /** The size of the decoded body. */
   readonly sizeBytes: number;
   /**
-   * Reads the bytes from `start` up to `end`, by default all. May be called again, such as for another attempt. The caller
-   * may keep each buffer.
+   * Reads the bytes from `start` up to `end`, by default all. Can be called several times, for example for another attempt. The caller may
+   * keep each buffer.
    *
    * @throws GatewayError `internal` if the disk fails; RangeError; Error after `remove`.
    */
@@ -27,14 +24,14 @@ export interface SpooledBody {
 }
 
 export interface SpoolLimits extends BodyLimits {
-  /** Created if missing. */
+  /** The directory of spool files. Created if missing. */
   readonly directory: string;
 }
 
 /** A file in the spool directory, open for writing and reading. */
 interface SpoolFile {
   readonly handle: FileHandle;
-  /** `null` if the file has no name and disappears when its handle is closed. */
+  /** The file's path; `null` if the file has no name and disappears when its handle is closed. */
   readonly path: string | null;
 }
 
@@ -64,7 +61,7 @@ export async function spoolBody(
   }
 }
 
-/** `spoolBody` with a file that is open already. */
+/** Like `spoolBody`, with a file that is already open. */
 export async function spoolInto(
   file: SpoolFile,
   body: OpenBody,
@@ -88,12 +85,12 @@ export async function spoolInto(
   }
 }
 
-/** The memory of a spooled body while it arrives: two blocks, and a chunk or two in transit. */
+/** Memory of a spooled body while it arrives: two blocks, and one or two chunks in transit. */
 const ARRIVING_BYTES = 384 * 1024;
-/** For a body of unknown size, disk space is allocated in steps of this size. */
+/** Step in which disk space for a body of unknown size is allocated. */
 const SPACE_STEP_BYTES = 1024 * 1024;
 
-/** The space of one body: on disk, and in memory while it arrives. */
+/** The space that one body occupies: on disk, and in memory while it arrives. */
 class SpoolSpace {
   readonly owner: BodyOwner | null;
   readonly isLarge: boolean;
@@ -113,7 +110,7 @@ class SpoolSpace {
     this.#isChecked = this.isLarge;
   }
 
-  /** @throws GatewayError `overloaded`, as `grow` does. */
+  /** Allocates the space that is certain to be needed. @throws GatewayError `overloaded`, as `grow` does. */
   needAtOnce(): void {
     const { announcedBytes, encoding } = this.#body;
     this.#memory?.need(ARRIVING_BYTES + (encoding === null ? 0 : decoderBytes(encoding, 0)), true);
@@ -122,7 +119,7 @@ class SpoolSpace {
     this.#disk?.need(announcedBytes);
   }
 
-  /** Allocates space for bytes that have arrived. If it returns a promise, the caller must wait for it: the owner's precheck. */
+  /** Allocates space for bytes that have arrived. If the owner's precheck is needed, returns a promise for which the caller must wait. */
   grow(sizeBytes: number): Promise<void> | null {
     const { encoding } = this.#body;
     this.#sizeBytes += sizeBytes;
@@ -147,7 +144,7 @@ class SpoolSpace {
   }
 }
 
-/** The name contains the id of the process that created the file; the rest cannot be guessed. */
+/** The name contains the id of the process that created the file, and a part that cannot be guessed. */
 const SPOOL_FILE = /^upload-(\d+)-[0-9a-f]{32}\.part$/;
 
 /** @throws GatewayError `internal` if the disk fails. */
@@ -167,8 +164,8 @@ export async function openSpoolFile(directory: string): Promise<SpoolFile> {
 }
 
 /**
- * Unlinks an open file, so that the system frees its space when the descriptor is closed, even if the process is killed.
- * Returns the path if the platform refuses that for an open file.
+ * Unlinks an open file, so that the system frees its space when the descriptor is closed, even if the process is killed. Returns the path
+ * if the platform cannot unlink an open file.
  */
 async function unlinkOpen(path: string): Promise<string | null> {
   try {
@@ -186,11 +183,11 @@ async function freeSpoolFile({ handle, path }: SpoolFile): Promise<void> {
 }
 
 /**
- * Removes the files of ended processes, and returns how many. Call it at start, before the first upload. Files with the id
+ * Removes the files of processes that have ended, and returns their number. Call this at start, before the first upload. Files with the id
  * of this process are removed too: in a container, each process has the same id.
  *
- * If several machines share the directory, a file may belong to a running process of another machine. Removing it does no
- * harm: if the platform can unlink an open file, the file has no name any more; otherwise the removal fails.
+ * If several machines share the directory, a file may belong to a running process of another machine. Removing it does no harm: if the
+ * platform can unlink an open file, the file already has no name; otherwise the removal fails.
  */
 export async function sweepSpool(directory: string): Promise<number> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
@@ -214,7 +211,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: the process runs as another user.
+    // EPERM means that the process exists and runs as another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
@@ -228,7 +225,7 @@ class BlockWriter {
   #filling = Buffer.allocUnsafe(BLOCK_BYTES);
   #filledBytes = 0;
   #spare = Buffer.allocUnsafe(BLOCK_BYTES);
-  /** The pending write of a block. */
+  /** Resolves when the pending write of a block is complete. */
   #writing: Promise<void> = Promise.resolve();
   #sizeBytes = 0;
 
@@ -236,13 +233,16 @@ class BlockWriter {
     this.#handle = handle;
   }
 
-  /** Copies the chunk. If it returns a promise, the caller must wait for it before the next chunk; it rejects if the disk has failed. */
+  /**
+   * Copies the chunk. If it returns a promise, the caller must wait for it before the next chunk. The promise rejects if the disk has
+   * failed.
+   */
   write(chunk: Buffer): Promise<void> | null {
     const taken = this.#fill(chunk);
     return taken === chunk.length && this.#filledBytes < BLOCK_BYTES ? null : this.#writeOn(chunk.subarray(taken));
   }
 
-  /** Writes the rest, and returns the total number of bytes. */
+  /** Writes the remaining bytes, and returns the total number of bytes. */
   async end(): Promise<number> {
     await this.#writeBlock();
     await this.#writing;
@@ -260,7 +260,7 @@ class BlockWriter {
     return taken;
   }
 
-  /** Begins to write the filled block when the previous block is written. */
+  /** Starts to write the filled block after the previous block has been written. */
   async #writeBlock(): Promise<void> {
     await this.#writing;
     const block = this.#filling.subarray(0, this.#filledBytes);
@@ -273,7 +273,7 @@ class BlockWriter {
   }
 }
 
-/** Writes until all bytes are written: a nearly full disk accepts a part of the bytes before it fails. */
+/** Repeats the write until all bytes are written: a nearly full disk accepts some of the bytes before it fails. */
 async function writeWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
   try {
     for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;

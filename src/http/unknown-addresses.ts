@@ -8,7 +8,7 @@ export interface UnknownAddresses {
   messageFor(path: string, headers: IncomingHttpHeaders): string;
 }
 
-/** A request target without its origin, if it has one (RFC 9112, 3.2.2). */
+/** Returns the path of a request target, without an origin (RFC 9112, 3.2.2). */
 export function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
 }

@@ -1,6 +1,8 @@
-/** The bytes, as sent, that count as progress. With the default idle time, this requires some 270 bytes/s; single bytes do not count. */
+/**
+ * Number of bytes, as sent, that counts as progress. With the default idle time, this requires some 270 bytes/s; single bytes do not count.
+ */
 const PROGRESS_BYTES_MIN = 8 * 1024;
-/** The average that an upload must reach after the grace time, in bytes per second. */
+/** Average rate that an upload must reach after the grace time, in bytes per second. */
 const RATE_BYTES_MIN = 1024;
 const RATE_GRACE_MS = 30_000;
 
@@ -31,7 +33,7 @@ export class UploadPace {
     this.#progressAtMs = this.#clientMs(nowMs);
   }
 
-  /** The gateway pauses the client. */
+  /** Call this when the gateway pauses the client. */
   paused(nowMs: number): void {
     this.#pausedSinceMs ??= nowMs;
   }
@@ -46,7 +48,7 @@ export class UploadPace {
     return this.#pausedSinceMs !== null;
   }
 
-  /** The time until the client is too slow if nothing more arrives; 0 or less if it is too slow now. */
+  /** Remaining time in milliseconds until the client is too slow, if nothing more arrives; 0 or less if it is already too slow. */
   leftMs(nowMs: number): number {
     const rateDueMs = Math.max(RATE_GRACE_MS, (this.#arrivedBytes / RATE_BYTES_MIN) * 1_000);
     return Math.min(this.#progressAtMs + this.#idleTimeoutMs, rateDueMs) - this.#clientMs(nowMs);

@@ -3,9 +3,9 @@ import type { Logger } from './logger.ts';
 /** Periodic background work. */
 export interface BackgroundJob {
   start(): void;
-  /** Begins the next round now, or after the current round. */
+  /** Begins the next round now, or directly after the current round. */
   wake(): void;
-  /** Runs one round after the current one, and throws its errors. For tests. */
+  /** Runs a round after the current one has ended, and rejects with its error. For tests. */
   round(): Promise<void>;
   /** Resolves when the current round has ended. */
   stop(): Promise<void>;
@@ -14,10 +14,10 @@ export interface BackgroundJob {
 interface BackgroundJobDependencies {
   /** The pause between two rounds; after failures it is longer. */
   readonly intervalMs: number;
-  /** Must return soon, with its work incomplete, when `isStopping` returns true. */
+  /** Does the work of one round. When `isStopping` returns true, it must return soon, even if the work is incomplete. */
   readonly run: (isStopping: () => boolean) => Promise<void>;
   readonly logger: Logger;
-  /** The log messages for the first failed round, and for the first successful round after failures. */
+  /** Log messages for the first failed round, and for the first successful round after it. */
   readonly failing: string;
   readonly recovered: string;
 }

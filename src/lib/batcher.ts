@@ -2,36 +2,39 @@ import { BatcherFullError, LateError, NotBegunError } from './batcher-errors.ts'
 import { systemTimers, type Timers } from './timers.ts';
 
 /**
- * Coalesces work: items that are submitted while one batch runs go into the next one.
+ * Combines work: items that are submitted while a batch runs form the next batch.
  *
- *   submit ─▶ waiting ─▶ (previous batch done) ─▶ run(items) ─▶ each caller gets its own result
+ * submit ─▶ waiting ─▶ (previous batch done) ─▶ run(items) ─▶ each caller gets its own result
  *
- * An idle batcher starts at the end of the current iteration of the event loop, so that calls that arrive together share a
- * statement, and a lone call does not wait. One batch runs at a time, which keeps the order of arrival; if it is slow,
- * a batch of other kinds may run concurrently.
+ * An idle batcher starts a batch at the end of the current iteration of the event loop, so that calls that arrive together share a
+ * statement, and a lone call does not wait. One batch runs at a time, which keeps the order of arrival; if it is slow, a batch of items of
+ * other kinds can run concurrently.
  *
- * If `run` throws and `isItemFault` returns true, the items run again one by one, so that only the faulty ones fail. Any
- * other error fails the whole batch.
+ * If `run` throws and `isItemFault` returns true, the items run again one by one, so that only the faulty ones fail. Any other error fails
+ * the whole batch.
  *
- * With a limit, an item fails when its time is over, whether it waits or runs. When that is true for all items of a running
- * batch, its signal aborts; the next batch begins when `run` has ended.
+ * With a limit, an item fails when its time is over, whether it waits or runs. When the time of all items of a running batch is over, the
+ * signal of the batch aborts. The next batch begins when `run` has ended.
  */
 export interface BatcherOptions<Item, Result> {
   /**
-   * Does the work; returns one result per item, in the same order. A result may be a promise if it takes longer than the
-   * batch: the next batch does not wait for it.
+   * Does the work; returns one result per item, in the same order. A result can be a promise if it is available only later; the next batch
+   * does not wait for it.
    */
   readonly run: (items: readonly Item[], batch: Batch) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** Whether the data of an item caused the error, not the connection. */
+  /** Whether the data of an item caused the error, rather than the connection. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly batchItemsMax: number;
-  /** The size of an item, and the limit of a batch; a larger item runs alone. By default, only the number of items is limited. */
+  /**
+   * The function that returns the size of an item, and the maximum size of a batch. A larger item runs alone. By default, only the number
+   * of items is limited.
+   */
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
-  /** Items of a kind that may wait; further ones are refused with `BatcherFullError`. */
+  /** Maximum number of waiting items of a kind. Further ones are refused with `BatcherFullError`. */
   readonly waitingItemsMax: number;
-  /** By default, all items are of one kind. */
+  /** Returns the kind of an item. By default, all items are of one kind. */
   readonly kindOf?: ((item: Item) => string) | undefined;
-  /** The time after which a batch is slow, so that a batch of other kinds may run concurrently; by default never. */
+  /** Time in milliseconds after which a batch is slow, so that a batch of items of other kinds can run concurrently; by default never. */
   readonly besideAfterMs?: number | undefined;
   /** The time limit of an item from its submission; by default none. */
   readonly limit?: ItemLimit | undefined;
@@ -43,22 +46,22 @@ export interface ItemLimit {
 }
 
 export interface Batch {
-  /** Aborts when the time of all items of the batch is over. */
+  /** Aborts when the time of all items in the batch is over. */
   readonly signal: AbortSignal;
-  /** The deadline of each item, by the limit's timers. */
+  /** The deadline of each item, on the clock of the limit's timers. */
   readonly dueMs: readonly number[];
 }
 
 export interface Batcher<Item, Result> {
-  /** `dueMs`: the deadline of the item; by default the limit from now. */
+  /** `dueMs`: the deadline of the item; by default, the limit is added to the current time. */
   submit(item: Item, dueMs?: number): Promise<Result>;
   /** Resolves when no item waits or runs. */
   drain(): Promise<void>;
-  /** Items that wait or run. */
+  /** Number of items that wait or run. */
   readonly size: number;
 }
 
-/** Adapts work without results: all items resolve when the batch is done. */
+/** Adapts work that has no results: all items resolve when the batch is complete. */
 export function withoutResults<Item>(
   work: (items: readonly Item[], batch: Batch) => Promise<void>,
 ): (items: readonly Item[], batch: Batch) => Promise<undefined[]> {
@@ -76,7 +79,7 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A running batch, and its items that currently run: all, or one by one after a fault. */
+/** A running batch, and those of its items that currently run: all, or one at a time after a fault. */
 interface Running<Item, Result> {
   readonly entries: readonly Entry<Item, Result>[];
   current: readonly Entry<Item, Result>[];
@@ -94,7 +97,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   /** The number of waiting items by kind. */
   readonly #waitingOfKind = new Map<string, number>();
   readonly #running = new Set<Running<Item, Result>>();
-  /** Items with a promise as result, whose batch has ended. */
+  /** Items whose batch has ended and whose result is a pending promise. */
   readonly #deferred = new Set<Entry<Item, Result>>();
   #isTimed = false;
   #isBesideTimed = false;
@@ -132,7 +135,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return new Promise((resolve) => this.#idleListeners.push(resolve));
   }
 
-  /** Items of a kind that wait or run. */
+  /** Number of items of a kind that wait or run. */
   countOf(wanted: string): number {
     let count = this.#waitingOfKind.get(wanted) ?? 0;
     for (const { kind } of this.#deferred) if (kind === wanted) count++;
@@ -146,7 +149,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return count;
   }
 
-  /** Begins all batches that may begin now. */
+  /** Starts all batches that can start now. */
   readonly #begin = (): void => {
     this.#isScheduled = false;
     while (this.#waiting.length > 0) {
@@ -159,7 +162,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     else if (this.#idleListeners.length > 0) this.#callIdleListeners();
   };
 
-  /** The number of waiting entries for the next batch; at least one if there is any. */
+  /** Returns how many of the waiting entries fit in the next batch; at least one unless there are none. */
   #countFor(entries: readonly Entry<Item, Result>[]): number {
     const { batchItemsMax, bytes } = this.#options;
     const most = Math.min(entries.length, batchItemsMax);
@@ -172,7 +175,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return count;
   }
 
-  /** Removes a batch of kinds that do not run from the waiting entries; empty if none may begin now. */
+  /** Removes from the waiting entries a batch of kinds that are not running, and returns it; empty if no batch can start now. */
   #takeOthers(): Entry<Item, Result>[] {
     if (!this.#areAllSlow()) return [];
     const kinds = new Set<string>();
@@ -195,7 +198,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return true;
   }
 
-  /** Runs a batch; after an error that an item caused, its items one by one. */
+  /** Runs a batch. After an error that an item caused, runs its items one by one. */
   async #run(entries: readonly Entry<Item, Result>[]): Promise<void> {
     for (const { kind } of entries) this.#waitingOfKind.set(kind, this.#waitingOfKind.get(kind)! - 1);
     const startedAtMs = this.#limit.timers.nowMs();
@@ -203,7 +206,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#running.add(running);
     const fault = await this.#runOnce(running);
     for (const entry of fault ? entries : []) {
-      // Its deadline passed while earlier items ran one by one.
+      // The item's deadline passed while earlier items ran one by one.
       if (entry.dueMs <= this.#limit.timers.nowMs()) entry.reject(new LateError());
       else {
         running.current = [entry];
@@ -215,7 +218,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#begin();
   }
 
-  /** Returns whether it failed because of one of several items. */
+  /** Runs the current items. Returns whether the run failed because of one of several items. */
   async #runOnce({ current, aborts: { signal } }: Running<Item, Result>): Promise<boolean> {
     const items: Item[] = [];
     const dueMs: number[] = [];
@@ -248,7 +251,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     });
   }
 
-  /** Sets one timer, which fires when all running batches may be slow. */
+  /** Sets one timer, which fires when all running batches might be slow. */
   #watchSlow(): void {
     if (this.#isBesideTimed || this.#besideAfterMs === Number.POSITIVE_INFINITY) return;
     this.#isBesideTimed = true;
@@ -269,7 +272,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   /** Sets one timer for all items, which fires at the first deadline. */
   #watch(dueMs: number, nowMs: number): void {
     this.#isTimed = true;
-    // The deadline of an item from another batcher may have passed.
+    // An item from another batcher may already have passed its deadline.
     this.#limit.timers.after(Math.max(dueMs - nowMs, 0), () => {
       this.#isTimed = false;
       this.#failLate(this.#limit.timers.nowMs());
@@ -288,7 +291,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#keepWaiting((entry) => {
       if (!isLate(entry)) return true;
       this.#waitingOfKind.set(entry.kind, this.#waitingOfKind.get(entry.kind)! - 1);
-      entry.reject(new NotBegunError('the deadline passed before the request was begun'));
+      entry.reject(new NotBegunError('the deadline passed before the request was started'));
       return false;
     });
     for (const { current, aborts } of this.#running) {

@@ -1,23 +1,23 @@
-/** Each pattern has one bit. */
+/** Maximum number of patterns, because each needs one bit of an integer. */
 const PATTERNS_MAX = 31;
-/** A pattern is compared only where its first bytes match. */
+/** Number of bytes in a pattern's head. A pattern is compared only where its head matches. */
 const HEAD_BYTES = 3;
-/** The size of the shift table; pairs of bytes with the same hash share an entry. */
+/** Size of the shift table. Pairs of bytes with the same hash share an entry. */
 const PAIRS = 1 << 12;
 const PAIR_SHIFT = 5;
 
 /**
  * Finds several short patterns in one pass. Calling `Buffer.indexOf` for each pattern has a fixed cost per call that, for a chunk of a
- * stream, is as high as scanning all its bytes. Most bytes are not read: a pair of bytes tells the least distance to the next occurrence
- * (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994).
+ * stream, is as high as scanning all its bytes. Most bytes are not read: each pair of bytes determines the minimum distance to the next
+ * occurrence (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994).
  */
 export class BytePatterns {
   readonly #patterns: readonly Buffer[];
-  /** For each position of a head and each byte: the bits of the patterns that have this byte there. */
+  /** For each position in a head and each byte value: the bits of the patterns that have this byte there. */
   readonly #heads: readonly [Int32Array, Int32Array, Int32Array];
   /** The offset of the last byte in the shortest pattern. */
   readonly #last: number;
-  /** By pair of bytes: how far the search may advance if the pair ends the window of the shortest pattern. */
+  /** For each pair of bytes: how far the search can advance if the window of the shortest pattern ends with that pair. */
   readonly #shifts = new Uint8Array(PAIRS);
 
   /** @throws RangeError for more than 31 patterns, or a pattern of less than three bytes. */
@@ -57,7 +57,7 @@ export class BytePatterns {
     return false;
   }
 
-  /** The offset of the next head of any pattern; -1 if there is none. */
+  /** Returns the offset of the next head of any pattern; -1 if there is none. */
   #headFrom(bytes: Buffer, from: number): number {
     const [first, second, third] = this.#heads;
     const shifts = this.#shifts;

@@ -3,14 +3,14 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** Copies a span of bytes out of the chunks that contain it, unless it is too long. */
 export class ByteSpan {
-  /** Where the span begins in this chunk; `NOWHERE` if there is no span. */
+  /** Offset of the span in the current chunk; `NOWHERE` if there is no span. */
   #start = NOWHERE;
   #bytesMax = 0;
-  /** The bytes from earlier chunks. One growing buffer, so that single-byte chunks do not cost an object each. */
+  /** The span's bytes from earlier chunks. They are in one growing buffer, so that single-byte chunks do not cost an object each. */
   #held = NO_BYTES;
   #heldBytes = 0;
 
-  /** The copied bytes of an incomplete span, without unused capacity. */
+  /** Number of copied bytes of an incomplete span, without unused capacity. */
   get memoryBytes(): number {
     return this.#heldBytes;
   }
@@ -20,13 +20,13 @@ export class ByteSpan {
     this.#bytesMax = bytesMax;
   }
 
-  /** Call this at the end of a chunk; the span may continue in the next one. */
+  /** Call this at the end of a chunk. The span can continue in the next one. */
   carry(chunk: Buffer): void {
     if (this.#start === NOWHERE || !this.#hold(chunk, chunk.length, 2)) return;
     this.#start = 0;
   }
 
-  /** Ends the span before `end`. Returns a copy of it; `null` if it was too long. */
+  /** Ends the span before `end`. Returns a copy of its bytes; `null` if it was too long. */
   end(chunk: Buffer, end: number): Buffer | null {
     const isWhole = this.#start !== NOWHERE && this.#hold(chunk, end, 1);
     const bytes = isWhole ? this.#held.subarray(0, this.#heldBytes) : null;

@@ -1,7 +1,7 @@
 /**
  * Writes a line of CSV (RFC 4180). All tables that people open in spreadsheets must be written with this function: names come from other
- * people, and a spreadsheet could read them as formulas. An apostrophe is written before such text, so that spreadsheets show it as text;
- * within a cell too, if a spreadsheet could split the cell there.
+ * people, and a spreadsheet could read them as formulas. An apostrophe is written before a possible formula, so that spreadsheets show it
+ * as text. This also applies within a cell, where a spreadsheet might split the cell.
  */
 export function csvLine(cells: readonly CsvCell[], lineEnd: '\r\n' | '\n' = '\r\n'): string {
   return `${cells.map(csvCell).join(',')}${lineEnd}`;
@@ -19,9 +19,14 @@ export class CsvAmount {
   }
 }
 
-/** East Asian spreadsheets also accept the full-width forms of these signs, and some programs skip blanks and quotes before a sign. */
+/**
+ * The beginning of a possible formula. East Asian spreadsheets also accept the full-width forms of the signs, and some programs skip blanks
+ * and quotes before a sign.
+ */
 const FORMULA = /^(?:[\t\r\n]|[\s"]*[=+\-@＝＋－＠])/;
-/** Spreadsheets that split at `;` or tab begin another cell after these characters, even within quotes, and with quotes of its own. */
+/**
+ * A possible formula within a cell. Spreadsheets that split at `;` or tab begin another cell after these characters, even within quotes.
+ */
 const FORMULA_INSIDE = /([;\t\r\n][ "]*)(?=[=+\-@＝＋－＠])/g;
 const NEEDS_QUOTES = /[",\r\n]/;
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;

@@ -2,7 +2,7 @@ import { seededRandom } from './seeded-random.ts';
 
 /** Random decisions that can be reproduced from a seed. */
 export class Dice {
-  /** A number from 0 to below 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly next: () => number;
 
   constructor(seed: number) {
@@ -17,7 +17,7 @@ export class Dice {
     return values[this.upTo(values.length - 1)]!;
   }
 
-  /** 0 in 60 % of cases, otherwise as `upTo`. */
+  /** Returns 0 in 60 % of cases, otherwise the result of `upTo`. */
   some(most: number): number {
     return this.next() < 0.6 ? 0 : this.upTo(most);
   }
@@ -27,7 +27,10 @@ export class Dice {
     return this.next() < probability;
   }
 
-  /** A whole number with this median; most are near it, a few many times as large. The sum in the exponent is nearly normal. */
+  /**
+   * Returns a whole number with this median. Most results are near it; a few are many times as large. The sum in the exponent is nearly
+   * normally distributed.
+   */
   around(median: number): number {
     return Math.ceil(median * Math.exp(0.8 * (this.next() + this.next() + this.next() + this.next() - 2)));
   }

@@ -16,7 +16,7 @@ export const Pool = require('undici/lib/dispatcher/pool.js') as new (
 
 export type Connector = undici.buildConnector.connector;
 
-/** Returns the same pool with all methods, for which the whole library is loaded. */
+/** Adds all missing methods to a pool and returns it. This loads the whole library. */
 export async function completePool(pool: Pool): Promise<undici.Pool> {
   await import('undici');
   return pool as undici.Pool;

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 
 /** Crockford's base 32 in lower case: without i, l, o and u, so that an id can be read aloud. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-/** All pairs of characters: building a string from pairs leaves half as much garbage. */
+/** All pairs of characters. Building a string from pairs leaves half as much garbage. */
 const PAIRS = Array.from(ALPHABET).flatMap((first) => Array.from(ALPHABET, (second) => first + second));
 const RANDOM_CHARS = 16;
 const POOL_BYTES = 4096;
@@ -46,7 +46,7 @@ export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync)
   };
 }
 
-/** The smallest id of a prefix for an instant: all earlier ids sort before it. */
+/** Returns the smallest id with a prefix at an instant. All ids from before the instant sort before it. */
 export function firstIdAt(prefix: string, atMs: number): string {
   return `${prefix}_${timePart(atMs)}`;
 }

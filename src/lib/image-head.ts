@@ -1,23 +1,26 @@
 /** The format and the size of an image, in the three formats that image edits accept (contract 4.6). */
 export interface ImageHead {
-  /** By the signature. `other`: none of the three. */
+  /** The format according to the signature. `other`: none of the three. */
   readonly format: 'png' | 'jpeg' | 'webp' | 'other';
-  /** In stored pixels, above 0; EXIF may tell viewers to rotate the image. Both sizes are `null` if the head does not contain them. */
+  /**
+   * In stored pixels, greater than 0. EXIF may tell viewers to rotate the image. Width and height are `null` if the head does not contain
+   * them.
+   */
   readonly width: number | null;
   readonly height: number | null;
 }
 
 /**
- * The size of the head of a file. PNG and WebP need 30 bytes; in a JPEG, the size follows the metadata, of which EXIF data
- * with a thumbnail take up to 64 KiB, and a colour profile seldom more.
+ * Number of bytes that are read from the beginning of a file. PNG and WebP need 30 bytes. In a JPEG, the size follows the metadata; EXIF
+ * data with a thumbnail take up to 64 KiB, and a colour profile seldom takes more.
  */
 export const IMAGE_HEAD_BYTES_MAX = 256 * 1024;
 
 type Size = readonly [width: number, height: number];
 
 /**
- * Reads the header of an image file and decodes nothing. The file may be truncated, hostile, or not an image. Never throws,
- * and takes at most one pass over `head`.
+ * Reads the header of an image file without decoding the image. The file may be truncated, hostile, or not an image. Never throws, and
+ * takes at most one pass over `head`.
  */
 export function readImageHead(head: Buffer): ImageHead {
   const format = formatOf(head);
@@ -45,8 +48,8 @@ function pngSize(head: Buffer): Size | null {
 }
 
 /**
- * JPEG (ITU-T T.81), B.1 and B.2: segments of a marker, a length and content, up to a frame header SOFn, which has the
- * size. If the height is 0, it follows the first scan, which is not read here.
+ * JPEG (ITU-T T.81), B.1 and B.2: segments, each with a marker, a length and content. The size is in the frame header SOFn. If the height
+ * there is 0, it is stored after the first scan, which is not read here.
  */
 function jpegSize(head: Buffer): Size | null {
   let at = 2;
@@ -60,7 +63,7 @@ function jpegSize(head: Buffer): Size | null {
     } else if (marker === START_OF_SCAN || marker === END_OF_IMAGE || at + 4 > head.length) {
       return null;
     } else {
-      // The length includes its own two bytes. A smaller one leads to a byte that is not a marker, and ends the loop.
+      // The length includes its own two bytes. A smaller length leads to a byte that is not a marker, which ends the loop.
       at += isAlone(marker) ? 2 : 2 + head.readUInt16BE(at + 2);
     }
   }
@@ -80,7 +83,7 @@ function isAlone(marker: number): boolean {
   return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
 }
 
-/** RFC 9649, 2.5 to 2.7: the type of the first chunk decides which of three headers follows. */
+/** RFC 9649, 2.5 to 2.7: the type of the first chunk determines which of three headers follows. */
 function webpSize(head: Buffer): Size | null {
   switch (fourCharacters(head, 12)) {
     case 'VP8X':

@@ -6,10 +6,10 @@ interface Waiting {
   readonly resolve: (result: typeof LATE) => void;
 }
 
-/** A time limit for many pieces of work, which share one timer. The timer runs only while work is pending. */
+/** A time limit for many tasks, which share one timer. The timer runs only while tasks are pending. */
 export class InTime {
   readonly #limitMs: number;
-  /** In the order of their due times, since all have the same limit. */
+  /** Pending tasks. They are in the order of their due times, because all have the same limit. */
   readonly #waiting = new Set<Waiting>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -17,7 +17,7 @@ export class InTime {
     this.#limitMs = limitMs;
   }
 
-  /** The result of work, or `LATE`. Late work continues, and its caller must handle its result. */
+  /** Returns the result of the work, or `LATE`. Late work continues, and the caller must handle its result. */
   of<Result>(work: Promise<Result>): Promise<Result | typeof LATE> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { dueMs: performance.now() + this.#limitMs, resolve };

@@ -2,7 +2,7 @@ import { BlockList, isIP, SocketAddress } from 'node:net';
 import { upTo } from './trailing.ts';
 
 /**
- * The canonical form of an address: IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4. `null` if the text is not
+ * Returns the canonical form of an address: IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4. Returns `null` if the text is not
  * an address.
  */
 export function canonicalAddress(text: string): string | null {
@@ -13,7 +13,10 @@ export function canonicalAddress(text: string): string | null {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(shortened)?.[1] ?? shortened;
 }
 
-/** The network that one client usually has for itself: an IPv4 address, or an IPv6 network of 64 bits. `address` must be canonical. */
+/**
+ * Returns the network that usually belongs to one client: an IPv4 address, or an IPv6 network with a 64-bit prefix. `address` must be
+ * canonical.
+ */
 export function clientNetwork(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
@@ -27,8 +30,8 @@ export function clientNetwork(address: string): string {
 }
 
 /**
- * The larger networks that contain a client's network, by the sizes that internet providers assign: 56 bits to a home line, which then has
- * 256 networks of 64 bits, and 48 bits to a site. An IPv4 address is its own line and site.
+ * Returns the larger networks that contain a client's network, with the prefix lengths that internet providers assign: 56 bits to a home
+ * line, which then has 256 networks with 64-bit prefixes, and 48 bits to a site. An IPv4 address is its own line and site.
  *
  * @param network as `clientNetwork` returns it
  */
@@ -56,14 +59,14 @@ export function parseAddressRange(text: string): AddressRange | null {
   const prefixBits = bits === undefined ? bitsMax : Number(bits);
   if (prefixBits > bitsMax) return null;
   const address = canonicalAddress(given)!;
-  // IPv4-mapped IPv6.
+  // An IPv4-mapped IPv6 address.
   if (family === 'ipv6' && !address.includes(':')) {
     return prefixBits < 96 ? null : { address, family: 'ipv4', prefixBits: prefixBits - 96 };
   }
   return { address, family, prefixBits };
 }
 
-/** The canonical form of a range; a single address has no prefix length. */
+/** Returns the canonical form of a range. A single address has no prefix length. */
 export function formatAddressRange({ address, family, prefixBits }: AddressRange): string {
   return prefixBits === (family === 'ipv4' ? 32 : 128) ? address : `${address}/${prefixBits}`;
 }
@@ -77,14 +80,14 @@ export class AddressRanges {
     for (const { address, prefixBits, family } of ranges) this.#list.addSubnet(address, prefixBits, family);
   }
 
-  /** `address` must be canonical; the empty address of a closed connection is in no range. */
+  /** Whether a range contains the address, which must be canonical. No range contains the empty address of a closed connection. */
   has(address: string): boolean {
     return !this.#isEmpty && address !== '' && this.#list.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
   }
 }
 
 /**
- * Addresses that are not hosts on the public internet, according to IANA's registries of special-purpose addresses, and the
+ * IPv4 addresses that do not belong to hosts on the public internet, according to IANA's registries of special-purpose addresses, and the
  * public address (168.63.129.16) at which a cloud serves metadata to its machines.
  */
 const SPECIAL_IPV4 = [
@@ -108,11 +111,11 @@ const SPECIAL_IPV4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Within 2000::/3. Teredo (in 2001::/23) and 6to4 (2002::/16) lead to arbitrary IPv4 addresses. */
+/** Special-purpose addresses within 2000::/3. Teredo (in 2001::/23) and 6to4 (2002::/16) lead to arbitrary IPv4 addresses. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 
 const special = new AddressRanges([...SPECIAL_IPV4, ...SPECIAL_IPV6].map((text) => parseAddressRange(text)!));
-/** The global unicast addresses; loopback, link-local, private and multicast addresses and NAT64 are outside. */
+/** The global unicast addresses. They exclude loopback, link-local, private and multicast addresses and NAT64. */
 const globalIpv6 = new AddressRanges([parseAddressRange('2000::/3')!]);
 
 /** Whether an address, in any spelling, is on the public internet. False for a text that is not an address. */

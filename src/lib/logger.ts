@@ -6,7 +6,7 @@ export interface Logger {
   error(details: object, message: string): void;
 }
 
-/** A logger that adds details to each line. */
+/** Returns a logger that adds details to each line. */
 export function loggerWith(logger: Logger, added: object): Logger {
   const line =
     (level: keyof Logger) =>

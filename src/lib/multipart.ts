@@ -1,13 +1,12 @@
 /**
- * Parses a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and reports the offsets of its parts,
- * so that a part of a relayed body can be replaced. Chunks may be split anywhere. Between two chunks, at most one header
- * line is kept, and no content.
+ * Parses a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and reports the offsets of its parts, so that a part of
+ * a relayed body can be replaced. Chunks may be split anywhere. Between two chunks, at most one header line is kept, and no content.
  *
- * Two parsers must not see different parts, because the gateway decides by its own parser and the provider acts by
- * another. So everything that parsers are known to disagree about is a syntax error: lines that end with a bare LF or CR,
- * folded headers, repeated headers and parameters, `name*`, a name with a backslash, anything after a boundary on its
- * line, even spaces, and the boundary where it delimits nothing. Go ends a part at a boundary after a bare LF, Werkzeug
- * also after a bare CR, Django in the middle of a line, and PHP continues after the closing boundary.
+ * The gateway bases decisions on its own parser, while the provider uses another, so both must see the same parts. Therefore everything
+ * that parsers are known to disagree about is a syntax error: lines that end with a bare LF or CR, folded headers, repeated headers and
+ * parameters, `name*`, a name with a backslash, anything after a boundary on its line, even spaces, and the boundary where it does not
+ * delimit a part. Go ends a part at a boundary after a bare LF, Werkzeug also after a bare CR, Django in the middle of a line, and PHP
+ * continues after the closing boundary.
  */
 
 import { parseParameters, parseStrictParameters } from './header-parameters.ts';
@@ -23,9 +22,9 @@ export class MultipartSyntaxError extends Error {
 }
 
 export interface PartHead {
-  /** With the escapes of browsers (`%22`) resolved. */
+  /** The name, with the escapes of browsers (`%22`) resolved. */
   readonly name: string;
-  /** A part with a file name, even an empty one, is a file. `filename*` (RFC 8187) takes precedence. */
+  /** The file name. A part with a file name, even an empty one, is a file. `filename*` (RFC 8187) takes precedence. */
   readonly filename: string | null;
   readonly contentType: string | null;
   /** The offset of the content in the body. */
@@ -43,10 +42,10 @@ interface MultipartSink {
   partEnd(contentEnd: number): void;
 }
 
-/** Forms with images have a few dozen parts. */
+/** Maximum number of parts. Forms with images have a few dozen. */
 const PARTS_MAX = 1000;
 
-/** The header lines of a part, with the rest of the boundary's line. Usual clients send a few hundred bytes. */
+/** Maximum size of a part's header lines, including the remainder of the boundary's line. Usual clients send a few hundred bytes. */
 const HEADER_BYTES_MAX = 16 * 1024;
 
 const LF = 0x0a;
@@ -70,34 +69,33 @@ type State =
   | 'closedLineFeed'
   | 'epilogue';
 
-/** After an error of the parser or of its sink, the parser must not be used again. */
+/** A parser for one body. After an error of the parser or of its sink, it must not be used again. */
 export class MultipartParser {
   readonly #sink: MultipartSink;
-  /** CRLF, two hyphens, the boundary. CR occurs only as its first byte, so that matches of its beginning never overlap. */
+  /** CRLF, two hyphens and the boundary. CR occurs only as the first byte, so that partial matches never overlap. */
   readonly #delimiter: Buffer;
   #state: State = 'preamble';
   /** The offset of the current chunk in the body. */
   #chunkOffset = 0;
   /**
-   * The number of delimiter bytes at the end of the content so far. They are known, so they need not be kept. The first
-   * `#foreign` of them belong to the line before the content: a boundary at the beginning of the body has no CRLF before
-   * it.
+   * Number of delimiter bytes at the end of the content so far. Their values are known, so they need not be kept. The first `#foreign` of
+   * them belong to the line before the content: a boundary at the beginning of the body has no CRLF before it.
    */
   #matched = 2;
   #foreign = 2;
   #parts = 0;
-  /** The bytes after the boundary on its line, and of the header lines so far. */
+  /** Number of bytes after the boundary on its line, and in the header lines so far. */
   #headerBytes = 0;
   /** The current header line, at the beginning of a buffer with the size of the limit, which is allocated on first use. */
   #line: Buffer | null = null;
   #lineBytes = 0;
   #headers = new Map<string, string>();
-  /** Searches for the boundary outside of delimiters: around the parts, in their content, in their headers. */
+  /** Searches for the boundary where it does not delimit a part: around the parts, in their content, and in their headers. */
   readonly #strays: StraySearch;
   #firstBoundaryStart: number | null = null;
   #isClosed = false;
 
-  /** `boundary`: as `multipartBoundary` returns it. */
+  /** `boundary`: as returned by `multipartBoundary`. */
   constructor(boundary: string, sink: MultipartSink) {
     if (!BOUNDARY.test(boundary)) throw new RangeError('not a valid boundary (RFC 2046)');
     this.#sink = sink;
@@ -106,14 +104,14 @@ export class MultipartParser {
   }
 
   /**
-   * The offset of the hyphens of the first boundary; `null` before it was read. A part that is inserted there must consist
-   * of a boundary line, headers, an empty line, content and CRLF.
+   * The offset of the first boundary's hyphens; `null` until the boundary has been read. A part that is inserted there must consist of a
+   * boundary line, headers, an empty line, content and CRLF.
    */
   get firstBoundaryStart(): number | null {
     return this.#firstBoundaryStart;
   }
 
-  /** @throws MultipartSyntaxError and whatever the sink throws. */
+  /** Parses the next chunk. @throws MultipartSyntaxError and whatever the sink throws. */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -155,7 +153,7 @@ export class MultipartParser {
         if (this.#matched === delimiter.length) this.#boundary(start + compared);
         return start + compared;
       }
-      // The bytes only began like the delimiter.
+      // The bytes were only the beginning of a delimiter, and therefore belong to the content.
       const heldBytes = this.#matched - this.#foreign;
       if (heldBytes > 0) {
         this.#content(delimiter.subarray(this.#foreign, this.#matched), this.#chunkOffset + start - heldBytes);
@@ -175,7 +173,7 @@ export class MultipartParser {
     return chunk.length;
   }
 
-  /** The position of a delimiter that the end of the chunk truncates; the length of the chunk if there is none. */
+  /** Returns the position at which a delimiter begins that the end of the chunk truncates; the length of the chunk if there is none. */
   #delimiterBegins(chunk: Buffer, start: number): number {
     const from = Math.max(start, chunk.length - this.#delimiter.length + 1);
     const cr = from + chunk.subarray(from).lastIndexOf(CR);
@@ -192,8 +190,8 @@ export class MultipartParser {
   #boundary(end: number): void {
     const delimiterStart = this.#chunkOffset + end - this.#delimiter.length;
     if (this.#state === 'content') {
-      // RFC 2046 allows a part without content to omit the CRLF before its boundary. No client sends that, parsers disagree
-      // about it, and content could not be inserted.
+      // RFC 2046 allows a part without content to omit the CRLF before its boundary. This is not supported: no client sends such a part,
+      // parsers disagree about it, and content could not be inserted.
       if (this.#foreign > 0) {
         throw new MultipartSyntaxError('a boundary directly follows the headers of a part', delimiterStart + 2);
       }
@@ -237,7 +235,7 @@ export class MultipartParser {
     this.#headers = new Map();
   }
 
-  /** Handles a byte of the header lines of a part. */
+  /** Handles a byte in the header lines of a part. */
   #header(byte: number, offset: number): void {
     this.#countHeaderByte(offset);
     this.#line ??= Buffer.allocUnsafe(HEADER_BYTES_MAX);
@@ -264,14 +262,14 @@ export class MultipartParser {
     this.#sink.partBegin(readHead(this.#headers, offset + 1));
   }
 
-  /** Limits everything that is read byte by byte, so that the search for boundaries dominates the time for a body. */
+  /** Limits the number of bytes that are read one by one, so that the search for boundaries dominates the total time. */
   #countHeaderByte(offset: number): void {
     if (this.#headerBytes++ < HEADER_BYTES_MAX) return;
     throw new MultipartSyntaxError(`the headers of a part are larger than ${HEADER_BYTES_MAX} bytes`, offset);
   }
 }
 
-/** Searches for the hyphens and the boundary in chunks. Keeps the end of each chunk, shorter than a boundary. */
+/** Searches chunks for two hyphens followed by the boundary. Keeps the last bytes of each chunk, fewer than a boundary has. */
 class StraySearch {
   readonly #dashBoundary: Buffer;
   #tail: Buffer = Buffer.alloc(0);
@@ -285,7 +283,7 @@ class StraySearch {
     this.#tail = this.#tail.subarray(0, 0);
   }
 
-  /** `offset`: of the bytes in the body. @throws MultipartSyntaxError with the offset of the first hyphen. */
+  /** `offset`: the offset of the bytes in the body. @throws MultipartSyntaxError with the offset of the first hyphen. */
   push(bytes: Buffer, offset: number): void {
     const seamBytes = this.#dashBoundary.length - 1;
     const seam = Buffer.concat([this.#tail, bytes.subarray(0, seamBytes)]);
@@ -310,7 +308,7 @@ function bareLineFeed(offset: number): MultipartSyntaxError {
 /** A header name is a token (RFC 9110, 5.6.2). */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Some parsers read these characters as white space, others as the end of the text. */
+/** Control characters. Some parsers read them as white space, others as the end of the text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 
@@ -332,7 +330,7 @@ function addHeader(headers: Map<string, string>, line: string, offset: number): 
 
 const DISPOSITION_PARAMETERS = new Set(['name', 'filename', 'filename*']);
 
-/** Reads the headers of a part, and removes those with a member of their own in `PartHead`. */
+/** Reads the headers of a part, and removes the headers whose content `PartHead` contains in separate members. */
 function readHead(headers: Map<string, string>, contentStart: number): PartHead {
   const fail = (message: string) => new MultipartSyntaxError(message, contentStart);
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary';
@@ -343,13 +341,13 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   if (disposition?.value !== 'form-data') throw fail('a part has no valid Content-Disposition: form-data');
   const { parameters } = disposition;
   for (const parameter of parameters.keys()) {
-    // Some parsers join RFC 2231 spellings or prefer them to the plain parameter; others do not know them. Any other parameter
-    // could contain a second name for parsers that find a different end of a quoted file name.
+    // Some parsers join RFC 2231 spellings of a parameter or prefer them to the plain one; others do not know them. For parsers that find a
+    // different end of a quoted file name, any other parameter could contain a second name.
     if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has an unknown parameter ${parameter}`);
   }
   const name = parameters.get('name');
   if (name === undefined) throw fail('a part has no name');
-  // Some parsers resolve more escapes than others, and some resolve those of mail headers (RFC 2047).
+  // Parsers differ in the escapes that they resolve, and some resolve those of mail headers (RFC 2047).
   if (disposition.escaped.has('name') || name.includes('=?')) throw fail('a part has an escape in its name');
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
@@ -388,11 +386,11 @@ function decodeExtended(value: string): string | null {
   return text.replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
 
-/** `boundary` of RFC 2046, 5.1.1: up to 70 of these characters, and the last one is not a space. */
+/** A boundary (RFC 2046, 5.1.1): up to 70 of these characters, of which the last is not a space. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
 /**
- * The boundary of a Content-Type; `null` unless that is multipart/form-data with one valid boundary. Parameters such as
+ * Returns the boundary of a Content-Type; `null` unless the type is multipart/form-data with one valid boundary. Parameters such as
  * `boundary*`, which RFC 2231 parsers prefer to `boundary`, are not allowed.
  */
 export function multipartBoundary(contentType: string | undefined): string | null {
@@ -405,7 +403,7 @@ export function multipartBoundary(contentType: string | undefined): string | nul
 
 const TOKEN = /^[!#$%&*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** The Content-Type of a form with this boundary, and no other parameter. */
+/** Returns the Content-Type of a form with this boundary and no other parameter. */
 export function multipartContentType(boundary: string): string {
   return `multipart/form-data; boundary=${TOKEN.test(boundary) ? boundary : `"${boundary}"`}`;
 }

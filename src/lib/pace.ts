@@ -1,6 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Runs background work with pauses as long as the work took, so that it uses at most half of the time. */
+/**
+ * Runs background work. After each piece of work it pauses for as long as the work took, so that the work uses at most half of the time.
+ */
 export type Pace = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface PaceDependencies {
@@ -8,10 +10,10 @@ interface PaceDependencies {
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
-/** Shorter pauses are added up, because timers are late by about a millisecond. */
+/** Shorter pauses are accumulated, because timers are late by about a millisecond. */
 const PAUSE_MIN_MS = 20;
 
-/** A pace with the clock of this process. */
+/** Creates a pace with the clock of this process. */
 export function systemPace(): Pace {
   return createPace({ nowMs: () => performance.now(), wait: (ms) => setTimeout(ms) });
 }

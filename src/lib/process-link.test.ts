@@ -22,8 +22,8 @@ describe('ProcessLink', () => {
 
   it('reports failures of the other side, and unknown names', async () => {
     const { asker } = linkTo({ fails: () => Promise.reject(new Error('no disk')) });
-    await assert.rejects(asker.ask('fails'), /failed at "fails": no disk/);
-    await assert.rejects(asker.ask('unknown'), /failed at "unknown": it has no handler for this name/);
+    await assert.rejects(asker.ask('fails'), /failed to handle "fails": no disk/);
+    await assert.rejects(asker.ask('unknown'), /failed to handle "unknown": it has no handler for this message/);
   });
 
   it('fails requests to a process that has exited', async () => {

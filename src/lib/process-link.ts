@@ -6,7 +6,7 @@ export interface Channel {
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
-/** Handlers of messages from the other side, by name. The result, or the result of its promise, is the reply. */
+/** Handlers of messages from the other side, by name. The reply is the handler's result, or the result of the promise that it returns. */
 // biome-ignore lint/suspicious/noExplicitAny: each name has its own parameters
 export type Handlers = Readonly<Record<string, (...given: any[]) => unknown>>;
 
@@ -20,7 +20,7 @@ export class LinkClosedError extends NamedError {
 /** The other process failed to reply. */
 class ReplyFailedError extends NamedError {
   constructor(name: string, reason: string) {
-    super(`the other process failed at "${name}": ${reason}`);
+    super(`the other process failed to handle "${name}": ${reason}`);
   }
 }
 
@@ -53,7 +53,7 @@ export class ProcessLink {
   }
 
   /**
-   * Sends a request, and resolves with the reply. There is no timeout: use `InTime` if the other side may hang.
+   * Sends a request, and resolves with the reply. There is no timeout: use `InTime` if the other side might hang.
    *
    * @throws LinkClosedError, ReplyFailedError
    */
@@ -102,14 +102,14 @@ export class ProcessLink {
   async #replyTo({ id, name, given }: LinkMessage & { readonly link: 'ask' }): Promise<LinkMessage> {
     try {
       const handler = this.#handlers[name];
-      if (handler === undefined) throw new Error('it has no handler for this name');
+      if (handler === undefined) throw new Error('it has no handler for this message');
       return { link: 'reply', id, result: await handler(...given) };
     } catch (error) {
       return { link: 'failure', id, reason: error instanceof Error ? error.message : String(error) };
     }
   }
 
-  /** Sending to a process that has exited fails; other code detects the exit. */
+  /** Sends a message. If the other process has exited, sending fails; other code detects the exit. */
   #send(message: LinkMessage, onLost: () => void): void {
     this.#channel.send(message, (error) => {
       if (error !== null) onLost();

@@ -1,18 +1,20 @@
 import { rememberRecent } from './recent.ts';
 
 /**
- * Token buckets, each stored as one instant: when its debt is repaid, which is when the bucket is full again. Each use moves the instant
- * into the future by `everyMs`; an instant in the past is no debt. The clock is read in whole milliseconds, so that sums are exact and
+ * Token buckets. Each is stored as one instant, at which its debt is repaid and the bucket is full again. Each use moves the instant into
+ * the future by `everyMs`; an instant in the past means no debt. The clock is read in whole milliseconds, so that sums are exact and
  * rounding never refuses the last use of a burst.
  */
 
-/** `burst` uses at once, and one more per `everyMs`. */
+/** Allows `burst` uses at once, and one more per `everyMs`. */
 export interface Rate {
   readonly burst: number;
   readonly everyMs: number;
 }
 
-/** When the debt is repaid after a use that takes `cost` tokens. `repaidAtMs`: when it is repaid without this use; absent: no debt. */
+/**
+ * Returns when the debt is repaid after a use that costs `cost` tokens. `repaidAtMs`: when it is repaid without this use; absent: no debt.
+ */
 export function debtAfter(
   repaidAtMs: number | undefined,
   { everyMs }: Pick<Rate, 'everyMs'>,
@@ -22,12 +24,15 @@ export function debtAfter(
   return Math.max(repaidAtMs ?? 0, Math.floor(nowMs)) + cost * everyMs;
 }
 
-/** The time until a debt is no larger than a burst; 0 or less if it is not larger now. */
+/** Returns the time in milliseconds until a debt is no larger than a burst; 0 or less if it already is not. */
 export function overMs(repaidAtMs: number, { burst, everyMs }: Rate, nowMs: number): number {
   return repaidAtMs - (Math.floor(nowMs) + burst * everyMs);
 }
 
-/** Token buckets by name, in memory. Beyond `namesMax`, the least recently used is forgotten. Each name must always have the same rate. */
+/**
+ * Token buckets by name, in memory. If there are more than `namesMax`, the least recently used one is forgotten. The rate of a name must
+ * always be the same.
+ */
 export class RateDebts {
   readonly #repaidAtMs;
 
@@ -35,7 +40,7 @@ export class RateDebts {
     this.#repaidAtMs = rememberRecent<number>(namesMax);
   }
 
-  /** Returns 0 if one more use is allowed, or the time until it is. Takes nothing. */
+  /** Returns 0 if one more use is allowed, otherwise the time in milliseconds until it is. Does not count a use. */
   waitMs(name: string, rate: Rate, nowMs: number): number {
     return Math.max(overMs(debtAfter(this.#repaidAtMs.get(name), rate, nowMs), rate, nowMs), 0);
   }
@@ -44,12 +49,12 @@ export class RateDebts {
     this.#repaidAtMs.set(name, debtAfter(this.#repaidAtMs.get(name), rate, nowMs));
   }
 
-  /** Takes one use. Returns 0, or the time until a use is allowed; then nothing is taken. */
+  /** Counts one use and returns 0 if it is allowed. Otherwise returns the time in milliseconds until it is, and counts nothing. */
   take(name: string, rate: Rate, nowMs: number): number {
     return countAll([[this, name, rate]], nowMs);
   }
 
-  /** Returns one use that was counted. */
+  /** Takes back one counted use. */
   giveBack(name: string, { everyMs }: Rate): void {
     const repaidAtMs = this.#repaidAtMs.get(name);
     if (repaidAtMs !== undefined) this.#repaidAtMs.set(name, repaidAtMs - everyMs);
@@ -62,7 +67,10 @@ export class RateDebts {
 
 export type Counted = readonly [debts: RateDebts, name: string, rate: Rate];
 
-/** Takes one use from each bucket. Returns 0, or the time until all of them allow it; then nothing is taken from any. */
+/**
+ * Counts one use in each bucket and returns 0 if all of them allow it. Otherwise returns the time in milliseconds until they do, and counts
+ * nothing.
+ */
 export function countAll(all: readonly Counted[], nowMs: number): number {
   const waitMs = Math.max(...all.map(([debts, name, rate]) => debts.waitMs(name, rate, nowMs)));
   if (waitMs > 0) return waitMs;

@@ -3,15 +3,16 @@ import { crc32 } from 'node:zlib';
 import type { FillRandom } from './ids.ts';
 
 /**
- * Secrets of the gateway: a prefix for their purpose, 32 random characters (190 bits) and a checksum of 6 characters. The checksum
- * distinguishes a mistyped or truncated secret from an unknown one without a database look-up, and lets secret scanners recognise it.
+ * Secrets of the gateway. A secret consists of a prefix for its purpose, 32 random characters (190 bits) and a checksum of 6 characters.
+ * The checksum distinguishes a mistyped or truncated secret from an unknown one without a database look-up, and lets secret scanners
+ * recognise it.
  */
 const RANDOM_CHARS = 32;
 const CHECKSUM_CHARS = 6;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const BEHIND_PREFIX = /^[0-9A-Za-z]{38}$/;
 
-/** Creates a secret. Bytes of 248 and more are dropped, so that all 62 characters are equally likely. */
+/** Creates a secret. Random bytes of 248 and more are skipped, so that all 62 characters are equally likely. */
 export function createSecretText(prefix: string, fillRandom: FillRandom): string {
   const bytes = new Uint8Array(RANDOM_CHARS * 2);
   let secret = '';
@@ -31,15 +32,15 @@ export function isSecretText(prefix: string, text: string): boolean {
   return BEHIND_PREFIX.test(rest) && rest.endsWith(checksum(rest.slice(0, RANDOM_CHARS)));
 }
 
-/** The SHA-256 of a secret. Only this is stored, and look-ups use it. */
+/** Returns the SHA-256 of a secret. Only the hash is stored, and look-ups use it. */
 export function hashSecretText(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** The number of random characters of a secret that lists show. */
+/** Number of random characters of a secret that lists show. */
 export const SHOWN_CHARS = 4;
 
-/** The beginning of a secret, for lists: `sk-fg-Ab12…`. */
+/** Returns the beginning of a secret, for lists: `sk-fg-Ab12…`. */
 export function shownPrefix(prefix: string, text: string): string {
   return `${text.slice(0, prefix.length + SHOWN_CHARS)}…`;
 }

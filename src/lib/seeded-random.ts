@@ -1,6 +1,6 @@
 /**
- * Reproducible random numbers from 0 to below 1 (mulberry32). Its 32 bits of state are enough for demos and tests; never use it for
- * secrets.
+ * Creates a generator of reproducible random numbers from 0 (inclusive) to 1 (exclusive), with the algorithm mulberry32. Its 32 bits of
+ * state are enough for demos and tests; never use it for secrets.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

@@ -1,6 +1,6 @@
 /**
- * Scans rows in pages until enough items are found, no rows are left, or the time is over. The page size adapts to this machine, so that a
- * page takes some milliseconds.
+ * Scans rows in pages until enough items are found, no rows are left, or the time limit is reached. The page size adapts to this machine,
+ * so that a page takes some milliseconds.
  */
 
 export interface SliceTiming {
@@ -8,10 +8,12 @@ export interface SliceTiming {
   readonly budgetMs: number;
 }
 
-/** For lists that people wait for, with a goal of 200 ms: the last page and reading the found items come in addition. */
+/**
+ * Timing of lists that people wait for, which should take at most 200 ms. The last page and reading the found items take additional time.
+ */
 export const LIST_TIMING: SliceTiming = { nowMs: () => performance.now(), budgetMs: 80 };
 
-/** Without a time limit. */
+/** Sets no time limit. */
 export const UNHURRIED: SliceTiming = { nowMs: () => 0, budgetMs: 1 };
 
 const FIRST_ROWS = 500;
@@ -19,15 +21,16 @@ const ROWS_MAX = 10_000;
 const ROWS_MIN = 100;
 const PAGE_MS = 20;
 
-/** Items in order, and the cursor for the rows after them; `null` if there are no more rows. */
+/** Items in order, and the cursor after them. The cursor is `null` if no rows follow. */
 export interface LookedThrough<Item> {
   readonly items: readonly Item[];
   readonly next: string | null;
 }
 
 /**
- * Scans from the cursor `start` until it has `limit` items. `read` returns at most `wanted` items of a page of `rows` rows; if it returns
- * that many, its `next` is the cursor after the last of them. `isExact`: every row is an item, so that a page needs only `wanted` rows.
+ * Scans from the cursor `start` until it has found `limit` items. `read` returns at most `wanted` items from a page of `rows` rows. If it
+ * returns that many, its `next` is the cursor after the last of them. `isExact`: every row is an item, so that a page needs only `wanted`
+ * rows.
  */
 export async function lookThrough<Item>(
   { start, limit, isExact }: { readonly start: string | null; readonly limit: number; readonly isExact: boolean },
@@ -50,7 +53,7 @@ export async function lookThrough<Item>(
   }
 }
 
-/** The size of the next page, given the size and the time of the last one. */
+/** Returns the size of the next page, given the size and the time of the last one. */
 export function nextRows(rows: number, tookMs: number): number {
   if (tookMs > PAGE_MS) return Math.max(ROWS_MIN, Math.floor(rows / 2));
   return tookMs < PAGE_MS / 2 ? Math.min(ROWS_MAX, rows * 2) : rows;

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { FillRandom } from './ids.ts';
 
-/** A span in its trace (W3C Trace Context). */
+/** A span and its trace (W3C Trace Context). */
 export interface TraceContext {
   /** 32 hexadecimal digits, not all zero. */
   readonly traceId: string;
@@ -10,14 +10,14 @@ export interface TraceContext {
   readonly isSampled: boolean;
 }
 
-/** The version, trace id, span id and flags, with which every version begins. */
+/** Matches the version, the trace id, the span id and the flags, with which the header of every version begins. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x21-\x7e]*)?$/;
 const VERSION_0_LENGTH = 55;
-/** Later versions may add fields; longer headers are ignored. */
+/** Maximum length of a header. Later versions can add fields; longer headers are ignored. */
 const TRACEPARENT_LENGTH_MAX = 256;
 const SAMPLED = 1;
 
-/** Parses a `traceparent` header; `null` if it is absent or not valid. */
+/** Parses a `traceparent` header. Returns `null` if it is absent or invalid. */
 export function parseTraceparent(header: string | null | undefined): TraceContext | null {
   if (typeof header !== 'string') return null;
   if (header.length < VERSION_0_LENGTH || header.length > TRACEPARENT_LENGTH_MAX) return null;
@@ -33,18 +33,18 @@ function isZero(hex: string): boolean {
   return /^0+$/.test(hex);
 }
 
-/** The `traceparent` header of version 00. */
+/** Returns the `traceparent` header of version 00. */
 export function formatTraceparent({ traceId, spanId, isSampled }: TraceContext): string {
   return `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`;
 }
 
-/** The length that the specification requires to be propagated; longer lists are dropped as a whole. */
+/** The length up to which the specification requires propagation. A longer list is dropped completely. */
 const TRACESTATE_LENGTH_MAX = 512;
 const TRACESTATE_MEMBERS_MAX = 32;
 const TRACESTATE_MEMBER =
   /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** The `tracestate` header in the form to propagate; `null` if it is absent or not valid. */
+/** Returns the `tracestate` header in the form in which it is propagated; `null` if it is absent or invalid. */
 export function validTracestate(header: string | null | undefined): string | null {
   if (typeof header !== 'string' || header.length > TRACESTATE_LENGTH_MAX) return null;
   const members = header
@@ -76,7 +76,7 @@ export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceId
       }
       const text = pool.toString('hex', used, used + bytes);
       used += bytes;
-      // An id of zeros is not valid.
+      // An id that consists only of zeros is invalid.
       if (!isZero(text)) return text;
     }
   }

@@ -3,43 +3,42 @@ import { type Batch, ItemBatcher, type ItemLimit } from './batcher.ts';
 import { NotBegunError } from './batcher-errors.ts';
 import type { Logger } from './logger.ts';
 
-/** A call and its account, which identify what the call may have reserved. */
+/** A call and its account, which identify the reservations of the call. */
 export interface HeldCall {
   readonly accountId: string;
   readonly callId: string;
 }
 
 /**
- * Calls that reserve something before they run, such as an idempotency key, and release or complete it at their end. Both
- * operations are coalesced into batches, and the database may be down:
+ * Processes calls in two phases: before it runs, a call reserves something, such as an idempotency key; at its end, the reservation is
+ * released or completed. Both operations are combined into batches. If the database is down:
  *
- * - an admission that fails leaves nothing reserved: if its outcome is unknown, a release is retried in the background
- *   until it succeeds;
+ * - an admission that fails leaves nothing reserved: if its outcome is unknown, a release is retried in the background until it succeeds;
  * - an end is tried once and is safe to repeat. The caller decides what to do when it fails (`accounting/settlement`).
  */
 interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
-  /** @throws if the outcome is unknown or the database refuses the values; nothing stays reserved. */
+  /** Reserves. @throws if the outcome is unknown or the database refuses the values; nothing stays reserved. */
   admit(request: Request): Promise<Verdict>;
-  /** @throws if the end is not durable, or if that is unknown. */
+  /** Completes or releases the reservation. @throws if the end is not durable, or if this is unknown. */
   end(outcome: Outcome): Promise<Ended>;
-  /** Releases in the background what a call may have reserved. */
+  /** Releases in the background everything that a call might have reserved. */
   abandon(call: HeldCall): void;
-  /** Resolves when nothing waits for the database. */
+  /** Resolves when no operation waits for the database. */
   drain(): Promise<void>;
 }
 
 export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended> {
-  /** Returns one verdict per request, in the same order. Atomic. */
+  /** Returns one verdict per request, in the same order. Must be atomic. */
   readonly admit: (requests: readonly Request[], batch: Batch) => Promise<readonly Verdict[]>;
-  /** Returns one result per outcome, in the same order. Safe to repeat. */
+  /** Returns one result per outcome, in the same order. Must be safe to repeat. */
   readonly end: (outcomes: readonly Outcome[]) => Promise<readonly Ended[]>;
-  /** Releases what the calls have reserved, if anything. Safe to repeat. */
+  /** Releases the reservations of the calls, if there are any. Must be safe to repeat. */
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
-  /** Whether the data of a call caused the error, not the connection. */
+  /** Whether the data of a call caused the error, rather than the connection. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly logger: Logger;
   readonly retryDelayMs?: number | undefined;
-  /** Calls that may wait for a statement; further ones are refused. */
+  /** Maximum number of calls that wait for a statement. Further ones are refused. */
   readonly waitingItemsMax?: number | undefined;
   /** The time limit of an admission. */
   readonly admissionLimit?: ItemLimit | undefined;
@@ -64,14 +63,14 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
   });
   const ends = new ItemBatcher<Outcome, Ended>({ ...limits, run: options.end });
 
-  /** Calls that may have reserved something. */
+  /** Calls that might still have reservations. */
   let abandoned: HeldCall[] = [];
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
   function abandon({ accountId, callId }: HeldCall): void {
     if (abandoned.length >= waitingItemsMax) {
-      logger.error({ accountId, callId }, 'too many calls are waiting to be released; leaving this one to recovery');
+      logger.error({ accountId, callId }, 'too many calls are waiting to be released; recovery will release this one');
       return;
     }
     abandoned.push({ accountId, callId });
@@ -90,7 +89,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
         if (isClosing) break;
       }
     }
-    // In the same tick as the check of the list, so that a call that is abandoned later starts another round.
+    // Must run in the same tick as the check of the list, so that a call that is abandoned later starts another round.
     releasing = null;
   }
 
@@ -99,8 +98,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       try {
         return await admissions.submit(request);
       } catch (error) {
-        // If the request was not begun, or its values were refused, nothing is reserved. After a lost connection, that is
-        // unknown.
+        // Nothing is reserved if the request was not started or its values were refused. After a lost connection, this is unknown.
         if (!(error instanceof NotBegunError) && !isItemFault(error)) abandon(request);
         throw error;
       }

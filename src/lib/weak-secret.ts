@@ -1,6 +1,6 @@
 /**
- * Why a secret is easy to guess, as the predicate of a sentence that reveals nothing of the secret; `null` if no reason was found. Detects
- * placeholders, keyboard sequences and repetition, but no dictionary words.
+ * Returns why a secret is easy to guess, as the predicate of a sentence that reveals nothing of the secret; `null` if no reason was found.
+ * Detects placeholders, keyboard sequences and repetition, but no dictionary words.
  */
 export function weaknessOf(secret: string, lengthMin: number): string | null {
   if (secret.length < lengthMin) return `has ${secret.length} characters`;
@@ -16,12 +16,15 @@ export function isPlaceholder(secret: string): boolean {
   return words.filter((word) => !SHORT_WORDS.has(word)).join('').length < MEANING_MIN;
 }
 
-/** Characters that must remain of a secret without the words and sequences that are typical of placeholders. */
+/** Minimum number of characters that must remain of a secret after words and sequences that are typical of placeholders are removed. */
 const MEANING_MIN = 4;
-/** 16 random decimal digits have fewer distinct ones once in ten thousand times, and digits of a larger base more rarely. */
+/**
+ * Minimum number of distinct characters. One in ten thousand random texts of 16 decimal digits has fewer; with more kinds of characters, it
+ * is rarer.
+ */
 const DISTINCT_MIN = 5;
 
-/** Marks of gaps in documents, and unexpanded variables and commands of shells. */
+/** Matches placeholders in documents, and unexpanded variables and commands of shells. */
 const BRACKETED = /^(?:<.*>|\[.*\]|\{.*\}|\$\{?\w+\}?|\$\(.*\)|`.*`|%\w+%)$/s;
 const PHRASE = new RegExp(
   [
@@ -34,7 +37,7 @@ const PHRASE = new RegExp(
   ].join('|'),
   'i',
 );
-/** Removed anywhere in the text, because a random text hardly contains any of them. */
+/** Words that are removed anywhere in the text, because a random text rarely contains one. */
 const WORD =
   /administrator|operator|password|passwort|passwd|passphrase|faregate|gateway|postgres|placeholder|changeme|production|default|example|openssl|welcome|letmein|base64|private|fixme|todo|replace|change|access|bearer|strong|random|secret|string|please|secure|insert|admin|token|super|value|dummy|login|guest|rand|root|user|your|pass|this|with|long|here|very|some/g;
 const SHORT_WORDS = new Set([
@@ -71,7 +74,7 @@ const SEQUENCES = [
 ].flatMap((line) => [line, [...line].reverse().join('')]);
 const SEQUENCE_MIN = 3;
 
-/** Without runs such as `12345`, `dcba`, `qwerty` and `xxxx`. */
+/** Removes runs such as `12345`, `dcba`, `qwerty` and `xxxx`. */
 function withoutSequences(text: string): string {
   let rest = '';
   for (let at = 0; at < text.length; ) {
@@ -98,7 +101,7 @@ function sequenceAt(text: string, at: number): number {
   return Math.max(same, ...along);
 }
 
-/** Whether a text repeats a shorter text; the last repetition may be incomplete. */
+/** Whether the text consists of repetitions of a shorter text. The last repetition may be incomplete. */
 function isPeriodic(text: string): boolean {
   for (let period = 1; period * 2 <= text.length; period++) {
     if (text.startsWith(text.slice(period))) return true;

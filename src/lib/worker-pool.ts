@@ -9,65 +9,63 @@ export interface WorkerPoolOptions {
   readonly file: string;
   readonly name: string;
   readonly threadsMax: number;
-  /** Tasks of all accounts that may wait or run. */
+  /** Maximum number of tasks, of all accounts together, that wait or run. */
   readonly placesMax: number;
-  /** The time limit of a task, including the start of its thread. */
+  /** Time limit of a task in milliseconds, including the start of its thread. */
   readonly taskMsMax: number;
-  /** The heap limit of a thread. Buffers do not count. */
+  /** Heap limit of a thread in MiB. Buffers do not count. */
   readonly heapMiBMax: number;
-  /** The time after which an idle thread exits. */
+  /** Time in milliseconds after which an idle thread exits. */
   readonly idleMs: number;
 }
 
-/** A message to a thread. `moved` is transferred, so that the sender can no longer use it. */
+/** A message to a thread. The memory in `moved` is transferred, so that the sender can no longer use it. */
 interface WorkerMessage<Task> {
   readonly task: Task;
   readonly moved: readonly ArrayBuffer[];
 }
 
 /**
- * Threads for work that would block the thread that serves calls. Accounts take turns, and share the places for waiting
- * tasks.
+ * Threads for work that would block the thread that serves calls. Accounts are served in turn, and share the queue.
  *
- * A task that exceeds its time or memory limit ends its thread and nothing else: its caller gets an error, and the next
- * task a new thread. But the process ends if a heap overflows inside a single call of the engine, such as `JSON.parse` of
- * 64 MiB of `{},`, or by more than 16 MiB before the thread has ended. So a task must check its input before it creates
- * values from it.
+ * If a task exceeds its time or memory limit, only its thread is terminated: the caller gets an error, and the next task gets a new thread.
+ * However, the whole process is terminated if a heap overflows within a single call of the engine, such as `JSON.parse` of 64 MiB of `{},`,
+ * or by more than 16 MiB before the thread is terminated. A task must therefore check its input before it creates values from it.
  */
 export interface WorkerPool {
   /**
    * Runs a task.
    *
-   * @param prepare Called when the task may run, so that waiting tasks need no memory.
-   * @throws WorkerPoolBusyError if there is no place for this account now, WorkerFailedError if the thread has ended,
+   * @param prepare creates the message when the task can run, so that waiting tasks need no memory.
+   * @throws WorkerPoolBusyError if the queue has no place for this account now, WorkerFailedError if the thread was terminated or failed,
    * and whatever the task throws.
    */
   run<Task, Result>(tenant: Tenant, prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>): Promise<Result>;
-  /** Waits for pending tasks and ends the threads. Later tasks are refused. */
+  /** Waits for pending tasks and terminates the threads. Later tasks are refused. */
   close(): Promise<void>;
   readonly running: number;
   readonly waiting: number;
 }
 
-/** Too many tasks are waiting. The task itself is not at fault, and may be retried. */
+/** Too many tasks are waiting. The task did not cause this and can be retried. */
 export class WorkerPoolBusyError extends NamedError {
   constructor(name: string) {
     super(`too many tasks are waiting for a thread of the pool "${name}"`);
   }
 }
 
-/** The thread of the task has ended: by the time limit, by the heap limit, or because it failed. */
+/** The task's thread was terminated by the time limit or the heap limit, or it failed. */
 export class WorkerFailedError extends NamedError {}
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { file, name, threadsMax, placesMax, taskMsMax, heapMiBMax, idleMs } = options;
-  /** Created with the first task, because many gateways have none. */
+  /** Created for the first task, because many gateways never run one. */
   let threads: Promise<Piscina> | null = null;
   const places = new Shares(placesMax);
   const pending = new Set<Promise<unknown>>();
   /**
-   * Tasks wait here and not in the queue of the threads, which starts a thread only for a new task: after a thread has
-   * died, tasks in that queue might never run.
+   * Tasks wait in this queue. The thread library's own queue starts a thread only when a task is added, so that after a thread has died,
+   * tasks in it might never run.
    */
   const slots = new FairSlots({ slotsMax: threadsMax });
   let closing: Promise<void> | null = null;
@@ -83,12 +81,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
     });
-    // If a thread dies without a task, no caller is affected; without a listener, the event would end the process.
+    // No caller is affected if a thread dies without a task. Without a listener, the event would terminate the process.
     made.on('error', () => {});
     return made;
   }
 
-  /** If it fails, the waiting tasks fail, and the next task tries again. */
+  /** Starts the threads. If this fails, the waiting tasks fail, and the next task tries again. */
   function startThreads(): Promise<Piscina> {
     threads ??= makeThreads().catch((error: unknown) => {
       threads = null;
@@ -115,7 +113,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     const overdue = new AbortController();
     const timer = setTimeout(() => overdue.abort(), taskMsMax);
     try {
-      // An aborted task ends its thread.
+      // Aborting a task terminates its thread.
       return await pool.run(task, { transferList: moved, signal: overdue.signal });
     } catch (error) {
       if (overdue.signal.aborted) {
@@ -129,7 +127,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     }
   }
 
-  /** Does not use Piscina's `close`, which ends starting threads and fails their tasks. */
+  /** Does not use Piscina's `close`, which terminates threads that are starting and fails their tasks. */
   async function closePool(): Promise<void> {
     await Promise.allSettled(pending);
     await (await threads)?.destroy();
@@ -162,16 +160,19 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   };
 }
 
-/** Node has error codes for threads that it ended; Piscina has none for a thread that ended itself. */
+/**
+ * Whether the error reports the end of a thread. Node has error codes for threads that it terminated; Piscina has none for a thread that
+ * ended itself.
+ */
 function isEndOfThread(error: unknown): boolean {
   const { code, message } = error as Partial<NodeJS.ErrnoException>;
   return code?.startsWith('ERR_WORKER_') === true || message?.includes('worker exited') === true;
 }
 
-/** The bytes that are copied at a time; this takes about 2 ms, including page faults of new memory. */
+/** Number of bytes that are copied at a time. This takes about 2 ms, including page faults of new memory. */
 const COPY_BYTES = 4 * 2 ** 20;
 
-/** Copies bytes into memory that can be transferred to a thread. Long copies let the event loop run in between. */
+/** Copies bytes into memory that can be transferred to a thread. During a long copy, the event loop runs in between. */
 export async function copyToMove(bytes: Buffer): Promise<ArrayBuffer> {
   const copy = new ArrayBuffer(bytes.length);
   const target = new Uint8Array(copy);
@@ -182,7 +183,7 @@ export async function copyToMove(bytes: Buffer): Promise<ArrayBuffer> {
   return copy;
 }
 
-/** Returns the memory of the bytes, for transfer to a thread; a copy if other bytes share the memory. */
+/** Returns the memory of the bytes for transfer to a thread, or a copy if other bytes share the memory. */
 export async function takeToMove(bytes: Buffer): Promise<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length ? buffer : copyToMove(bytes);

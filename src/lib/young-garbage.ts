@@ -2,11 +2,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Collects garbage buffers of a long transfer. Every read of a socket or a file creates a buffer of 64 KiB that is soon
- * garbage, but the engine sees only its small handle and waits until 64 MiB of that memory have accumulated. A collection
- * of the young generation, which takes about a millisecond, frees it at once.
+ * Creates a collector of garbage buffers in a long transfer. Every read of a socket or a file creates a buffer of 64 KiB that soon becomes
+ * garbage, but the engine considers only its small handle and does not collect until 64 MiB of these buffers have accumulated. A collection
+ * of the young generation, which takes about a millisecond, frees them at once.
  *
- * Returns a function to call with the size of each chunk of the transfer.
+ * Call the returned function with the size of each chunk of the transfer.
  */
 export function createYoungGarbageCollector(everyBytes = COLLECT_EVERY_BYTES): (sizeBytes: number) => void {
   let sinceBytes = 0;

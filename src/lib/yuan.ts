@@ -1,6 +1,6 @@
 import { withoutTrailing } from './trailing.ts';
 
-/** Amounts of money are `bigint` numbers of nano-yuan (1e-9 yuan). In APIs and configuration, they are decimal strings in yuan. */
+/** Amounts of money are `bigint` numbers of nano-yuan (1e-9 yuan). In APIs and in the configuration, they are decimal strings in yuan. */
 export const NANO_PER_YUAN = 1_000_000_000n;
 
 const FRACTION_DIGITS = 9;

@@ -6,7 +6,7 @@ export interface AccountFacts {
   readonly accountId: string;
   readonly balanceNano: bigint;
   readonly lastEntryNo: bigint;
-  /** The account's own threshold; `null`: the configured one applies. */
+  /** The threshold that the account has set; `null`: the configured one applies. */
   readonly lowBalanceNano: bigint | null;
   readonly subscriptions: readonly SubscriptionFacts[];
 }
@@ -22,20 +22,20 @@ export interface SubscriptionFacts {
   readonly periodTokens: number;
 }
 
-/** The last notified level of a subject, while it still applies. A subject without a state has not been notified. */
+/** The last level at which a subject caused a notice, while it still applies. A subject without a state has not caused one. */
 export interface NoticeState {
   readonly accountId: string;
   readonly subject: string;
-  /** The period to which the level belongs; empty if the subject has no periods. */
+  /** The period of the level; empty if the subject has no periods. */
   readonly occurrence: string;
   readonly level: number;
 }
 
 export interface AccountTerms {
   readonly nowMs: number;
-  /** `null`: only accounts with their own threshold have one. */
+  /** The configured threshold; `null`: only accounts that have set a threshold have one. */
   readonly lowBalanceNano: bigint | null;
-  /** Percentages of a plan's quota, in ascending order. */
+  /** Percentages of a plan's quota at which a notice is due, in ascending order. */
   readonly planPercents: readonly number[];
   readonly plans: ReadonlyMap<string, NoticedPlan>;
 }
@@ -57,7 +57,7 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 const BALANCE = 'balance';
 
-/** Decides which notices of an account are due. Each threshold is notified once, until it can be crossed again. */
+/** Decides which notices of an account are due. Each threshold causes one notice until it can be crossed again. */
 export function decideAccount(
   facts: AccountFacts,
   states: ReadonlyMap<string, NoticeState>,
@@ -86,7 +86,7 @@ function decideBalance(
     const isOver = thresholdNano === null || balanceNano > thresholdNano + thresholdNano / 10n;
     return isOver ? { ...NOTHING, cleared: [BALANCE] } : NOTHING;
   }
-  // A balance that was never topped up cannot fall below the threshold.
+  // A balance that was never topped up cannot fall below the threshold, so it causes no notice.
   if (thresholdNano === null || balanceNano >= thresholdNano || lastEntryNo === 0n) return NOTHING;
   return {
     cleared: [],
@@ -128,7 +128,7 @@ function decidePlan(
     const subject = `${name} ${id}`;
     const state = states.get(subject);
     const notified = state?.occurrence === String(occurrence) ? state.level : 0;
-    // A failed call frees its place in the week, but the notice is not repeated.
+    // If a failed call reduces the week's count again, the notice is not repeated.
     if (reached <= notified) return NOTHING;
     return {
       cleared: [],
@@ -157,7 +157,9 @@ function decidePlan(
   });
 }
 
-/** Counters belong to the period of the last counted call; in a later period nothing is used yet. */
+/**
+ * Returns the usage in the current period. Counters belong to the period of the last counted call; if that is over, nothing is used yet.
+ */
 function measuresOf(
   { startsAtMs, weekBeganAtMs, weekCalls, periodBeganAtMs, periodTokens }: SubscriptionFacts,
   { quotaTokens, periodDays, weeklyCalls }: NoticedPlan,

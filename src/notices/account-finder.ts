@@ -15,8 +15,8 @@ interface AccountFinderDependencies {
 }
 
 /**
- * Finds due notices of a partition's accounts in the background, in batches, from the queue of changed accounts. Calls do not wait for it.
- * Each partition has its own finder, so that an unavailable partition does not delay the others.
+ * Finds due notices of a partition's accounts in the background, in batches, from the queue of changed accounts. Calls do not wait for this
+ * work. Each partition has its own finder, so that an unavailable partition does not delay the others.
  */
 export function createAccountFinder(dependencies: AccountFinderDependencies): BackgroundJob {
   const { accounts, terms, options, logger, onNotices, intervalMs } = dependencies;
@@ -32,11 +32,11 @@ export function createAccountFinder(dependencies: AccountFinderDependencies): Ba
   return createBackgroundJob({
     intervalMs,
     async run(isStopping) {
-      // What remains in the queue is left to the next node.
+      // When this node stops, another node processes the remaining queue.
       while (!isStopping() && (await processBatch()) === 'more') onNotices();
     },
     logger,
     failing: 'failed to find account notices; retrying (calls are not affected)',
-    recovered: 'account notices are found again',
+    recovered: 'finding account notices works again',
   });
 }

@@ -13,13 +13,13 @@ import { readThresholds } from './threshold-store.ts';
  */
 
 /**
- * Limits of a batch of queue rows. A row contains the accounts of one or several call batches; no row is taken beyond this many accounts.
- * Large batches are cheaper because each one scans past the dead rows of the batches before.
+ * Limits of a batch of queue rows: rows, and accounts in them. A row contains the accounts of one or several batches of calls. Large
+ * batches are cheaper, because each batch scans past the dead rows of previous ones.
  */
 const CHANGES_ROWS = 500;
 const CHANGES_ACCOUNTS = 1_000;
 
-/** Avoids a transaction if the queue is empty. */
+/** Checks whether the queue is empty, which avoids a transaction. */
 const findChanges: Statement = { name: 'notices.find-changes', text: 'select from account_changes limit 1' };
 
 const takeChanges: Statement = {
@@ -91,7 +91,7 @@ export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 
 export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
   return {
-    /** Takes accounts from the queue and stores the decisions about them. Only one node at a time does this. */
+    /** Takes accounts from the queue and stores the decisions about them. Only one node at a time can do this. */
     async noticeChanges(
       decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
       options: NewNotices,
@@ -109,7 +109,7 @@ export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
           ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
         }));
         await writeStates(transaction, decisions);
-        // The last statement, because it locks receivers, which finders of other partitions wait for.
+        // This is the last statement because it locks receivers, for which finders of other partitions wait.
         await addNotices(
           transaction,
           decisions.flatMap(({ notices }) => notices),
@@ -132,7 +132,9 @@ async function writeStates(transaction: PartitionQueryable, decisions: readonly 
   if (cleared.length > 0) await transaction.query(deleteStates, fieldsOf(cleared, 'accountId', 'subject'));
 }
 
-/** Facts of those accounts that exist. Thresholds are read after the queue: setting one later queues the account again. */
+/**
+ * Returns the facts of those accounts that exist. Thresholds are read after the queue, because setting one later queues the account again.
+ */
 async function readFacts(
   transaction: TransactionOverBoth,
   ids: readonly string[],

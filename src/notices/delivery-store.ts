@@ -21,7 +21,7 @@ const CLAIMED = selection({
 /** A node's claim on a receiver, until it is released or expires. */
 export type Lease = RowOf<typeof CLAIMED>;
 
-/** Uses notice_receivers_due for each channel. */
+/** Claims due receivers. Uses notice_receivers_due for each channel. */
 const claim: Statement = {
   name: 'deliveries.claim',
   text: `with due as (
@@ -46,7 +46,7 @@ const PENDING = selection({
     atMs: instantColumn('n.at'),
   }),
   attempts: countColumn('d.attempts'),
-  /** `null` for mail, and if the endpoint was deleted. */
+  /** The endpoint; `null` for mail, and if the endpoint was deleted. */
   endpoint: selection({ url: orNull(textColumn('e.url')), secret: orNull(textColumn('e.secret')) }).to(
     ({ url, secret }) => (url === null || secret === null ? null : { url, secret }),
   ),
@@ -64,13 +64,13 @@ order by d.next_attempt_at limit 1`,
 
 const HELD = selection({ leaseId: orNull(textColumn('lease_id')), failures: countColumn('failures') });
 
-/** This lock protects the pending deliveries of a receiver. */
+/** Locks a receiver. The lock protects its pending deliveries. */
 const lockReceiver: Statement = {
   name: 'deliveries.lock-receiver',
   text: `select ${HELD.list} from notice_receivers where receiver = $1 for update`,
 };
 
-/** Does not require the lease: the result of an attempt is true even if the lease has expired. */
+/** Does not require the lease: the result of an attempt is valid even if the lease has expired. */
 const recordAttempt: Statement = {
   name: 'deliveries.record-attempt',
   text: `update notice_deliveries set attempts = attempts + 1, status = $3, next_attempt_at = coalesce($4, next_attempt_at),
@@ -83,7 +83,7 @@ const setFailures: Statement = {
   text: 'update notice_receivers set failures = $2, leased_until = $3 where receiver = $1',
 };
 
-/** Most successes update nothing. */
+/** Ends the failing period of an endpoint. After most successes there is none, so no row is updated. */
 const endpointSucceeded: Statement = {
   name: 'deliveries.endpoint-succeeded',
   text: 'update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null',
@@ -130,9 +130,9 @@ export interface AttemptRecord {
   readonly lastError: string | null;
   readonly atMs: number;
   readonly leasedUntilMs: number;
-  /** Why the endpoint no longer accepts notices (HTTP 410); `null` otherwise. */
+  /** The reason if the endpoint no longer accepts notices (HTTP 410); otherwise `null`. */
   readonly goneReason: string | null;
-  /** If all attempts at an endpoint have failed since before `sinceMs`, the endpoint is disabled for this reason. */
+  /** The endpoint is disabled with this reason if all attempts have failed since before `sinceMs`. */
   readonly failingLimit: { readonly sinceMs: number; readonly reason: string };
 }
 
@@ -147,7 +147,7 @@ export function createDeliveryStore(database: DirectoryPool) {
     },
     next: async ({ receiver }: Lease, nowMs: number) =>
       PENDING.first(await database.query(selectNext, [receiver, new Date(nowMs)])),
-    /** Returns whether the lease is still held and the receiver may get more notices. */
+    /** Records an attempt. Returns whether the lease is still held and the receiver can get more notices. */
     record: (lease: Lease, attempt: AttemptRecord) =>
       database.transaction(async (transaction) => {
         const { noticeId, status, nextAttemptAtMs, lastStatus, lastError, atMs } = attempt;
@@ -181,7 +181,7 @@ export function createDeliveryStore(database: DirectoryPool) {
         const nextMs = Math.max(earliest.next_attempt_at.getTime(), cooledDownMs);
         await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
       }),
-    /** The number of due receivers, at most 10,000. */
+    /** Returns the number of due receivers, at most 10,000. */
     async countDue(nowMs: number): Promise<number> {
       const [row] = await database.query<{ n: number }>(countDue, [toArray(CHANNELS), new Date(nowMs)]);
       return row!.n;
@@ -189,7 +189,7 @@ export function createDeliveryStore(database: DirectoryPool) {
   };
 }
 
-/** Locks the receiver; `null` if the lease is no longer held. */
+/** Locks the receiver. Returns `null` if the lease is no longer held. */
 async function lockHeld(
   transaction: DirectoryQueryable,
   { receiver, id }: Lease,
@@ -198,7 +198,10 @@ async function lockHeld(
   return held?.leaseId === id ? held : null;
 }
 
-/** Returns whether the endpoint is now disabled. Its pending deliveries wait until it is enabled again. */
+/**
+ * Records an attempt at an endpoint. Returns whether the endpoint is now disabled; its pending deliveries then wait until it is enabled
+ * again.
+ */
 async function recordOfEndpoint(
   transaction: DirectoryQueryable,
   { receiver, channel }: Lease,

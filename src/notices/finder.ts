@@ -15,7 +15,7 @@ interface FinderDependencies {
   readonly store: NoticeStore;
   readonly terms: () => FinderTerms;
   readonly options: () => NewNotices;
-  /** Status of this node's routes and credentials. */
+  /** Returns the status of this node's routes and credentials. */
   readonly status: () => NodeStatus;
   readonly watch: NodeWatch;
   readonly clock: Clock;
@@ -24,11 +24,11 @@ interface FinderDependencies {
   readonly intervalMs: number;
 }
 
-/** Owners are notified this many days before a key expires. */
+/** Numbers of days before a key expires at which its owners are notified. */
 const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
-/** Interval of the scans for expiring keys and old notices, which are index lookups. */
+/** Interval of the scans for expiring keys and old notices. The scans are cheap, because they use indexes. */
 const SCAN_INTERVAL_MS = 60_000;
 
 /**
@@ -53,7 +53,7 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
     for (const days of KEY_DAYS) {
       const decide = (key: ExpiringKey) => decideKey(key, days, nowMs);
       const runBatch = () => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options());
-      // What remains is left to the next node.
+      // When this node stops, another node processes the remaining work.
       while (!isStopping() && (await runBatch()) === 'more') onNotices();
     }
     onNotices();
@@ -70,11 +70,11 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
     },
     logger,
     failing: 'failed to find notices; retrying (calls are not affected)',
-    recovered: 'notices are found again',
+    recovered: 'finding notices works again',
   });
 }
 
-/** A key that already has at most one day left gets only the one-day notice. */
+/** A key that has at most one day left when it is found gets only the one-day notice. */
 function decideKey(key: ExpiringKey, daysLeft: number, nowMs: number): DueNotice | null {
   const { accountId, id, name, prefix, expiresAtMs } = key;
   if (expiresAtMs <= nowMs || KEY_DAYS.some((days) => days < daysLeft && expiresAtMs <= nowMs + days * DAY_MS))

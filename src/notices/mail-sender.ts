@@ -6,7 +6,9 @@ import { failed, type SendResult, untilAborted } from './webhook-sender.ts';
 export interface MailTerms {
   readonly host: string;
   readonly port: number;
-  /** `implicit`: TLS from the first byte. `starttls`: TLS is required before any command. `none`: for servers on the same machine. */
+  /**
+   * `implicit`: TLS from the first byte. `starttls`: TLS is required before any command. `none`: no TLS, for servers on the same machine.
+   */
   readonly tls: 'implicit' | 'starttls' | 'none';
   readonly user: string | null;
   readonly password: string | null;
@@ -19,7 +21,7 @@ interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The message id, the same at every attempt so that mail programs detect duplicates; `null` if the mail is sent once. */
+  /** The message id. It is the same for every attempt, so that mail programs detect duplicates; `null` if the mail is sent only once. */
   readonly id: string | null;
 }
 
@@ -28,11 +30,11 @@ export type SendMail = (
   signal: AbortSignal,
 ) => Promise<SendResult>;
 
-/** Timeout of each stage: connection, greeting, inactivity. */
+/** Timeout of each stage: connecting, greeting, inactivity. */
 const STAGE_MS = 10_000;
 const DEADLINE_MS = 20_000;
 
-/** Sends a mail over a connection of its own and returns the result. @throws the signal's reason. */
+/** Sends a mail over a new connection and returns the result. @throws the signal's reason. */
 export async function sendOneMail(
   { host, port, tls, user, password, from, ca }: MailTerms,
   { to, subject, text, id }: Mail,
@@ -92,7 +94,7 @@ interface SmtpError {
 function toFailure(error: unknown, isLate: boolean): SendResult {
   const { code, responseCode, command } = error as SmtpError;
   const status = typeof responseCode === 'number' ? responseCode : null;
-  // The server rejects this recipient permanently.
+  // The server has rejected this recipient permanently.
   const isFinal = status !== null && status >= 500 && command === 'RCPT TO';
   const reason = isLate ? 'ETIMEDOUT' : typeof code === 'string' ? code : 'unknown';
   const words = status === null ? reason : `${reason}, ${status}`;

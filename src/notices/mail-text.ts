@@ -17,7 +17,7 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
     case 'balance.low':
       return {
         subject: `Balance low: ${of('balanceYuan')} yuan`,
-        text: `The balance of your account is ${of('balanceYuan')} yuan, below ${of('thresholdYuan')} yuan. Calls are refused once the balance is used up.`,
+        text: `The balance of your account is ${of('balanceYuan')} yuan, which is below ${of('thresholdYuan')} yuan. Calls are refused once the balance is used up.`,
       };
     case 'plan.nearly_used':
       return {
@@ -44,7 +44,7 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
   }
 }
 
-/** Values may contain names chosen by customers, so line breaks and length are limited. */
+/** Removes line breaks and limits the length, because values can contain names chosen by customers. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
 }

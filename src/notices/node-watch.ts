@@ -28,7 +28,8 @@ interface WatchTerms {
 }
 
 /**
- * Minimum interval between notices about the same subject. Nodes detect the same outage at different times, and a route may go up and down.
+ * Minimum interval in milliseconds between notices about the same subject. Nodes detect the same outage at different times, and a route may
+ * repeatedly fail and recover.
  */
 const QUIET_MS = 3_600_000;
 
@@ -38,8 +39,8 @@ interface Problem {
 }
 
 /**
- * Watches a node for routes that stay down and credentials that providers refuse; each is notified once until it works again. The watch
- * polls what the node already knows, so calls need not report anything. It remembers only present problems of configured routes and
+ * Watches a node for routes that stay down and credentials that providers refuse. Each causes one notice until it works again. The watch
+ * polls facts that the node already has, so calls need not report anything. It remembers only current problems of configured routes and
  * credentials.
  */
 export class NodeWatch {
@@ -50,7 +51,7 @@ export class NodeWatch {
     this.#nodeId = nodeId;
   }
 
-  /** Returns the due notices. They are returned again until `markStored` is called with them. */
+  /** Returns the due notices. Each call returns them again until they are passed to `markStored`. */
   findDue({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
@@ -98,7 +99,7 @@ export class NodeWatch {
     return due;
   }
 
-  /** Marks notices as stored, by this node or another one. */
+  /** Marks notices as stored, by this or another node. */
   markStored(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
       const known = this.#problems.get(`${kind} ${subject}`);

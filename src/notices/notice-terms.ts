@@ -7,7 +7,7 @@ import type { AccountTerms } from './account-decision.ts';
 import type { MailTerms } from './mail-sender.ts';
 import type { NodeStatus } from './node-watch.ts';
 
-/** What the notices need of the current configuration, in their own terms. */
+/** The parts of the current configuration that notices need. */
 
 type NoticedPlan = AccountTerms['plans'] extends ReadonlyMap<string, infer Plan> ? Plan : never;
 
@@ -37,7 +37,7 @@ export function allowedNetworks(config: () => Config): () => AddressRanges {
   };
 }
 
-/** Null if no mail server is configured. */
+/** Returns the terms for mail; `null` if no mail server is configured. */
 export function mailTerms({ mail }: Config): MailTerms | null {
   if (mail === undefined) return null;
   const { host, port, tls, user, password, ca } = mail.smtp;
@@ -57,7 +57,10 @@ interface WatchedSettings {
   readonly providers: Providers;
 }
 
-/** The status of routes and provider credentials. It leaves out routes with weight 0: they take no calls, so their status is unknown. */
+/**
+ * Returns the status of routes and provider credentials. Omits routes with weight 0, which take no calls and whose status is therefore
+ * unknown.
+ */
 export function nodeStatus({ catalog, providers }: WatchedSettings, health: RouteHealth, nowMs: number): NodeStatus {
   const routes = allRoutes(catalog).filter(({ route }) => route.weight > 0);
   const credentials = new Map<string, NodeStatus['credentials'][number]>();

@@ -10,16 +10,16 @@ export type NoticeKind = AccountKind | OperatorKind;
 
 export const TEST_KIND = 'webhook.test';
 
-/** The data of a notice; never contains secrets. */
+/** The data of a notice. It never contains secrets. */
 type NoticeData = Readonly<Record<string, string | number | boolean | null>>;
 
 /** An event that receivers are notified of. */
 export interface Notice {
   readonly id: string;
   readonly kind: NoticeKind | typeof TEST_KIND;
-  /** `null`: for operators only. */
+  /** The account; `null`: the notice is only for operators. */
   readonly accountId: string | null;
-  /** The affected object, unique within the kind. */
+  /** The affected object; unique within the kind. */
   readonly subject: string;
   readonly data: NoticeData;
   readonly atMs: number;
@@ -29,14 +29,14 @@ export interface DueNotice {
   readonly kind: NoticeKind;
   readonly accountId: string | null;
   readonly subject: string;
-  /** Identifies the occurrence; at most one notice is stored for it. */
+  /** Identifies the occurrence, for which at most one notice is stored. */
   readonly dedupeKey: string;
-  /** The notice is dropped if a notice of the same kind and subject is younger than this; 0: never. */
+  /** The notice is dropped if a notice with the same kind and subject is younger than this, in milliseconds; 0: it is never dropped. */
   readonly quietMs: number;
   readonly data: NoticeData;
 }
 
-/** The signed body, identical at every attempt. */
+/** Returns the body, which is signed and identical for every attempt. */
 export function payloadOf({ kind, atMs, data }: Notice): string {
   return JSON.stringify({ type: kind, timestamp: new Date(atMs).toISOString(), data });
 }

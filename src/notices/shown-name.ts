@@ -4,8 +4,8 @@ const LENGTH_MAX = 60;
 const LINK = /:\/\/|^www\.|[^.]\.\p{L}[\p{L}\p{M}]/iu;
 
 /**
- * A user-chosen name for the subject and text of a mail: one line, short, and without anything that mail programs turn into a link.
- * Otherwise users could put their own messages into mails sent in the operator's name.
+ * Returns a user-chosen name in a form for the subject and text of a mail: one line, short, and without anything that mail programs turn
+ * into a link. Otherwise users could send their own messages in mails that are sent in the operator's name.
  */
 export function shownName(name: string): string {
   const words = name

@@ -2,12 +2,12 @@ import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { type AddressRanges, canonicalAddress, isPublicAddress } from '../lib/ip-address.ts';
 
-/** Checks where notices may be sent: the public internet and networks that the operator allows. */
+/** Checks whether notices can be sent to an address: it must be on the public internet or in a network that the operator allows. */
 
-/** Resolves a hostname to all its addresses; empty if unknown. */
+/** Resolves a hostname to all its addresses. The result is empty if the hostname is unknown. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** A checked URL with the addresses that may be connected to. */
+/** A checked URL and the addresses to which a connection is allowed. */
 export interface CheckedTarget {
   readonly url: URL;
   readonly addresses: readonly string[];
@@ -34,7 +34,7 @@ export function parseTarget(text: string, allowed: AddressRanges): URL {
   }
   if (url.hash !== '') throw new TargetRefusedError('The address must not contain a fragment.');
   const host = hostOf(url);
-  // A hostname may be in an allowed network, which shows when it is resolved.
+  // A hostname is not checked yet: whether it is in an allowed network is known only after it is resolved.
   if (isIP(host) !== 0) checkAddresses(url, [host], allowed);
   return url;
 }
@@ -75,7 +75,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** Waits on sockets. `getaddrinfo` would occupy a thread that also writes files, for as long as a foreign name server takes. */
+/** Resolves with queries over sockets. `getaddrinfo` would occupy a thread that also writes files, until a foreign name server responds. */
 export const resolveByName: Resolve = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   const onAbort = (): void => resolver.cancel();

@@ -31,7 +31,7 @@ export function createThresholdStore({ directory, partitions }: PlacedPools) {
   return {
     findLowBalance: async (accountId: string): Promise<LowBalance | null> =>
       THRESHOLDS.first(await directory.query(selectThresholds, [toArray([accountId])])),
-    /** Sets the threshold and queues the account, whose balance may be below it. Returns `false` if there is no such account. */
+    /** Sets the threshold and queues the account, whose balance may be below it. Returns `false` if the account does not exist. */
     async setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean> {
       const partition = await partitions.of(accountId);
       return partition.transactionWithDirectory(async (transaction) => {
@@ -43,7 +43,7 @@ export function createThresholdStore({ directory, partitions }: PlacedPools) {
   };
 }
 
-/** The thresholds of the accounts that exist; `null`: the configured one applies. */
+/** Returns the thresholds of the accounts that exist; `null`: the configured threshold applies. */
 export async function readThresholds(
   directory: DirectoryQueryable,
   accountIds: readonly string[],

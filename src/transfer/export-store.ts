@@ -18,12 +18,15 @@ import { type AccountRows, type ReleasedAccount, releaseAccount } from './releas
 import { RowsByAccount } from './rows-by-account.ts';
 import { type ExportedTable, IN_EACH_PARTITION, readColumns } from './tables.ts';
 
-/** Rows of a table in memory. Divided by the number of partitions, each of which has its own cursors. */
+/** Maximum number of rows of a table in memory. It is divided by the number of partitions, each of which has its own cursors. */
 const ROWS_MAX = 2_000;
 const ROWS_MIN = 50;
-/** For tables without accounts, where a row (an audit log entry, a price list) may have some hundred kilobytes. */
+/**
+ * Maximum number of rows in memory for tables without accounts, where a row (an audit log entry, a price list) can have some hundred
+ * kilobytes.
+ */
 const WHOLE_ROWS_MAX = 250;
-/** For stored responses, each of which may be as large as a response body. */
+/** Maximum number of stored responses in memory, each of which can be as large as a response body. */
 const RESPONSES_MAX = 8;
 
 const readDatabase: Statement = {
@@ -31,7 +34,10 @@ const readDatabase: Statement = {
   text: 'select id, is_demo, (select count(*)::int from accounts) as accounts from database_identity',
 };
 
-/** Prevents call record tables from being dropped. The snapshot begins afterwards, because an earlier one would not prevent it. */
+/**
+ * Locks the call records, so that none of their tables is dropped. The snapshot must begin after this: a table could be dropped between an
+ * earlier snapshot and the lock.
+ */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
 /** On Citus, this starts the partition's snapshot on its worker. */
@@ -43,7 +49,7 @@ export interface ExportedAccount {
   readonly id: string;
   readonly row: string;
   readonly released: ReleasedAccount;
-  /** Must be read before the next account is requested. */
+  /** The rows must be read before the next account is requested. */
   readonly rows: Readonly<Record<AccountTable, RowsByAccount>>;
 }
 
@@ -62,9 +68,9 @@ interface States {
 }
 
 /**
- * Opens one consistent snapshot of all tables. On Citus each worker has its own snapshot, and vouchers are read in the last one. Every
- * voucher that gave an account something is therefore redeemed in the export; an import makes vouchers available again that gave nothing
- * (docs/decisions/0065-books-of-several-partitions.md).
+ * Opens one consistent snapshot of all tables. On Citus each worker has its own snapshot, and vouchers are read in the last of them. Every
+ * voucher that granted something in the export is therefore also redeemed there. An import makes redeemed vouchers available again if they
+ * granted nothing (docs/decisions/0065-books-of-several-partitions.md).
  */
 async function openStates(database: DirectoryDatabase): Promise<States> {
   const known = await readPartitions(database.pool('admin'));
@@ -122,7 +128,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
       const { id: identity, is_demo: isDemo, accounts } = row!;
       return { identity, isDemo, accounts, tables: await readColumns(directory) };
     },
-    /** All accounts in the order of their ids. */
+    /** Returns all accounts in the order of their ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
       const ofDirectory = {
@@ -137,7 +143,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
         }
       }
     },
-    /** The rows of tables without accounts. Rows that exist in several partitions are returned once. */
+    /** Returns the rows of tables without accounts. A row that exists in several partitions is returned once. */
     async *wholeTables(): AsyncGenerator<{ readonly table: ExportedTable; readonly rows: readonly ExportedRow[] }> {
       type Keyed = ExportedRow & { readonly key?: string };
       for (const table of Object.keys(WHOLE_TABLES) as (keyof typeof WHOLE_TABLES)[]) {

@@ -4,8 +4,8 @@ import type { Statement, StoredRow } from '../db/database.ts';
 import type { ExportedTable } from './tables.ts';
 
 /**
- * The SQL that reads the exported tables. Each statement reads a whole table in index order through a cursor. All cursors of account rows
- * advance in account order, so the rows of one account are next in all of them at the same time.
+ * The SQL that reads the exported tables. Each statement reads a whole table in index order through a cursor. All cursors over rows of
+ * accounts advance in account order, so that all of them reach the rows of an account at the same time.
  */
 
 /** A row as JSON produced by the database. */
@@ -16,7 +16,7 @@ export interface ExportedRow {
 /** A row of an account, with the additional columns of its statement. */
 export interface AccountRow extends StoredRow, ExportedRow {
   readonly account_id: string;
-  /** The id of a key, or of a slot's call. */
+  /** The id of a key, or of the call of a slot. */
   readonly id?: string;
   /** The amount of a ledger entry, or the charge of a call. */
   readonly nano?: bigint | null;
@@ -39,24 +39,30 @@ function read(
   };
 }
 
-/** Uses the primary key, which begins with the account; for `calls` it merges the primary keys of all months. */
+/**
+ * Reads a table in account order. Uses the primary key, which begins with the account; for `calls` it merges the primary keys of all
+ * months.
+ */
 const readByAccount = (table: ExportedTable, key: string, { columns = '', ...options }: Options = {}): Statement =>
   read(table, `t.account_id, ${key}`, { ...options, columns: `, t.account_id${columns}` });
 
-/** Only summaries of dropped records whose drop is complete. */
+/** Selects only summaries of dropped records whose drop is complete. */
 const OF_COMPLETE_DROPS = {
   where: `where exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
 )`,
 };
 
-/** Omits the partition number, which applies only to this database. */
+/** Omits the partition number, which is valid only in this database. */
 export const ACCOUNTS = read('accounts', 't.id', {
   row: `to_jsonb(t) - 'partition_no'`,
   columns: ', t.id, t.partition_no::int as partition',
 });
 
-/** Columns that calls in flight change are added after their release; the other columns are the database's JSON. */
+/**
+ * Describes a table in which calls in flight change columns. These columns are added after the calls' reservations are released; the other
+ * columns are the database's JSON.
+ */
 function withCounts(
   table: ExportedTable,
   order: string,
@@ -101,15 +107,15 @@ export const OF_PARTITION = {
   subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),
   plan_periods: readByAccount('plan_periods', 't.subscription_id, t.starts_at'),
   continuation_keys: readByAccount('continuation_keys', 't.key'),
-  /** Responses of completed calls; claims of calls in flight are not exported. */
+  /** Selects the responses of completed calls. Claims of calls in flight are not exported. */
   stored_responses: readByAccount('stored_responses', 't.key_id, t.idempotency_key', { where: 'where t.is_valid' }),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 
-/** Tables without an account; those that exist in each partition have a `key` for deduplication. Uses primary keys. */
+/** Tables without an account. Rows of a table that exists in each partition have a `key` for deduplication. Uses primary keys. */
 export const WHOLE_TABLES = {
   account_requests: read('account_requests', 't.idempotency_key'),
   price_lists: read('price_lists', 't.id', { columns: ', t.id::text as key' }),
-  /** Only months whose records were dropped. */
+  /** Selects only months whose records were dropped. */
   dropped_months: read('dropped_months', 't.month', {
     where: 'where t.dropped_at is not null',
     columns: ', t.month::text as key',

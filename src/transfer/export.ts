@@ -16,8 +16,8 @@ interface ExportDependencies {
 const TEXT_BYTES_MAX = 64 * 1024;
 
 /**
- * Yields the whole database as lines of text (`format.ts`) from one snapshot, while calls continue. Reservations of calls in flight are
- * released in the export; these calls settle only in this database.
+ * Yields the whole database as lines of text (`format.ts`) from one snapshot, while calls continue. The export contains the reservations of
+ * calls in flight as released; these calls settle only in this database.
  *
  * @throws TransferError if an account has no balance.
  */
@@ -52,7 +52,7 @@ async function* linesOf(
   lines: LinesOut,
   bytesMin: number,
 ): AsyncIterable<string> {
-  /** Writes the rows of a table; returns their number and the sum of their amounts. */
+  /** Writes the rows of a table. Returns their number and the sum of their amounts. */
   async function* written(
     table: AccountTable,
     onRow: (row: AccountRow) => void = () => undefined,
@@ -74,7 +74,7 @@ async function* linesOf(
   lines.row('balances', released.balanceRow);
   const keyIds = new Set<string>();
   yield* written('api_keys', ({ id: keyId }) => void keyIds.add(keyId!));
-  // On Citus, a partition's snapshot may contain limits of a key created after the snapshot of keys.
+  // On Citus, a partition's snapshot may contain limits of a key that was created after the snapshot of keys.
   for (const { keyId, row: limits } of released.keyLimitRows) {
     if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', limits);
   }

@@ -50,7 +50,7 @@ export interface ExportEnd {
   readonly sha256: string;
 }
 
-/** The file is not an export, is incomplete or damaged, or does not match. The message tells the user what to do. */
+/** The file is not an export, is incomplete or damaged, or does not match the database. The message tells the user what to do. */
 export class TransferError extends ForeseenError {
   constructor(message: string) {
     super(message);
@@ -71,7 +71,7 @@ export function readLine(line: string): { readonly name: string; readonly json: 
   return { name, json };
 }
 
-/** Parses the last line of an export; `null` for other lines. */
+/** Parses the last line of an export. Returns `null` for other lines. */
 export function readEnd(line: string): ExportEnd | null {
   const [, name, json] = LINE.exec(line) ?? [];
   return name === 'end' ? (parseJson(json!) as ExportEnd) : null;
@@ -85,7 +85,7 @@ export function isSound(end: Pick<AccountEnd, 'balance' | 'entriesSum'>): boolea
 export class LineDigest {
   readonly #hash = createHash('sha256');
 
-  /** `lines`: complete lines with their line breaks. */
+  /** @param lines complete lines with their line breaks. */
   add(lines: string): void {
     this.#hash.update(lines);
   }

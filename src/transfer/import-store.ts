@@ -26,7 +26,7 @@ const listNodes: Statement = {
 
 const tablesIn = (home: Home): readonly ExportedTable[] => EXPORTED_TABLES.filter((table) => HOMES[table] === home);
 
-/** Keeps others from writing while rows are written and compared; a starting gateway waits. */
+/** Locks the tables, so that others cannot write while rows are inserted and compared. A starting gateway waits. */
 const lockTables = (home: Home): Statement => ({
   name: `import.lock-${home}`,
   text: `lock table ${tablesIn(home).join(', ')} in share row exclusive mode`,
@@ -47,10 +47,10 @@ const listFilled = (home: Home): Statement =>
 const countRows = (home: Home): Statement =>
   ofEachTable(home, 'count-rows', (table) => `select '${table}' as name, count(*)::int as n from ${table}`);
 
-/** Columns that describe only the exported database; they keep their defaults. */
+/** Columns that apply only to the exported database. An import leaves them at their defaults. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
 
-/** @param columns existing columns of the table; other columns keep their defaults. */
+/** @param columns the columns of the table that the file contains; other columns keep their defaults. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
   const [placeName, place] = table === 'accounts' ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
@@ -101,7 +101,7 @@ const SUMS = selection({
   chargesSum: textColumn('c.charges_sum'),
 });
 
-/** Totals of accounts in this database. Uses primary keys. */
+/** Reads totals of accounts in this database. Uses primary keys. */
 const sumAccounts: Statement = {
   name: 'import.sum-accounts',
   text: `select ${SUMS.list}
@@ -122,14 +122,16 @@ const LATE = selection({
   codeHash: textColumn(`encode(r.code_hash, 'hex') as code_hash`),
   place: intColumn('a.partition_no::int as place'),
 });
-/** Redemptions of the last hour before the export; older ones are in every snapshot. Reads the whole table. */
+/** Lists redemptions from the last hour before the export; older ones are in every snapshot. Reads the whole table. */
 const listLate: Statement = {
   name: 'import.list-late-redemptions',
   text: `select ${LATE.list} from voucher_redemptions r join accounts a on a.id = r.account_id
 where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
-/** Redemptions that gave nothing: a grant has an idempotency key derived from its code. Uses ledger_by_idempotency_key. */
+/**
+ * Finds redemptions that granted nothing. A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key.
+ */
 const findNotGiven: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)
@@ -156,7 +158,7 @@ export const importInto = <Result>(
 
 export type ImportWriter = Awaited<ReturnType<typeof createWriter>>;
 
-/** A `place` is a partition number. */
+/** A `place` is the number of a partition. */
 async function createWriter(directory: LongTransaction) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = (await readPartitions(directory)).map(({ schema }) => directory.inSchema(schema));
@@ -169,7 +171,7 @@ async function createWriter(directory: LongTransaction) {
 
   return {
     partitions: partitions.length,
-    /** Prevents others from writing until the end of the transaction. */
+    /** Prevents others from writing until the transaction ends. */
     async lockTables(): Promise<void> {
       for await (const _ of ofEachHome(lockTables));
       await directory.query(lockNodes);
@@ -182,7 +184,7 @@ async function createWriter(directory: LongTransaction) {
       return EXPORTED_TABLES.filter((table) => filled.has(table));
     },
     readColumns: () => readColumns(directory),
-    /** Sets the columns that inserted rows of a table have. */
+    /** Specifies the columns that inserted rows of a table have. */
     useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
     },
@@ -198,13 +200,13 @@ async function createWriter(directory: LongTransaction) {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** Inserts rows of accounts in one partition. Rows that each partition has are inserted into all of them. */
+    /** Inserts rows into one partition, or into all partitions if each of them has the table's rows. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;
       for (const home of isOfAccount(table) ? [all[place]!] : all) await home.query(inserts.get(table)!, parameters);
     },
-    /** The partition of an account; `null` if the account does not exist. */
+    /** Returns the partition of an account; `null` if the account does not exist. */
     async placeOf(accountId: string): Promise<number | null> {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
@@ -214,17 +216,17 @@ async function createWriter(directory: LongTransaction) {
       for (const partition of partitions)
         for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);
     },
-    /** Totals of accounts in a partition; missing accounts are omitted. */
+    /** Returns totals of accounts in a partition. Missing accounts are omitted. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
-    /** Counts rows per table. Tables that each partition has are counted in the first one. */
+    /** Counts the rows of each table. If each partition has the table's rows, they are counted in the first one. */
     async countRows(): Promise<Record<ExportedTable, number>> {
       const counts = byTable(() => 0);
       for await (const [rows, number] of ofEachHome<{ name: ExportedTable; n: number }>(countRows))
         for (const { name, n } of rows) if (number === 0 || !IN_EACH_PARTITION.has(name)) counts[name] += n;
       return counts;
     },
-    /** Removes redemptions that are newer than their accounts' snapshot; returns their number. */
+    /** Removes redemptions that are newer than the snapshot of their accounts. Returns the number of removed redemptions. */
     async removeLateRedemptions(exportedAt: string): Promise<number> {
       let removed = 0;
       const late = LATE.all(await directory.query(listLate, [exportedAt]));

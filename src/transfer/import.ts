@@ -21,7 +21,7 @@ export interface Imported {
   readonly rows: Readonly<Record<ExportedTable, number>>;
   /** Number of removed redemptions, which were newer than the snapshot of their accounts. */
   readonly lateRedemptions: number;
-  /** Accounts whose balance already differed from the sum of their ledger entries when exported. */
+  /** Ids of accounts whose balance already differed from the sum of their ledger entries when they were exported. */
   readonly unsound: readonly string[];
 }
 
@@ -32,21 +32,21 @@ interface ImportDependencies {
 }
 
 /**
- * The oldest schema whose exports can be imported: columns and tables added by later migrations keep their defaults. A migration for which
- * this is not enough raises it to its own version.
+ * The oldest schema whose exports can be imported. Columns and tables that later migrations added keep their defaults. A migration for
+ * which defaults are not sufficient raises this to its own version.
  */
 const SCHEMA_MIN = 44;
 const BATCH_BYTES = 512 * 1024;
-/** Since this schema, everything that a voucher grants has an idempotency key derived from its code. */
+/** The first schema in which everything that a voucher grants has an idempotency key derived from its code. */
 const GIFTS_KEYED_SINCE = 48;
-/** Columns of earlier schemas that are ignored. */
+/** Columns of earlier schemas. They are ignored. */
 const GONE: Partial<Record<ExportedTable, string>> = {
   accounts: 'low_balance_set_at',
   voucher_redemptions: 'under_way_since',
 };
 
 /**
- * Imports an export into an empty database: everything or nothing. It fails if the file is incomplete, damaged or of an unsupported
+ * Imports an export into an empty database, completely or not at all. It fails if the file is incomplete, damaged or of an unsupported
  * version, or if an account's totals differ from those in the file. Accounts are spread evenly over the partitions.
  *
  * @param lines without line breaks
@@ -63,7 +63,7 @@ export function importDatabase(
     let head: ExportHead | null = null;
     let end: ExportEnd | null = null;
     for await (const line of lines) {
-      if (end !== null) throw new TransferError('The file continues after its last line.');
+      if (end !== null) throw new TransferError('The file has more lines after the line that ends it.');
       const { name, json } = readLine(line);
       if (name === 'end') {
         end = parseJson(json) as ExportEnd;
@@ -95,16 +95,17 @@ export function importDatabase(
   });
 }
 
-/** Earlier versions created accounts and redeemed vouchers in several steps, and exported incomplete ones. */
+/** Earlier versions created accounts and redeemed vouchers in several steps, and exported those that were incomplete. */
 const isIncomplete = (name: string, json: string): boolean =>
   name === 'new_accounts' || (name === 'voucher_redemptions' && /"under_way_since": ?"/.test(json));
 
 const INCOMPLETE =
-  'When the file was written, an account was being created or a voucher redeemed, and only the Faregate that wrote the file can complete ' +
-  'that. Import it with that version, start a gateway there, and export again once it serves; or take another file. Nothing was imported.';
+  'When the file was written, an account was being created or a voucher redeemed, and only the version of Faregate that wrote the file ' +
+  'can complete this. Import the file with that version, start a gateway on that database and, when it serves, export again; or use another ' +
+  'file. Nothing was imported.';
 const TRUNCATED =
-  'The file is not complete: its last line is missing. Nothing was imported; export again, or take an earlier file.';
-const DAMAGED = 'The file is damaged: nothing was imported; export again, or take an earlier file.';
+  'The file is not complete: its last line is missing. Nothing was imported; export again, or use an earlier file.';
+const DAMAGED = 'The file is damaged: nothing was imported; export again, or use an earlier file.';
 
 async function requireEmpty(writer: ImportWriter): Promise<void> {
   await writer.lockTables();
@@ -122,7 +123,7 @@ async function requireEmpty(writer: ImportWriter): Promise<void> {
   );
 }
 
-/** Whether the database is marked as the demo's after the import. A mark never changes in either direction. */
+/** Whether the database is marked as a demo after the import. Once set, the mark never changes. */
 async function markOf({ isDemo }: ExportHead, writer: ImportWriter): Promise<boolean | null> {
   const isHere = await writer.isDemo();
   if (isHere === null || isHere === isDemo) return isDemo;
@@ -145,19 +146,19 @@ function readHead(name: string, json: string, schema: number): ExportHead {
   }
   if (head.schema > schema) {
     throw new TransferError(
-      `The file is of schema version ${head.schema}, but this program supports only ${schema}. Use a newer version of Faregate.`,
+      `The file has schema version ${head.schema}, but this program supports only ${schema}. Use a newer version of Faregate.`,
     );
   }
   if (head.schema < SCHEMA_MIN) {
     throw new TransferError(
-      `The file is of schema version ${head.schema}, but this program reads only version ${SCHEMA_MIN} and later. Import it with the version of Faregate ` +
+      `The file has schema version ${head.schema}, but this program reads only version ${SCHEMA_MIN} and later. Import it with the version of Faregate ` +
         `that wrote it. ${UPGRADE_FIRST}`,
     );
   }
   return head;
 }
 
-/** The table may have additional columns here if the file is of an older schema. */
+/** If the file has an older schema, this database's table can have additional columns. */
 async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
   const columnsHere = await writer.readColumns();
   for (const table of EXPORTED_TABLES) {
@@ -174,7 +175,7 @@ async function useColumns(writer: ImportWriter, head: ExportHead, schema: number
   }
 }
 
-/** Applied to the database's JSON, where quotes in texts are escaped with a backslash. */
+/** Applied to JSON that the database produced, where quotes in texts are escaped with a backslash. */
 const ID = /"id": ?"([^"]+)"/;
 const ACCOUNT_ID = /"account_id": ?"([^"]+)"/;
 const STARTED_AT = /"started_at": ?"([^"]+)"/;
@@ -186,11 +187,11 @@ class Batches {
   accounts = 0;
   readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
-  /** For each table, rows by partition. */
+  /** For each table, the rows by partition. */
   readonly #rows: Readonly<Record<ExportedTable, string[][]>>;
   #bytes = 0;
   readonly #months = new Set<string>();
-  /** The rows of an account are consecutive. */
+  /** The account of the last row and its partition. The rows of an account are consecutive. */
   #last = { accountId: '', place: 0 };
   #placed = 0;
   /** Accounts whose rows have all been written or are in this batch. */
@@ -232,7 +233,7 @@ class Batches {
     this.#ended = [];
   }
 
-  /** Accounts are assigned to partitions in turn; 0 for rows without a partition. */
+  /** Returns the partition of a row. Accounts are assigned to partitions in turn; 0 for rows without a partition. */
   async #placeOf(table: ExportedTable, row: string): Promise<number> {
     if (table === 'accounts') {
       this.#last = { accountId: valueIn(ID, row), place: this.#placed++ % this.#writer.partitions };
@@ -268,7 +269,9 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
     const is = found.get(wanted.account);
     const differences = FIELDS.filter((field) => is?.[field] !== wanted[field]);
     if (differences.length === 0) continue;
-    const details = differences.map((field) => `${field} ${wanted[field]} in the file, ${is?.[field] ?? 'none'} here`);
+    const details = differences.map(
+      (field) => `${field} ${wanted[field]} in the file, ${is?.[field] ?? 'none'} in this database`,
+    );
     throw new TransferError(
       `The sums of account ${wanted.account} differ: ${details.join('; ')}. Nothing was imported.`,
     );
@@ -277,7 +280,7 @@ function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, Acc
 
 async function compareRows(writer: ImportWriter, end: ExportEnd, accounts: number): Promise<Imported['rows']> {
   if (accounts !== end.accounts)
-    throw new TransferError(`${DAMAGED} It contains ${accounts} of ${end.accounts} accounts.`);
+    throw new TransferError(`${DAMAGED} It contains only ${accounts} of ${end.accounts} accounts.`);
   const rows = await writer.countRows();
   for (const [table, here] of Object.entries(rows)) {
     const there = end.rows[table] ?? 0;

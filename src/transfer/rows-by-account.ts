@@ -2,7 +2,7 @@ import type { AccountRow } from './export-tables-store.ts';
 import { TransferError } from './format.ts';
 
 interface Cursor {
-  /** The next rows of a table; fewer than `rowsMax` at the end. */
+  /** Returns the next rows of a table. Fewer than `rowsMax` rows mean that none follow. */
   fetch(rowsMax: number): Promise<readonly AccountRow[]>;
 }
 
@@ -14,13 +14,13 @@ export class RowsByAccount {
   #next = 0;
   #isAtEnd = false;
 
-  /** `rowsMax`: the number of rows in memory. */
+  /** @param rowsMax maximum number of rows in memory. */
   constructor(cursor: Cursor, rowsMax: number) {
     this.#cursor = cursor;
     this.#rowsMax = rowsMax;
   }
 
-  /** The rows of an account, in batches. Rows of earlier accounts that were not requested are skipped. */
+  /** Returns the rows of an account, in batches. Rows of earlier accounts that were not requested are skipped. */
   async *of(accountId: string): AsyncGenerator<readonly AccountRow[]> {
     for (;;) {
       const rows = this.#rows;
@@ -43,7 +43,7 @@ export class RowsByAccount {
 
   async #fetch(): Promise<void> {
     let last = this.#rows.at(-1)?.account_id ?? '';
-    // Releases the current rows before the next ones are fetched.
+    // Drops the current rows before the next ones are fetched, so that memory never contains both.
     this.#rows = [];
     this.#rows = await this.#cursor.fetch(this.#rowsMax);
     this.#next = 0;

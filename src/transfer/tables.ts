@@ -2,14 +2,14 @@ import type { Statement } from '../db/database.ts';
 import type { DirectoryQueryable } from '../db/home-pools.ts';
 
 /**
- * Lists every table of the schema: whether its rows are exported, or why not. `test/transfer/tables.test.ts` compares the lists with the
- * schema, so that no table is forgotten.
+ * Lists every table of the schema. For each table, either its rows are exported or the reason is given why they are not.
+ * `test/transfer/tables.test.ts` compares the lists with the schema, so that no table is forgotten.
  */
 
-/** The partition of an account; not exported, because it applies to one database only. */
+/** The partition of an account. It is not exported, because it applies to one database only. */
 export const PLACE_COLUMN = 'partition_no';
 
-/** Ordered for insertion: referenced tables come first. */
+/** The order in which tables are imported: referenced tables come first. */
 export const EXPORTED_TABLES = [
   'accounts',
   'account_requests',
@@ -45,7 +45,7 @@ export const EXPORTED_TABLES = [
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];
 
-/** Tables that every partition has because calls of any account may refer to their rows; exported once. */
+/** Tables that every partition has, because calls of any account can refer to their rows. Each row is exported once. */
 export const IN_EACH_PARTITION: ReadonlySet<ExportedTable> = new Set(['price_lists', 'dropped_months']);
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
@@ -54,22 +54,22 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   usage_backfill: 'an import recomputes the sums from all call records',
   usage_rollups: 'an import recomputes the sums from all call records and adds those of dropped records',
   usage_totals: 'as usage_rollups',
-  route_hours: 'an import recomputes them from the call records',
+  route_hours: 'an import recomputes the rows from the call records',
   nodes: 'running processes',
-  account_changes: 'an import checks all accounts again',
+  account_changes: 'an import queues the accounts again',
   notices: 'notices are sent from the database in which they occurred',
   notice_deliveries: 'as notices',
   notice_receivers: 'as notices',
   send_rates: 'recent sends are counted in the database that sent them',
-  key_expiry_progress: 'the new database finds keys that expire later',
-  ended_keys_progress: 'the new database scans all ended keys again',
+  key_expiry_progress: 'the new database finds expiring keys by itself',
+  ended_keys_progress: 'the new database scans all revoked and expired keys again',
   key_uses: 'the new database records by itself when keys are used',
   refusals: 'refusals are kept for some days and have no further effect',
   sessions: 'people sign in again',
   oidc_flows: 'people begin a sign-in again',
-  user_links: 'unused links are replaced by new ones',
-  partitions: 'each database has its own, and spreads the accounts of an import over them',
-  database_identity: 'the first line of the export contains it',
+  user_links: 'new links have to be created for unused ones',
+  partitions: 'each database has its own partitions; an import spreads the accounts over them',
+  database_identity: 'the first line of the export contains the identity',
   schema_migrations: 'the first line of the export contains the version',
 };
 
@@ -86,7 +86,7 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p'
 group by c.relname`,
 };
 
-/** The directory's schema also contains the first partition, so it has all tables. */
+/** Reads the columns of all exported tables. The directory's schema contains all of them, because it includes the first partition. */
 export async function readColumns(directory: DirectoryQueryable): Promise<Record<ExportedTable, readonly string[]>> {
   const found = await directory.query<{ name: string; columns: string[] }>(listColumns);
   const columns = new Map(found.map((row) => [row.name, row.columns]));

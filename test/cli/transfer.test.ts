@@ -77,13 +77,13 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     [
       'of a newer schema',
       () => text.replace(/"schema":\d+/, '"schema":9999'),
-      /^The file is of schema version 9999, but this program supports only \d+\. Use a newer version of Faregate\.\n$/,
+      /^The file has schema version 9999, but this program supports only \d+\. Use a newer version of Faregate\.\n$/,
     ],
     [
       'of an older schema',
       () => text.replace(/"schema":\d+/, '"schema":1'),
       new RegExp(
-        `^The file is of schema version 1, but this program reads only version 44 and later\\. Import it with the version of Faregate that wrote it\\. ${UPGRADE_FIRST}\n$`,
+        `^The file has schema version 1, but this program reads only version 44 and later\\. Import it with the version of Faregate that wrote it\\. ${UPGRADE_FIRST}\n$`,
       ),
     ],
     [
@@ -94,7 +94,7 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     [
       'whose sums do not fit, with a digest that does',
       () => resigned(text.replace(/("account_end":\{"account":"\w+","balance":")12500000000"/, '$112500000001"')),
-      /^The sums of account acct_\w+ differ: balance 12500000001 in the file, 12500000000 here\. Nothing was imported\.\n$/,
+      /^The sums of account acct_\w+ differ: balance 12500000001 in the file, 12500000000 in this database\. Nothing was imported\.\n$/,
     ],
   ];
   for (const [kind, content, message] of damaged) {

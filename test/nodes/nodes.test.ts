@@ -128,8 +128,8 @@ describe('node', () => {
     scene.sweep = () => Promise.resolve();
     assert.deepEqual(await scene.sweptAfter(regular(1)), [true]);
     assert.deepEqual(scene.said, [
-      'error: recovery of dead nodes failed; retrying',
-      'info: recovery of dead nodes restored',
+      'error: recovery after dead nodes failed; retrying',
+      'info: recovery after dead nodes works again',
     ]);
   });
 
@@ -218,7 +218,7 @@ describe('node', () => {
     const scene = await started(t);
     scene.store.isAway = true;
     await scene.nodes.stop();
-    assert.deepEqual(scene.said, ['warn: failed to deregister this node; others will detect its end']);
+    assert.deepEqual(scene.said, ['warn: failed to deregister this node; other nodes will detect that it has stopped']);
   });
 });
 

@@ -255,7 +255,7 @@ describe('more connections of one address than server.connectionsPerAddress', { 
       }
       await assertServes(silent[0]!);
       assert.deepEqual(server.warnings, [
-        'an address reached server.connectionsPerAddress; closing its further connections',
+        'an address reached the limit server.connectionsPerAddress; closing its further connections',
       ]);
       for (const connection of silent) connection.destroy();
     } finally {

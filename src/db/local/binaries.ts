@@ -20,7 +20,7 @@ import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server
 import { lastOutput, runAs, type ServerUser } from './server-user.ts';
 
 /**
- * The programs of PostgreSQL. The package lists further names of its libraries, for which its installation script creates links. That
+ * The PostgreSQL programs. Some libraries need links under further names, which the package lists and its installation script creates. That
  * script may not be allowed to run or write, so the gateway creates the links in its own directory.
  */
 export interface Binaries {
@@ -29,18 +29,18 @@ export interface Binaries {
   /** Full version, such as `18.4`. */
   readonly version: string;
   readonly major: number;
-  /** The only environment variables of the programs: where they find their libraries. */
+  /** The complete environment of the programs. It contains only the search path of their libraries. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface BinariesOptions {
   readonly given: string | null;
   readonly user: ServerUser;
-  /** A directory that this process can write to and the user can enter. */
+  /** A directory that this process can write to and the server's user can enter. */
   readonly linksDir: string;
-  /** Programs that the user cannot access are copied here. */
+  /** Programs that the server's user cannot access are copied to this directory. */
   readonly copiesDir: string;
-  /** For tests: the package in another location. */
+  /** For tests: the location of the package, if it is not the installed one. */
   readonly packageDir?: string;
 }
 
@@ -49,7 +49,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   if (given !== null) return probed(inDirectory(given), {}, user);
   const { packageDir = packageDirectory() } = options;
   linkLibraries(packageDir, linksDir);
-  // The loader searches libraries of a linked library in the directory of the link.
+  // The loader resolves a library's own dependencies in the directory of the link, not of the linked file.
   const environment = { [LIBRARY_PATH]: `${linksDir}:${join(packageDir, 'native/lib')}` };
   try {
     return await probed(join(packageDir, 'native/bin'), environment, user);
@@ -62,7 +62,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
 
 const LIBRARY_PATH = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
 
-/** The first version with built-in locales, which clusters use. */
+/** The first PostgreSQL version with built-in locales, which the cluster requires. */
 const OLDEST = 17;
 
 const NAME_OTHERS = `Specify the directory of another PostgreSQL with database.binaries, or ${USE_A_SERVER}.`;
@@ -163,7 +163,7 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
   const names = readdirSync(join(packageDir, 'native'), { recursive: true, encoding: 'utf8' })
     .filter((name) => !/(^|\/)(pgxs|pkgconfig)(\/|$)|\.a$/.test(name))
     .sort();
-  // Links are created again below.
+  // Links are created separately below.
   const files = names.filter((name) => lstatSync(join(packageDir, 'native', name)).isFile());
   const hash = createHash('sha256').update(readFileSync(join(packageDir, 'native/bin/postgres')));
   for (const name of files) hash.update(`\n${name} ${statSync(join(packageDir, 'native', name)).size}`);
@@ -185,7 +185,7 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
     renameSync(unfinished, copy);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    // Another gateway was faster.
+    // Another gateway created the copy meanwhile.
     if (!existsSync(copy)) throw error;
   }
   return copy;
@@ -204,7 +204,7 @@ export function makeDirectory(path: string, mode: number): void {
     // On a read-only file system, a recursive mkdir would report that the path does not exist.
     mkdirSync(path);
   } catch (error) {
-    // Another gateway may have been faster.
+    // Another gateway may have created the directory meanwhile.
     if (!existsSync(path)) throw error;
     return;
   }

@@ -19,14 +19,14 @@ import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { give, type Place } from './place.ts';
 import { initialisingUser, lastOutput, runAs } from './server-user.ts';
 
-/** The gateway's role, which owns its database and has no other rights. */
+/** The gateway's database role. It owns the gateway's database and has no other rights. */
 export const ROLE = 'faregate';
 export const SUPERUSER = 'postgres';
 export const DATABASE = 'postgres';
 
 export interface ClusterRecord {
   readonly password: string;
-  /** The location of a cluster that root created; `null`: in the data directory. */
+  /** The directory of a cluster that root created; `null`: the cluster is in the data directory. */
   readonly home: string | null;
   /** Whether the cluster is complete. An incomplete one is created again at the next start. */
   readonly isComplete: boolean;
@@ -54,8 +54,8 @@ export async function writeRecord(dataDir: string, record: ClusterRecord): Promi
 }
 
 /**
- * Claims a cluster of root for a data directory. A copy of the data directory refers to the same cluster, which must not be used twice, nor
- * with the copy's journal.
+ * Claims a cluster of root for a data directory. A copy of the data directory refers to the same cluster, but the cluster must not be used
+ * twice or with the journal of the copy.
  *
  * @returns a function that releases it.
  * @throws LocalServerError if the cluster belongs to another data directory.
@@ -76,12 +76,12 @@ export function takeHome(home: string, dataDir: string): () => void {
   return unlock;
 }
 
-/** Only programs use the password. */
+/** Long and random, because only programs use it. */
 export const newPassword = (): string => randomBytes(24).toString('hex');
 
 /**
- * Creates the cluster, synced to disk and owned by the server's user. It is renamed to its final name at the end, because a program started
- * by a killed gateway may still write to an earlier one.
+ * Creates the cluster, syncs it to disk, and makes the server's user its owner. It gets its final name last, because a program started by a
+ * killed gateway may still be writing to an earlier directory.
  *
  * @param stopped aborts the programs.
  */
@@ -95,7 +95,7 @@ export async function makeCluster(
   const run = { user: maker, environment: binaries.environment, stopped };
   const cluster = `${name}.${randomBytes(4).toString('hex')}`;
   mkdirSync(cluster, { mode: 0o700 });
-  // `initdb` reads the password only from a file; nobody else can read this one.
+  // `initdb` can only read the password from a file. No other user can read this file.
   const passwordFile = join(home, 'password');
   writeFileSync(passwordFile, password, { mode: 0o600 });
   try {
@@ -110,7 +110,7 @@ export async function makeCluster(
       ],
       ...['--data-checksums', '--auth=scram-sha-256', `--username=${SUPERUSER}`, `--pwfile=${passwordFile}`],
       ...['--set=timezone=UTC', '--set=log_timezone=UTC', '--set=dynamic_shared_memory_type=mmap'],
-      // Iterations protect passwords that can be guessed; here they would only cost each connection milliseconds.
+      // Iterations protect guessable passwords. This one is random, so they would only add milliseconds to each connection.
       '--set=scram_iterations=1',
       // Everything is synced below, after the change of owner.
       ...['--no-sync', '--no-instructions'],

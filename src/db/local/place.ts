@@ -21,7 +21,7 @@ import { freeUser, isRoot, type ServerUser } from './server-user.ts';
  * directory and belongs to an otherwise unused user id.
  */
 export interface Place {
-  /** The directory created for this cluster. If root created it, the server's group may enter it. */
+  /** The directory created for this cluster. If root created it, the server's group can enter it. */
   readonly home: string;
   readonly cluster: string;
   readonly user: ServerUser;
@@ -31,7 +31,7 @@ const HOME = 'postgres';
 const CLUSTER = 'cluster';
 const ROOT_HOMES = '/var/lib/faregate';
 const OTHER_ROOT_HOMES = '/var/lib/faregate-servers';
-/** The `statfs` type of container layers. */
+/** The `statfs` type of overlay file systems, which containers use for their image layers. */
 const OVERLAY = 0x794c7630;
 
 const placeAt = (home: string, user: ServerUser): Place => ({ home, cluster: join(home, CLUSTER), user });
@@ -40,14 +40,17 @@ export function rootHomes(dataDir: string): string {
   return realpathSync(dataDir) !== ROOT_HOMES && isForHomes(ROOT_HOMES) ? ROOT_HOMES : OTHER_ROOT_HOMES;
 }
 
-/** Container images and services often use this path for the data directory; other users cannot enter that. */
+/**
+ * Whether clusters of root can be in this directory. They cannot if it is a data directory, as in many container images and services,
+ * because other users cannot enter that.
+ */
 function isForHomes(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return true;
   return stats.uid === 0 && (stats.mode & 0o023) === 0o001 && !existsSync(join(path, 'gateway.lock'));
 }
 
-/** @returns the place for a new cluster; `removePlace` removes what is created there. */
+/** Returns the place for a new cluster. `removePlace` removes what is created there. */
 export function newPlace(dataDir: string, clustersDir: string): Place {
   if (!isRoot()) return placeAt(join(dataDir, HOME), null);
   try {
@@ -57,12 +60,12 @@ export function newPlace(dataDir: string, clustersDir: string): Place {
   }
   if (typeOf(clustersDir) === OVERLAY && typeOf(dataDir) !== OVERLAY) {
     throw new LocalServerError(
-      `The data directory ${dataDir} survives this container, but its database would not: for root it is in ${clustersDir}`,
-      `Run the container as the owner of the data directory (--user), mount a volume there too, or ${USE_A_SERVER}.`,
+      `The data directory ${dataDir} outlives this container, but its database would not, because root's databases are in ${clustersDir}`,
+      `Run the container as the owner of the data directory (--user), mount a volume at that directory too, or ${USE_A_SERVER}.`,
     );
   }
   const hash = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
-  // A deleted data directory with this name may have left its cluster.
+  // A deleted data directory with the same path may have left its cluster.
   let home = join(clustersDir, hash);
   for (let i = 2; existsSync(home); i++) home = join(clustersDir, `${hash}-${i}`);
   return placeAt(home, freeUser(clustersDir, Number.parseInt(hash.slice(0, 8), 16)));
@@ -88,7 +91,7 @@ export function removePlace(home: string): void {
   rmSync(removed, { recursive: true, force: true });
 }
 
-/** Owned by root, so that the server cannot change it; its group may enter. */
+/** Makes root the owner, so that the server cannot change the directory; the server's group can enter it. */
 function giveHome(home: string, gid: number): void {
   give(home, 0, gid);
   chmodSync(home, 0o710);
@@ -106,10 +109,10 @@ export function give(path: string, uid: number, gid: number): void {
 }
 
 /**
- * The place of an existing cluster. Restores owners and permissions that an orchestrator may have changed.
+ * Returns the place of an existing cluster. Restores owners and permissions that an orchestrator may have changed.
  *
- * @param home of a cluster that root created; `null`: in the data directory.
- * @throws LocalServerError if it is missing, or this process cannot run its server.
+ * @param home the directory of a cluster that root created; `null`: the cluster is in the data directory.
+ * @throws LocalServerError if the cluster is missing, or this process cannot run its server.
  */
 export function knownPlace(dataDir: string, home: string | null): Place {
   const cluster = join(home ?? join(dataDir, HOME), CLUSTER);
@@ -154,8 +157,8 @@ function cannotMake(path: string, error: unknown): Error {
   const remedy = `Run as an ordinary user, whose database is in the data directory, or ${USE_A_SERVER}.`;
   if (code === 'EROFS') {
     return new LocalServerError(
-      `${path} for root's database cannot be created: the file system is read-only`,
-      `Mount a volume there. ${remedy}`,
+      `The directory ${path} for root's databases cannot be created: the file system is read-only`,
+      `Mount a volume at that path. ${remedy}`,
       error,
     );
   }

@@ -7,10 +7,10 @@ const LINES_KEPT = 20;
 /** The beginning of a line (`log_line_prefix` in `settings.ts`). */
 const LINE = /^\S+ \S+ \S+ \[\d+\] \(([^)]*)\) ([A-Z0-9]+): {2}/;
 
-/** Levels of client errors. The client receives and logs them itself, and they may quote values. */
+/** Levels of messages about client errors. The client receives and logs these itself, and they may quote values. */
 const OF_CLIENTS = new Set(['ERROR', 'WARNING']);
 
-/** The server's log file, rotated by size, without statement errors. Lines without the prefix belong to the line before. */
+/** The server's log file, rotated by size, without errors of statements. A line without the prefix continues the previous message. */
 export class ServerLog {
   readonly #file: string;
   #last: string[] = [];
@@ -56,7 +56,7 @@ export class ServerLog {
       appendFileSync(this.#file, text, { mode: 0o600 });
       this.#bytes += Buffer.byteLength(text);
     } catch {
-      // The disk is full, or the directory is gone: the server serves without its log.
+      // The disk is full or the directory is gone. The server continues without a log.
     }
   }
 }

@@ -16,7 +16,7 @@ const STEADY_MS = 60_000;
 
 const READY = 'database system is ready to accept connections';
 
-/** How long a fast shutdown may take before an immediate shutdown. The checkpoint may take a while on a slow disk. */
+/** How long a fast shutdown may take before an immediate shutdown follows. Its checkpoint may take a while on a slow disk. */
 const IMMEDIATE_MS = 60_000;
 const KILL_MS = 70_000;
 
@@ -29,7 +29,10 @@ interface ServerProcessOptions {
   readonly logger: Logger;
 }
 
-/** Servers of this process. They are asked to stop when it exits without stopping them; after a kill, the next start stops them. */
+/**
+ * The running servers of this process. If the process exits without stopping them, an exit handler requests their shutdown. If it is
+ * killed, the next start stops them.
+ */
 const running = new Set<ChildProcess>();
 
 function stopAll(): void {
@@ -48,7 +51,7 @@ export class ServerProcess {
     this.#options = options;
   }
 
-  /** Resolves when the server accepts connections. @param stopped aborts the waiting and stops the server. */
+  /** Resolves when the server accepts connections. @param stopped aborts the wait and stops the server. */
   async start(stopped?: AbortSignal): Promise<void> {
     const { place, binaries, socketDir, settings, log, logger } = this.#options;
     await stopLeftovers(place.cluster, socketDir, logger);
@@ -60,9 +63,9 @@ export class ServerProcess {
       {
         ...place.user,
         cwd: '/',
-        // Not this process's environment, which may contain provider credentials.
+        // The environment of this process is not passed on, because it may contain provider credentials.
         env: binaries.environment,
-        // A separate session: Ctrl-C reaches only the gateway, which stops the server last.
+        // Runs the server in a separate session, so that Ctrl-C reaches only the gateway, which stops the server last.
         detached: true,
         stdio: ['ignore', 'ignore', 'pipe'],
       },

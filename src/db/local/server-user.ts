@@ -4,16 +4,18 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 
-/** The user of PostgreSQL programs, which do not run as root; `null`: the user of this process. */
+/** The user that runs the PostgreSQL programs, which refuse to run as root; `null`: the user of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | null;
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Ids that are assigned neither by distributions nor by systemd (systemd: "Users, Groups, UIDs and GIDs on systemd Systems"). */
+/**
+ * The first of a range of ids that neither distributions nor systemd assign (systemd: "Users, Groups, UIDs and GIDs on systemd Systems").
+ */
 const FREE_FROM = 60_706;
 const FREE_TO = 61_183;
 
-/** Finds an id, from `at` on, that no user or group entry, process or other cluster in `clustersDir` uses. */
+/** Finds an id that is at least `at` and that no user or group entry, process or other cluster in `clustersDir` uses. */
 export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, null> {
   const used = new Set([...usedByClusters(clustersDir), ...usedByProcesses()]);
   const count = FREE_TO - FREE_FROM + 1;
@@ -39,7 +41,7 @@ function usedByProcesses(): number[] {
 
 function hasEntry(database: 'passwd' | 'group', id: number): boolean {
   try {
-    // Includes directory services such as LDAP.
+    // `getent` also finds entries of directory services such as LDAP.
     execFileSync('getent', [database, String(id)], { stdio: 'ignore' });
     return true;
   } catch (error) {
@@ -48,7 +50,7 @@ function hasEntry(database: 'passwd' | 'group', id: number): boolean {
   }
 }
 
-/** Names and ids in `/etc/passwd` or `/etc/group`. */
+/** Returns the names and ids in `/etc/passwd` or `/etc/group`. */
 function idsOf(file: string): [name: string, id: number][] {
   const lines = readFileSync(file, 'utf8').split('\n');
   // On macOS the id of `nobody` is -2.
@@ -95,7 +97,7 @@ export interface RunOptions {
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** Runs a program to its end, with only the given environment, so that it gets no secrets of this process. */
+/** Runs a program until it exits. It gets only the given environment, so that it receives no secrets of this process. */
 export function runAs(file: string, given: readonly string[], options: RunOptions): Promise<string> {
   const { user, environment, input = '', stopped } = options;
   return new Promise((resolve, reject) => {
@@ -106,13 +108,13 @@ export function runAs(file: string, given: readonly string[], options: RunOption
       else reject(Object.assign(error, { stderr }));
     });
     stopped?.addEventListener('abort', stop);
-    // The callback reports a program that did not start or ended early.
+    // The callback reports a program that did not start or that exited early.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });
 }
 
-/** The last output of a failed program, or why it did not start. */
+/** Returns the last output of a failed program, or why it did not start. */
 export function lastOutput(error: unknown): string {
   const { stderr = '', message } = error as Error & { stderr?: string };
   return stderr.trim().split('\n').slice(-3).join(' ') || message;

@@ -1,6 +1,6 @@
 /**
- * Settings of the local server, which is small and has one client. They are passed on the command line, which overrides all files of the
- * cluster, so that a newer gateway's settings also apply to an older cluster.
+ * Settings of the local server, which is small and has one client. They are passed on the command line, which overrides all configuration
+ * files, so that the settings of a newer gateway also apply to a cluster that an older one created.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   // Listens only on the socket in the cluster's directory, which only its user can enter.
@@ -10,22 +10,23 @@ const SETTINGS: Readonly<Record<string, string>> = {
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
-  // Enough for a gateway with four workers and several partitions.
+  // Sufficient for a gateway with four workers and several partitions.
   max_connections: '200',
-  // Fits balances, keys and open reservations; the operating system caches other files.
+  // Large enough for balances, keys and open reservations; the operating system caches other data.
   shared_buffers: '64MB',
-  // PostgreSQL would reserve memory for huge pages that other programs then cannot use.
+  // With huge pages, PostgreSQL would reserve memory that other programs cannot use.
   huge_pages: 'off',
-  // Uses files of the cluster: /dev/shm may be missing or tiny in containers, and systemd empties it when a user logs out (RemoveIPC).
+  // Uses files in the cluster, because /dev/shm may be missing or tiny in containers, and systemd empties it when a user logs out
+  // (RemoveIPC).
   dynamic_shared_memory_type: 'mmap',
-  // Statistics are kept in this part of main memory, so those files are rarely needed.
+  // Reserves main memory for statistics, so that the files of the previous setting are rarely needed.
   min_dynamic_shared_memory: '4MB',
   // No worker processes for parallel queries or replication.
   max_worker_processes: '0',
   max_parallel_workers_per_gather: '0',
   max_parallel_maintenance_workers: '0',
   max_logical_replication_workers: '0',
-  // Without replication, the WAL only serves recovery and stays small.
+  // The WAL is only needed for recovery, because there is no replication; the minimal level keeps it small.
   wal_level: 'minimal',
   max_wal_senders: '0',
   max_wal_size: '256MB',
@@ -34,14 +35,14 @@ const SETTINGS: Readonly<Record<string, string>> = {
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Parsed by `server-log.ts`.
+  // `server-log.ts` parses the messages.
   lc_messages: 'C',
   log_destination: 'stderr',
   logging_collector: 'off',
   log_line_prefix: '%m [%p] (%b) ',
   log_min_messages: 'warning',
   log_checkpoints: 'off',
-  // Logs neither statements nor values; details such as "Key (email)=(…) already exists" are omitted.
+  // Neither statements nor values are logged; details such as "Key (email)=(…) already exists" are omitted.
   log_statement: 'none',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -49,7 +50,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_parameter_max_length_on_error: '0',
 };
 
-/** From version 18 on: connections do their own I/O instead of using workers. */
+/** Settings for PostgreSQL 18 and later: connections do their own I/O, so that no I/O workers run. */
 const SETTINGS_OF_18: Readonly<Record<string, string>> = { io_method: 'sync' };
 
 export function settingArguments(

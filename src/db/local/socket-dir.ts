@@ -7,7 +7,7 @@ import type { ServerUser } from './server-user.ts';
 export const PORT = 5432;
 export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 
-/** The shortest limit for socket paths: 104 bytes including the final zero byte (macOS); Linux allows 108. */
+/** Maximum length of a socket path. macOS has the lowest limit, 104 bytes including the terminating zero byte; Linux allows 108. */
 const PATH_BYTES_MAX = 103;
 const KEEP_MS = 3_600_000;
 
@@ -59,7 +59,7 @@ export function isListening(socketDir: string): Promise<boolean> {
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false);
-      // Its connection queue is full.
+      // The connection queue of the server is full.
       else if (error.code === 'EAGAIN') resolve(true);
       else reject(error);
     });

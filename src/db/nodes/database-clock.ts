@@ -8,9 +8,9 @@ interface ClockReading {
   readonly arrivedMs: number;
 }
 
-/** An estimate of the database's clock from heartbeats, for display and waiting times. Decisions read the clock itself. */
+/** An estimate of the database's clock from heartbeats, for display and waiting times. Decisions read the database's clock itself. */
 export interface DatabaseClock extends Clock {
-  /** Minimum difference of this node's clock in milliseconds; negative: it is behind. */
+  /** Minimum by which this node's clock is ahead of the database's, in milliseconds; negative: it is behind. */
   readonly aheadMs: number;
   /** A warning if the clocks differ by more than two seconds; otherwise `null`. */
   readonly warning: string | null;

@@ -2,10 +2,10 @@ import { type Statement, toArray } from '../database.ts';
 import type { DirectoryQueryable } from '../home-pools.ts';
 import { countColumn, orNull, type RowOf, selection } from '../table.ts';
 
-/** Stores heartbeats. All instants are the database's, so nodes' clocks do not matter. */
+/** Stores heartbeats. All instants are read from the database's clock, so the clocks of nodes do not matter. */
 
 const HEARTBEATS = selection({
-  /** Time since the last heartbeat; `null` if the node has no row. */
+  /** Time since the node's last heartbeat, in milliseconds; `null` if the node has no row. */
   sinceLastMs: orNull(
     countColumn(
       '(extract(epoch from n.seen_at - (select seen_at from nodes where id = $1::text)) * 1000)::bigint as since_last_ms',
@@ -26,10 +26,10 @@ returning ${HEARTBEATS.list}`,
 
 const leave: Statement = { name: 'nodes.leave', text: 'delete from nodes where id = $1::text' };
 
-/** Reads the whole table, which has a row for each node killed recently. */
+/** Scans the whole table, which contains one row for each recently killed node. */
 const forgetAll: Statement = { name: 'nodes.forget-all', text: 'delete from nodes' };
 
-/** Reads the whole table: a row per node started and killed in the last hour. */
+/** Scans the whole table, which contains one row for each node started or killed in the last hour. */
 const forget: Statement = {
   name: 'nodes.forget',
   text: `with gone as (
@@ -38,7 +38,7 @@ const forget: Statement = {
 delete from nodes n using gone where n.id = gone.id`,
 };
 
-/** Nodes among `$1` without a heartbeat for `$2` milliseconds, or without a row. */
+/** Selects the nodes among `$1` that have no row or have written no heartbeat for `$2` milliseconds. */
 const selectDead: Statement = {
   name: 'nodes.select-dead',
   text: `select v.id from unnest($1::text[]) as v (id)
@@ -47,7 +47,7 @@ where not exists (
 )`,
 };
 
-/** The dead ones among some nodes: without a heartbeat for `deadAfterMs` by the database's clock. */
+/** Returns the dead nodes among the given ones: those without a heartbeat for `deadAfterMs` by the database's clock. */
 export async function deadOf(
   database: DirectoryQueryable,
   nodeIds: readonly string[],

@@ -4,18 +4,18 @@ import type { DatabaseClock } from './database-clock.ts';
 import type { NodeStore } from './nodes-store.ts';
 
 /**
- * A node among others that share a database. It writes heartbeats and takes over what dead nodes left.
+ * One of several nodes that share a database. It writes heartbeats and cleans up after dead nodes.
  *
  * A node without a heartbeat for `deadAfterMs` is considered dead. After an outage of the database or a sleep of the machine, this applies
  * to all nodes. A node therefore judges others only after its own heartbeats have continued for this long without a gap; by then every live
  * node had time to write one. A node considered dead by mistake loses nothing: its calls end normally (`accounting/settlement/settle.ts`),
- * and its next heartbeat brings it back.
+ * and its next heartbeat marks it as alive again.
  */
 export interface Nodes {
   /**
    * Writes the first heartbeat and starts the regular ones.
    *
-   * @param isOnlyNode no other node can use the database: existing nodes were killed, and their rows are deleted.
+   * @param isOnlyNode no other node can use the database: registered nodes were killed, and their rows are deleted.
    * @throws if the database is down.
    */
   start(isOnlyNode: boolean): Promise<void>;
@@ -32,14 +32,16 @@ interface NodesOptions {
   readonly clock: Clock;
   readonly databaseClock: Pick<DatabaseClock, 'read'>;
   readonly onPartitions: (count: number) => void;
-  /** Each takes over what dead nodes left in a partition. A failed sweep is retried with the next heartbeat; sweeps run independently. */
+  /**
+   * Each sweep cleans up after dead nodes in one partition. A failed sweep is retried with the next heartbeat; sweeps run independently.
+   */
   readonly sweeps: readonly ((deadAfterMs: number) => Promise<void>)[];
   readonly beatMs?: number;
   readonly deadAfterMs?: number;
 }
 
 const BEAT_MS = 3_000;
-/** With one heartbeat, one round and a sweep, reservations of dead nodes are released within 30 s. */
+/** Reservations of dead nodes are released within 30 s: this time, one heartbeat interval, one round and a sweep. */
 const DEAD_AFTER_MS = 15_000;
 
 export function createNodes(options: NodesOptions): Nodes {
@@ -80,11 +82,11 @@ export function createNodes(options: NodesOptions): Nodes {
   async function sweepAndNote(sweep: { readonly run: (deadAfterMs: number) => Promise<void>; hasFailed: boolean }) {
     try {
       await sweep.run(deadAfterMs);
-      if (sweep.hasFailed) logger.info({}, 'recovery of dead nodes restored');
+      if (sweep.hasFailed) logger.info({}, 'recovery after dead nodes works again');
       sweep.hasFailed = false;
     } catch (error) {
       if (!sweep.hasFailed) {
-        logger.error({ err: error }, 'recovery of dead nodes failed; retrying');
+        logger.error({ err: error }, 'recovery after dead nodes failed; retrying');
       }
       sweep.hasFailed = true;
     }
@@ -122,7 +124,10 @@ export function createNodes(options: NodesOptions): Nodes {
       await beating;
       await allSwept();
       await store.leave(nodeId).catch((error: unknown) => {
-        logger.warn({ err: error, nodeId }, 'failed to deregister this node; others will detect its end');
+        logger.warn(
+          { err: error, nodeId },
+          'failed to deregister this node; other nodes will detect that it has stopped',
+        );
       });
     },
   };

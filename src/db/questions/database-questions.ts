@@ -6,17 +6,23 @@ import { systemTimers, type Timers } from '../../lib/timers.ts';
 import { isUnavailable } from '../errors.ts';
 
 /**
- * Database questions of calls. Each times out after two seconds, including its wait for a batch.
+ * Database requests that calls wait for ("questions"). Each times out after two seconds, including the wait for its batch.
  *
- *     open ──a question times out──▶ down: questions fail at once, one probe at a time is sent ──a response──▶ open
+ * open ──a question times out──▶ down: questions fail at once, one probe at a time is sent ──a response──▶ open
  *
- * A database that refuses connections needs no such state, because every question fails at once. A silent one would make every call wait.
+ * A database that refuses connections needs no such state, because every question fails at once. A database that does not respond would
+ * make every call wait for the timeout.
  */
 export interface Questions {
   readonly limit: ItemLimit;
-  /** Wraps the work of a batcher. The work does not start while the database is down, and its result shows whether it is. */
+  /**
+   * Wraps the work of a batcher. The work fails at once while the database is down. Its outcome determines whether the database is
+   * considered down.
+   */
   guard<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
-  /** Like `guard`, for work whose duration says nothing about the database: it may wait for a lock, or nobody waits for it. */
+  /**
+   * Like `guard`, but the work's duration does not indicate whether the database is down: it may wait for a lock, or no call waits for it.
+   */
   unlessDown<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
   ask<Result>(question: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   stop(): void;
@@ -63,7 +69,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     logger.info({}, 'the database responds again');
   }
 
-  /** Schedules a probe unless one is pending; that one schedules the next. */
+  /** Schedules a probe unless one is pending. A pending probe schedules the next one itself. */
   function probeLater(): void {
     if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
   }
@@ -129,11 +135,11 @@ export function createQuestions(options: QuestionsOptions): Questions {
   };
 }
 
-/** The client's error for a failed question; it can be retried if the database could not respond. */
+/** Returns the client's error for a failed question. It tells the client to retry if the database was unavailable. */
 export function refusedFor(error: unknown): unknown {
   const isDown = error instanceof NotBegunError || error instanceof LateError || isUnavailable(error);
   return isDown ? new GatewayError('databaseDown', { headers: RETRY_AFTER, cause: error }) : error;
 }
 
-/** Short outages end soon; during long ones, these calls do not reach the database. */
+/** Two seconds suffice for short outages. During long outages, retried calls fail without reaching the database. */
 const RETRY_AFTER = { 'retry-after': '2' };

@@ -1,4 +1,4 @@
-/** A concurrency limit per name, such as for the bodies that each account is sending. */
+/** A concurrency limit for each name. The name can be an account, for example, whose concurrent uploads are limited. */
 export class AtATime {
   readonly #max: number;
   readonly #taken = new Map<string, number>();

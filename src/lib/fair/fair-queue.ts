@@ -5,12 +5,12 @@ export interface QueuedItem {
 }
 
 /**
- * A round-robin queue. `shift` serves the account that has waited longest since it was last served, and returns its oldest
- * item. So an account waits for at most one item of each other account, however many they have queued. Every operation
- * takes constant time.
+ * A round-robin queue. `shift` serves the account that has waited longest since it was last served, and returns its oldest item. An account
+ * therefore waits for at most one item of each other account, regardless of how many items they have queued. Every operation takes constant
+ * time.
  */
 export class FairQueue<Item> {
-  /** The accounts with items, in the order in which they are served. */
+  /** The accounts that have items, in the order in which they are served. */
   readonly #turns = new LinkedList<AccountItems<Item>>();
   readonly #accounts = new Map<string, Link<AccountItems<Item>>>();
   #size = 0;
@@ -75,13 +75,13 @@ interface AccountItems<Item> {
 
 interface Link<Value> {
   readonly value: Value;
-  /** `null` after removal. */
+  /** The list that contains the entry; `null` after removal. */
   list: LinkedList<Value> | null;
   previous: Link<Value> | null;
   next: Link<Value> | null;
 }
 
-/** Not a `Map`, whose iterators step over all deleted entries. */
+/** A doubly linked list. A `Map` would be slower, because its iterators step over all deleted entries. */
 class LinkedList<Value> {
   first: Link<Value> | null = null;
   #last: Link<Value> | null = null;

@@ -2,13 +2,13 @@ import { FairQueue } from './fair-queue.ts';
 
 interface SlotLimits {
   readonly slotsMax: number;
-  /** The slots that all tenants together may hold; by default all. The others are for work without a tenant. */
+  /** Maximum number of slots that all tenants together can hold; by default all. The others are for work without a tenant. */
   readonly tenantsSlotsMax?: number;
-  /** The slots that one tenant may hold; by default as many as all tenants together. */
+  /** Maximum number of slots that one tenant can hold; by default `tenantsSlotsMax`. */
   readonly tenantSlotsMax?: number;
 }
 
-/** The work of one tenant. */
+/** The running and waiting work of one tenant. */
 interface TenantWork {
   running: number;
   waiting: number;
@@ -21,7 +21,7 @@ interface Waiter {
 
 /**
  * Limits how much work runs at a time. Work without a tenant (`null`), such as an operator's, goes before all other waiting work, in the
- * order of arrival; tenants take turns. The number of waiting pieces of work is not limited here.
+ * order of arrival; tenants take turns. The length of the queue is not limited here.
  */
 export class FairSlots {
   readonly #slotsMax: number;
@@ -48,7 +48,7 @@ export class FairSlots {
     return this.#waiting.length + this.#tenantsWaiting.size;
   }
 
-  /** Waiting work of all tenants. */
+  /** Number of waiting tasks of all tenants. */
   get tenantsWaiting(): number {
     return this.#tenantsWaiting.size;
   }
@@ -57,7 +57,7 @@ export class FairSlots {
     return tenant === null ? this.#waiting.length : (this.#tenants.get(tenant)?.waiting ?? 0);
   }
 
-  /** Whether `enter` would take a slot without waiting. */
+  /** Whether `enter` would return a slot without waiting. */
   hasSlotFor(tenant: string | null): boolean {
     if (this.#running >= this.#slotsMax) return false;
     if (tenant === null) return true;
@@ -81,7 +81,7 @@ export class FairSlots {
     });
   }
 
-  /** Frees a slot of this tenant, and passes it to the next waiting work that may have it. */
+  /** Frees a slot of this tenant, and passes it to the next waiting work that can have it. */
   leave(tenant: string | null): void {
     this.#running--;
     if (tenant !== null) {
@@ -93,7 +93,7 @@ export class FairSlots {
     this.#passOn();
   }
 
-  /** One free slot lets at most one waiter begin: no waiter could begin before, and a new one takes a free slot at once. */
+  /** Starts waiting work. One free slot starts at most one waiter: none could start earlier, and new work takes a free slot at once. */
   #passOn(): void {
     if (this.#waiting.length > 0 && this.hasSlotFor(null)) {
       this.#take(null);

@@ -1,24 +1,24 @@
 import { FairQueue, type QueuedItem } from './fair-queue.ts';
 
 interface PeriodBudgetOptions {
-  /** The work of one period, in a unit of the caller's choice. The piece of work that exceeds it is still done. */
+  /** Amount of work in one period, in a unit of the caller's choice. Work that exceeds it is still completed. */
   readonly amountMax: number;
-  /** Waiting tasks that each later period resumes at most. Each may do one more piece of work before it waits again. */
+  /** Maximum number of waiting tasks that each later period resumes. Each task may do one more unit of work before it waits again. */
   readonly resumedMax: number;
-  /** Runs a function in the next period, such as `setImmediate` for iterations of the event loop. */
+  /** Runs a function in the next period. An example is `setImmediate`, if a period is an iteration of the event loop. */
   readonly inNextPeriod: (run: () => void) => unknown;
 }
 
 /**
- * Limits the work of a period, such as an iteration of the event loop, so that other events need not wait for many busy sockets. Tasks that
- * exceed the budget wait for a later period, in which tenants take turns. Below the limit, a piece of work costs one addition.
+ * Limits the work of a period, such as an iteration of the event loop, so that many busy sockets do not delay other events. Tasks that
+ * exceed the budget wait for a later period, in which tenants take turns. Below the limit, counting work costs one addition.
  */
 export class PeriodBudget {
   readonly #amountMax: number;
   readonly #resumedMax: number;
   readonly #inNextPeriod: PeriodBudgetOptions['inNextPeriod'];
   readonly #waiting = new FairQueue<() => void>();
-  /** The work since the last time the limit was exceeded, which is at least the work of the current period. */
+  /** Amount of work since the limit was last exceeded. It is at least the work of the current period. */
   #amount = 0;
   #isScheduled = false;
 
@@ -44,7 +44,7 @@ export class PeriodBudget {
     return queued;
   }
 
-  /** Counts work of a task that never waits. */
+  /** Counts the work of a task that never waits. */
   count(amount: number): void {
     this.#amount += amount;
   }

@@ -1,25 +1,25 @@
-/** The account that takes a share. */
+/** The account that a share belongs to. */
 export interface Tenant {
   readonly accountId: string;
-  /** Whether the gateway has no other account. It is read for every amount, so that it may change. */
+  /** Whether the gateway has no other account. Read each time an amount is taken, because it can change. */
   readonly isOnlyAccount: boolean;
 }
 
-/** An allocated amount. */
+/** An amount that an account has taken. */
 export interface Share {
   readonly amount: number;
-  /** Takes more. Returns false, and takes nothing, if the account may not have this amount now. */
+  /** Takes more. Returns false, and takes nothing, if the account cannot have this amount now. */
   grow(amount: number): boolean;
   /** Returns some of the amount. */
   shrink(amount: number): void;
-  /** Returns the whole amount. May be called again; the share cannot grow after it. */
+  /** Returns the whole amount. Can be called again; the share cannot grow afterwards. */
   release(): void;
 }
 
 /**
- * A capacity that accounts share, such as connections, places in a queue, or bytes. The last eighth is reserved for accounts
- * that have less than an eighth. So of two accounts, each can always reach an eighth, whatever the other does, and no
- * account has a reserve of its own that stays unused. If the gateway has only one account, it may use everything.
+ * A capacity that accounts share, such as connections, places in a queue, or bytes. The last eighth is reserved for accounts that have less
+ * than an eighth. Thus each of two accounts can always reach an eighth, regardless of the other, and no capacity stays unused because it is
+ * reserved for a single account. If the gateway has only one account, that account can use everything.
  */
 export class Shares {
   #capacity: number;
@@ -37,12 +37,12 @@ export class Shares {
     return this.#capacity;
   }
 
-  /** If it is reduced below what is used, nothing is granted until enough has been returned. */
+  /** Sets the capacity. If it is less than the amount in use, nothing is granted until enough has been returned. */
   set capacity(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** The amount that all accounts have taken. */
+  /** The amount in use by all accounts. */
   get used(): number {
     return this.#used;
   }
@@ -51,12 +51,12 @@ export class Shares {
     return this.#held.get(accountId) ?? 0;
   }
 
-  /** Takes an amount; `null` if the account may not have it now. */
+  /** Takes an amount; returns `null` if the account cannot have it now. */
   take(tenant: Tenant, amount: number): Share | null {
     return this.grant(tenant, amount) ? new HeldShare(this, tenant, amount) : null;
   }
 
-  /** Whether an account may take an amount now. */
+  /** Whether an account can take an amount now. */
   mayTake(tenant: Tenant, amount: number): boolean {
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
@@ -66,7 +66,7 @@ export class Shares {
     return this.takenBy(tenant.accountId) + amount <= eighth;
   }
 
-  /** For shares: takes an amount. Returns false if the account may not have it now. */
+  /** Takes an amount on behalf of a share. Returns false if the account cannot have it now. */
   grant(tenant: Tenant, amount: number): boolean {
     if (!this.mayTake(tenant, amount)) return false;
     this.#used += amount;
@@ -74,7 +74,7 @@ export class Shares {
     return true;
   }
 
-  /** For shares: returns an amount. */
+  /** Returns an amount on behalf of a share. */
   giveBack({ accountId }: Tenant, amount: number): void {
     const held = this.takenBy(accountId) - amount;
     this.#used -= amount;

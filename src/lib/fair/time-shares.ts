@@ -2,23 +2,23 @@ import { debtAfter, overMs, type Rate } from '../rate-debts.ts';
 import { WorkTime } from './work-time.ts';
 
 interface TimeShareLimits {
-  /** Pieces of work of one tenant that run at a time. */
+  /** Maximum number of tasks of one tenant that run at a time. */
   readonly atOnceMax: number;
-  /** Pieces of work of one tenant that may wait; further ones are refused. */
+  /** Maximum number of waiting tasks of one tenant. Further ones are refused. */
   readonly waitingMax: number;
-  /** Milliseconds of work that an idle tenant may use at once. */
+  /** Milliseconds of work that a previously idle tenant can use at once. */
   readonly burstMs: number;
-  /** Milliseconds of work per millisecond after that. */
+  /** Milliseconds of work per millisecond that a tenant can use after the burst. */
   readonly share: number;
 }
 
-/** A tenant already has `waitingMax` pieces of work waiting. */
+/** The tenant already has `waitingMax` waiting tasks. */
 export class ShareBusyError extends Error {
-  /** How long the tenant must wait for its share; 0 if only its running work delays it. */
+  /** How long, in milliseconds, the tenant must wait for its share; 0 if it waits only for its own running work. */
   readonly pauseMs: number;
 
   constructor(pauseMs: number) {
-    super('too much work of this tenant is waiting');
+    super('too many tasks of this tenant are waiting');
     this.name = 'ShareBusyError';
     this.pauseMs = pauseMs;
   }
@@ -27,18 +27,17 @@ export class ShareBusyError extends Error {
 interface Tenant {
   running: number;
   readonly waiting: (() => void)[];
-  /** When the tenant's share has covered all its work. */
+  /** The time at which the tenant's share covers all its previous work. */
   repaidAtMs: number;
   timer: NodeJS.Timeout | null;
 }
 
-/** Beyond this number of tenants, idle tenants whose work is repaid are forgotten. */
+/** Number of tenants above which idle tenants without debt are forgotten. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Gives each tenant a share of the time: a token bucket filled with milliseconds of work, so that a tenant with any amount of work leaves
- * time to others. Work reports to its `WorkTime` when it waits for the work of other tenants, which does not count. Concurrent pieces of
- * work each count in full.
+ * Gives each tenant a share of the time, with a token bucket of milliseconds of work, so that even a busy tenant leaves time to others. A
+ * task reports to its `WorkTime` when it waits for other tenants; this time does not count. The time of concurrent tasks is added up.
  */
 export class TimeShares {
   readonly #limits: TimeShareLimits;
@@ -53,13 +52,13 @@ export class TimeShares {
     this.#nowMs = nowMs;
   }
 
-  /** Tenants that are remembered: all that are active or in debt, and some idle ones. */
+  /** Number of remembered tenants: all that are active or in debt, and some idle ones. */
   get size(): number {
     return this.#tenants.size;
   }
 
   /**
-   * Runs a piece of work as soon as its tenant's share and concurrency allow it.
+   * Runs a task as soon as the share and the concurrency limit of its tenant allow it.
    *
    * @throws ShareBusyError
    */
@@ -67,7 +66,10 @@ export class TimeShares {
     return this.#runInOrder(this.#tenantOf(id), work, this.#limits.waitingMax);
   }
 
-  /** As `run`, for a further piece of started work: it is never refused, and the caller must limit the number of these. */
+  /**
+   * Like `run`, for a further task of work that has already started. It is never refused, so the caller must limit the number of these
+   * tasks.
+   */
   goOn<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
     return this.#runInOrder(this.#tenantOf(id), work, Number.POSITIVE_INFINITY);
   }
@@ -86,12 +88,12 @@ export class TimeShares {
     } finally {
       tenant.running--;
       tenant.repaidAtMs = debtAfter(tenant.repaidAtMs, this.#rate, this.#nowMs(), time.workedMs);
-      // Pending work of other tenants runs first.
+      // Lets pending work of other tenants run first.
       if (tenant.waiting.length > 0) setImmediate(() => this.#serve(tenant));
     }
   }
 
-  /** Resolves when the work may begin; it is counted as running from then on. */
+  /** Resolves when the work can start. From then on it counts as running. */
   #wait(tenant: Tenant): Promise<void> {
     return new Promise<void>((resolve) => {
       tenant.waiting.push(resolve);
@@ -99,7 +101,7 @@ export class TimeShares {
     });
   }
 
-  /** Begins the waiting work that may run now. The rest is tried again after the pause, or when running work ends. */
+  /** Starts the waiting tasks that can run now. The others are checked again after a pause or when a running task ends. */
   #serve(tenant: Tenant): void {
     while (tenant.waiting.length > 0 && this.#mayBegin(tenant)) {
       tenant.running++;

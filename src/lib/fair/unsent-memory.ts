@@ -1,21 +1,22 @@
 import type { Share, Shares, Tenant } from './shares.ts';
 
-/** A response of up to this size is not counted: the buffer of a socket can hold it. */
+/** Maximum size of a response that is not counted, because the buffer of a socket can hold it. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** A response of up to this size never waits: each connection needs that much to relay at all. */
+/** Maximum size of unsent bytes with which a response never waits: each connection needs this much for relaying. */
 const WITHOUT_WAIT_BYTES = 128 * 1024;
 
 /**
- * The memory of unsent bytes of responses: their clients do not read, or the bytes are kept until they are metered. Bytes that have arrived
- * and exceed the budget take no share, so that other accounts keep theirs, but the gateway stops reading that response from its provider. To
- * avoid a deadlock of responses that wait for each other, one waiting response at a time may exceed the budget until it releases its memory.
+ * Limits the memory of unsent bytes of responses. Bytes are unsent because the client does not read, or because they are kept until they
+ * are metered. Received bytes that exceed the budget take no share, so that other accounts keep theirs, but the gateway stops reading that
+ * response from its provider. To avoid a deadlock of responses that wait for each other, one waiting response at a time can exceed the
+ * budget until it releases its memory.
  */
 export class UnsentBudget {
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
   /** The waiting responses, in the order of arrival. */
   readonly #waiting = new Map<UnsentMemory, () => void>();
-  /** The response that may exceed the budget. */
+  /** The response that can exceed the budget. */
   #beyond: UnsentMemory | null = null;
   #beyondBytes = 0;
   #isWaking = false;
@@ -29,7 +30,7 @@ export class UnsentBudget {
     return new UnsentMemory(this, this.#memory, this.#largeMemory, tenant);
   }
 
-  /** The bytes that exceed the shares. */
+  /** Number of bytes, of all responses, that exceed the shares. */
   get beyondBytes(): number {
     return this.#beyondBytes;
   }
@@ -42,7 +43,7 @@ export class UnsentBudget {
   freed(): void {
     if (this.#waiting.size === 0 || this.#isWaking) return;
     this.#isWaking = true;
-    // After the caller has finished: a resumed response changes the same shares.
+    // Runs after the caller has finished, because a resumed response changes the same shares.
     queueMicrotask(() => {
       this.#isWaking = false;
       for (const [memory, onFreed] of this.#waiting) {
@@ -53,7 +54,7 @@ export class UnsentBudget {
     });
   }
 
-  /** Whether more of a response may be read; if not, `onFreed` runs when it may. */
+  /** Whether more of a response can be read. If it cannot, `onFreed` runs as soon as it can. */
   mayGoOn(memory: UnsentMemory, onFreed: () => void): boolean {
     if (this.#mayContinue(memory)) return true;
     this.#waiting.set(memory, onFreed);
@@ -79,14 +80,14 @@ export class UnsentBudget {
   }
 }
 
-/** The memory of one response. */
+/** The memory of one response's unsent bytes. */
 export class UnsentMemory {
   readonly #budget: UnsentBudget;
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
   readonly #tenant: Tenant;
   #shares: readonly [Share, Share] | null = null;
-  /** The bytes that exceed the shares. */
+  /** Number of bytes of this response that exceed the shares. */
   #beyondBytes = 0;
   #isReleased = false;
 
@@ -108,7 +109,7 @@ export class UnsentMemory {
     return this.takeShares();
   }
 
-  /** Tries to take shares for the bytes beyond them. Returns whether all bytes have shares. */
+  /** Tries to take shares for the bytes without a share. Returns whether all bytes now have one. */
   takeShares(): boolean {
     const more = this.#beyondBytes;
     if (more === 0) return true;
@@ -127,18 +128,18 @@ export class UnsentMemory {
     return this.#shares !== null || this.#beyondBytes > 0;
   }
 
-  /** Whether more of the response may be read from the provider; if not, `onFreed` runs when it may. */
+  /** Whether more of the response can be read from the provider. If it cannot, `onFreed` runs as soon as it can. */
   mayGoOn(onFreed: () => void): boolean {
     const sizeBytes = (this.#shares?.[0].amount ?? 0) + this.#beyondBytes;
     return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onFreed);
   }
 
-  /** Call this when nothing more is read from the provider. */
+  /** Call this when nothing more will be read from the provider. */
   stopWaiting(): void {
     this.#budget.stopWaiting(this);
   }
 
-  /** Returns all memory. May be called again; nothing is counted after it. */
+  /** Returns all memory. Can be called again; nothing is counted afterwards. */
   release(): void {
     this.#isReleased = true;
     if (!this.isCounted) return;

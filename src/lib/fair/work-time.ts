@@ -1,16 +1,16 @@
 /**
- * Measures the time of a piece of work. Its operations, such as database statements, may be queued behind operations of other tenants; time
- * during which all its pending operations are queued does not count.
+ * Measures the time of a task. Its operations, such as database statements, can be queued behind operations of other tenants. Time during
+ * which all its pending operations are queued does not count.
  */
 export class WorkTime {
   readonly #nowMs: () => number;
   #pending = 0;
-  /** Pending operations that are queued. */
+  /** Number of pending operations that are queued. */
   #queued = 0;
   #workedMs = 0;
   #atMs: number;
 
-  /** Starts now. `nowMs`: a monotonic clock. */
+  /** Starts the measurement now. `nowMs`: a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
     this.#atMs = nowMs();
@@ -21,25 +21,25 @@ export class WorkTime {
     return this.#workedMs;
   }
 
-  /** An operation begins. */
+  /** Call this when an operation begins. */
   ask(): void {
     this.#settle();
     this.#pending++;
   }
 
-  /** An operation has ended. */
+  /** Call this when an operation has ended. */
   end(): void {
     this.#settle();
     this.#pending--;
   }
 
-  /** A pending operation is queued behind those of other tenants. */
+  /** Call this when a pending operation is queued behind operations of other tenants. */
   wait(): void {
     this.#settle();
     this.#queued++;
   }
 
-  /** A queued operation runs. */
+  /** Call this when a queued operation starts to run. */
   goOn(): void {
     this.#settle();
     this.#queued--;

@@ -2,8 +2,8 @@ import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 /**
- * Files and names that survive a power failure. A synced file may still lose its name, because the name is an entry of the
- * directory, which must be synced too.
+ * Functions that make files and their names survive a power failure. A synced file can still lose its name, because the name is an entry of
+ * the directory, which must be synced too.
  */
 
 /** Makes earlier creations, renames and removals of files in the directory durable. */
@@ -28,7 +28,7 @@ export async function syncDirectoriesAbove(directory: string): Promise<void> {
     try {
       await syncDirectory(dirname(path));
     } catch (error) {
-      // This program did not create a directory that it may not read, or one on a file system without syncs.
+      // Ignores a directory that this process may not read, which another program must have created, and file systems without syncs.
       if (!NOT_OURS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
@@ -36,7 +36,7 @@ export async function syncDirectoriesAbove(directory: string): Promise<void> {
 
 const NOT_OURS = new Set(['EACCES', 'EPERM', 'EINVAL', 'ENOTSUP', 'EROFS']);
 
-/** Replaces or creates a file atomically: after a power failure it has the old content or the new one. */
+/** Replaces or creates a file atomically. After a power failure it has either the old content or the new one. */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   const file = await open(`${path}.new`, 'w', mode);
   try {

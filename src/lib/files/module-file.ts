@@ -2,7 +2,8 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The file of another module, to run in a thread or a process: `.ts` if the program runs from its sources, `.js` in the compiled package.
+ * Returns the file of another module, to run it in a thread or a process: `.ts` if the program runs from its sources, `.js` in the compiled
+ * package.
  *
  * @param path without extension, such as `./request-worker`
  * @param importer `import.meta.url` of the caller

@@ -7,30 +7,30 @@ import { isEscapeLetter, isHexDigit, PlainTexts, wholeEscapeEnd } from './json-s
 import type { MemberNames } from './member-names.ts';
 
 /**
- * Parses a JSON text in chunks, split anywhere: validates it (RFC 8259) and keeps a few small members of its outermost
- * object. For responses of hundreds of megabytes that are relayed as they arrive; `scanJson` is for texts that are
- * completely in memory, and reports the same errors at the same offsets.
+ * Parses a JSON text in chunks, which may be split anywhere: validates the text (RFC 8259) and keeps a few small members of its outermost
+ * object. It is used for responses of hundreds of megabytes that are relayed as they arrive. `scanJson` is for texts that are completely in
+ * memory, and reports the same errors at the same offsets.
  *
- * Memory: at most twice the kept bytes, and a number per open container. No chunk is referenced after `push`. In strings,
- * escapes and control characters are checked, but not UTF-8. Takes as long as `scanJson` on 4 KiB of prose, two thirds of
- * its time on vectors of numbers and a quarter on base64: `bench/json-scan.ts`.
+ * Memory: at most twice the kept bytes, and a number per open container. No chunk is referenced after `push`. In strings, escapes and
+ * control characters are checked, but not UTF-8. Compared with `scanJson`, it takes the same time for 4 KiB of prose, two thirds for
+ * vectors of numbers and a quarter for base64: `bench/json-scan.ts`.
  */
 export interface JsonCaptureOptions {
-  /** Members of the outermost object whose value is kept, as bytes. */
+  /** Names of members of the outermost object whose values are kept, as bytes. */
   readonly keep: readonly string[];
-  /** A member whose value is kept if it has a mark and at most `MARKED_BYTES_MAX` bytes. */
+  /** A member whose value is kept if it has a mark (`MarkedMember`) and at most `MARKED_BYTES_MAX` bytes. */
   readonly keepMarked?: MarkedMember | undefined;
-  /** Members of the outermost object whose items are counted if they are arrays. */
+  /** Names of members of the outermost object whose items are counted if the value is an array. */
   readonly count?: readonly string[];
-  /** What to count in the outermost object and in the items of its members; values may have any size. */
+  /** Names to count in the outermost object and in the items of its members. Their values can have any size. */
   readonly holding?: HoldingRules | undefined;
-  /** The limit of all values of `keep` together; a value that would exceed it is dropped. */
+  /** Maximum total size of all values of `keep`. A value that would exceed it is dropped. */
   readonly keptBytesMax: number;
-  /** Deeper nesting is an error. */
+  /** Maximum depth; deeper nesting is an error. */
   readonly depthMax?: number;
 }
 
-// Each JSON parser has its own constants: comparing each byte with a constant of another file took up to a quarter longer.
+// Each JSON parser declares its own constants: comparing each byte with a constant from another file took up to a quarter longer.
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -40,11 +40,11 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
-/** The depth of the items of a member of the outermost object. */
+/** The depth of items within a member of the outermost object. */
 const ITEM_DEPTH = 2;
 /** Twice the limit for requests, because a response may contain a nested copy of the request. */
 const DEPTH_MAX = 512;
-/** States of `#mark`: the next token cannot complete a mark; it is the value of a mark; or it is within that value. */
+/** States of `#mark`: the next token cannot complete a mark; the next token is the value of a mark; the next token is within that value. */
 const UNMARKED = 0;
 const MARK_VALUE = 1;
 const IN_MARK = 2;
@@ -62,7 +62,7 @@ const IN_STRING = 6;
 const IN_NUMBER = 7;
 const IN_LITERAL = 8;
 
-/** The missing rest of an escape: nothing, the letter after the backslash, or a number of hexadecimal digits (1 to 4). */
+/** The missing part of an escape: nothing, the letter after the backslash, or a number of hexadecimal digits (1 to 4). */
 const NO_ESCAPE = 0;
 const ESCAPE_LETTER = 5;
 
@@ -70,21 +70,21 @@ export class JsonCapture {
   readonly #depthMax: number;
   readonly #members: CapturedMembers;
   readonly #holdings: JsonHoldings | null;
-  /** The greatest depth at which keys and the ends of values matter. */
+  /** The greatest depth at which keys and the ends of values are reported. */
   readonly #outerDepth: number;
 
   #rootKind: JsonKind | null = null;
   #state = EXPECT_VALUE;
-  /** The bytes of all previous chunks. */
+  /** Total number of bytes in all previous chunks. */
   #offset = 0;
   #failure: JsonSyntaxError | null = null;
 
-  /** The closing byte of the innermost container, or 0 outside of all; the stack has those of its parents. */
+  /** The closing byte of the innermost open container; 0 if none is open. The stack contains the closing bytes of its parents. */
   #closing = 0;
   readonly #outerClosings: number[] = [];
   #depth = 0;
 
-  /** The marks of the current member. */
+  /** The names that mark the current member. */
   #marks: MemberNames | null = null;
   #mark = UNMARKED;
 
@@ -110,38 +110,38 @@ export class JsonCapture {
     return this.#rootKind;
   }
 
-  /** Drops the value that is kept because of a mark, and stops keeping it. */
+  /** Drops the value that is kept because of a mark, and keeps no more of it. */
   giveUpMarked(): void {
     this.#members.giveUpMarked();
   }
 
-  /** Whether a mark was found so far in the last member of this name, which must be that of `keepMarked`. */
+  /** Whether a mark was found so far in the last member with this name, which must be the name of `keepMarked`. */
   isMarked(key: string): boolean {
     return this.#members.isMarked(key);
   }
 
-  /** The memory of the kept values. */
+  /** Number of bytes that the kept values occupy. */
   get memoryBytes(): number {
     return this.#members.memoryBytes;
   }
 
-  /** The bytes of the last complete member of this name; `undefined` if it is absent or not kept. */
+  /** Returns the bytes of the last complete member with this name; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
     return this.#members.value(key);
   }
 
-  /** As `value`, parsed. */
+  /** Like `value`, but returns the parsed value. */
   member(key: string): unknown {
     const value = this.value(key);
     return value === undefined ? undefined : parseJson(value.toString('utf8'));
   }
 
-  /** The items so far of the last member of this name; `null` if it is absent, not an array, or not counted. */
+  /** Number of items so far in the last member with this name; `null` if it is absent, not an array, or not counted. */
   count(key: string): number | null {
     return this.#members.count(key);
   }
 
-  /** The items so far that hold something of a group of `holding`. */
+  /** Number of items so far that contain a name of a group of `holding`. */
   holding(group: string): number {
     return this.#holdings?.count(group) ?? 0;
   }
@@ -149,8 +149,8 @@ export class JsonCapture {
   /**
    * Parses the next chunk. The caller may reuse its memory afterwards.
    *
-   * @throws JsonSyntaxError at the first byte that cannot be JSON, and the same error in all later calls. Its offset in the
-   * text is that of the invalid string, literal or escape, otherwise that of the byte.
+   * @throws JsonSyntaxError at the first byte that cannot be JSON, and the same error in all later calls. The offset of the error is that
+   * of the invalid string, literal or escape, otherwise that of the byte.
    */
   push(chunk: Buffer): void {
     if (this.#failure !== null) throw this.#failure;
@@ -162,7 +162,7 @@ export class JsonCapture {
   }
 
   /**
-   * Ends the text. Only now is a number as the outermost value complete.
+   * Ends the text. Only then is a number complete that is the outermost value.
    *
    * @throws JsonSyntaxError if the text is incomplete, or if `push` has thrown.
    */
@@ -190,7 +190,7 @@ export class JsonCapture {
     }
   }
 
-  /** One loop and one switch: with a call for each byte between values, small objects took half as long again. */
+  /** Uses one loop and one switch. With a call for each byte between values, small objects took half as long again. */
   #read(chunk: Buffer): void {
     const end = chunk.length;
     let at = 0;
@@ -307,7 +307,7 @@ export class JsonCapture {
     this.#members.marked();
   }
 
-  /** Handles the end of a key in a member that may have a mark. A key that began in an earlier chunk counts as a mark. */
+  /** Handles the end of a key in a member that can have a mark. A key that began in an earlier chunk counts as a mark. */
   #markKey(marks: MemberNames, chunk: Buffer, at: number): void {
     const start = this.#stringStart + 1 - this.#offset;
     if (start < 0 || marks.find(chunk, start, at) !== NONE) this.#mark = MARK_VALUE;
@@ -365,7 +365,7 @@ export class JsonCapture {
     if (this.#depth <= this.#outerDepth) this.#outerKeyEnds(chunk, at);
   }
 
-  /** Reads a number, and the numbers that follow it in an array. Returns `NONE` if it may not end in this chunk. */
+  /** Reads a number, and the numbers that follow it in an array. Returns `NONE` if the number might continue in the next chunk. */
   #wholeNumbers(chunk: Buffer, start: number): number {
     let end = wholeNumberEnd(chunk, start);
     if (end === NONE || this.#closing !== CLOSE_BRACKET) return end;
@@ -378,7 +378,7 @@ export class JsonCapture {
     return end;
   }
 
-  /** Reads the rest of a number, or to the end of the chunk. */
+  /** Reads a number to its end or to the end of the chunk. */
   #restOfNumber(chunk: Buffer, start: number): number {
     const at = this.#number.read(chunk, start);
     if (at === chunk.length) return at;
@@ -442,7 +442,7 @@ export class JsonCapture {
     this.#holdings?.valueEnds(this.#depth, this.#offset + at);
   }
 
-  /** `at`: relative to this chunk; negative if the error is in an earlier one. */
+  /** `at`: the offset in this chunk; negative if the error is in an earlier chunk. */
   #fail(message: string, at: number): JsonSyntaxError {
     this.#plainTexts.letGo();
     this.#members.letGo();

@@ -5,7 +5,7 @@ import type { MemberNames } from './member-names.ts';
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 
-/** See `JsonCaptureOptions`. */
+/** The members to keep and to count; see `JsonCaptureOptions`. */
 interface KeptMembers {
   readonly keep: readonly string[];
   readonly keepMarked?: MarkedMember | undefined;
@@ -14,18 +14,18 @@ interface KeptMembers {
 }
 
 /**
- * A member that has a mark if an object in it, at any depth, has one of the members `marks` with a string, a non-empty array or a non-empty
- * object.
+ * A member that counts as marked if an object in it, at any depth, has one of the members `marks` with a string, a non-empty array or a
+ * non-empty object.
  */
 export interface MarkedMember {
   readonly name: string;
-  /** `null`: it never has a mark. */
+  /** The names that mark the member; `null`: it is never marked. */
   readonly marks: MemberNames | null;
-  /** Whether it is also kept without a mark, with the same limit. */
+  /** Whether the member is also kept without a mark, with the same size limit. */
   readonly isKeptUnmarked?: boolean;
 }
 
-/** The limit of a marked member, in addition to the limit of the others. */
+/** Maximum size of a marked member, in addition to the limit of the other members. */
 export const MARKED_BYTES_MAX = 1024 * 1024;
 
 /** The state of a requested member. */
@@ -40,18 +40,17 @@ interface CapturedMember {
 }
 
 /**
- * Keeps and counts the requested members of the outermost object, while `JsonCapture` reports the offsets at which keys,
- * values and items begin and end. Offsets are relative to the current chunk. Memory: at most twice `keptBytesMax`, and
- * `MARKED_BYTES_MAX`.
+ * Keeps and counts the requested members of the outermost object. `JsonCapture` reports to it the offsets at which keys, values and items
+ * begin and end. Offsets are relative to the current chunk. Memory: at most twice `keptBytesMax` plus `MARKED_BYTES_MAX`.
  */
 export class CapturedMembers {
   readonly #asked: CapturedMember[] = [];
-  /** The longest spelling of a requested name: `\uXXXX` for each UTF-16 unit. */
+  /** Size of the longest spelling of a requested name, with `\uXXXX` for each UTF-16 unit. */
   #keyBytesMax = 0;
   readonly #keptBytesMax: number;
   #keptBytes = 0;
   #markedBytes = 0;
-  /** The member that is kept only because of a mark, with a separate limit. */
+  /** The member that is kept only if it is marked, with a separate limit. */
   #onlyMarked: CapturedMember | null = null;
   #keepsUnmarked = false;
 
@@ -87,7 +86,7 @@ export class CapturedMembers {
     return undefined;
   }
 
-  /** The memory of the kept values. */
+  /** Number of bytes that the kept values occupy. */
   get memoryBytes(): number {
     return this.#keptBytes + this.#markedBytes + this.#span.memoryBytes;
   }
@@ -107,22 +106,22 @@ export class CapturedMembers {
     return this.#askedFor(key)?.isMarked ?? false;
   }
 
-  /** The marks of the current member. */
+  /** The names that mark the current member. */
   get marks(): MemberNames | null {
     return this.#member?.marks ?? null;
   }
 
-  /** The current member has a mark. */
+  /** Call this when a mark is found in the current member. */
   marked(): void {
     this.#member!.isMarked = true;
   }
 
-  /** A key begins; `at`: its opening quote. */
+  /** Call this when a key begins. `at`: the offset of its opening quote. */
   keyBegins(at: number): void {
     this.#span.begin(at + 1, this.#keyBytesMax);
   }
 
-  /** A key has ended. Its text is `chunk[start, end)`; if `start` is negative, it began in an earlier chunk. */
+  /** Call this when a key has ended. Its text is `chunk[start, end)`; if `start` is negative, it began in an earlier chunk. */
   keyEnds(chunk: Buffer, start: number, end: number): void {
     this.#member = this.#memberOf(chunk, start, end);
   }
@@ -136,7 +135,7 @@ export class CapturedMembers {
     return key === null ? null : findKey(this.#asked, key, 0, key.length);
   }
 
-  /** The value of the last key begins, with `byte`. It replaces the value of an earlier member of the same name. */
+  /** Call this when the value of the last key begins with `byte`. It replaces the value of an earlier member with the same name. */
   valueBegins(byte: number, at: number): void {
     const member = this.#member;
     if (member === null) return;
@@ -152,7 +151,7 @@ export class CapturedMembers {
     }
   }
 
-  /** Gives up what is kept because of a mark, and keeps no more of it. */
+  /** Drops the value that is kept because of a mark, and keeps no more of it. */
   giveUpMarked(): void {
     const member = this.#onlyMarked;
     if (member === null) return;
@@ -167,12 +166,12 @@ export class CapturedMembers {
     else this.#keptBytes += sizeBytes;
   }
 
-  /** An item of the current array begins. */
+  /** Call this when an item of the current array begins. */
   itemBegins(): void {
     if (this.#counted !== null) this.#counted.items!++;
   }
 
-  /** The current value has ended before `end`. */
+  /** Call this when the current value has ended before `end`. */
   valueEnds(chunk: Buffer, end: number): void {
     const member = this.#member;
     if (member === null) return;
@@ -187,18 +186,18 @@ export class CapturedMembers {
     this.#counted = null;
   }
 
-  /** The chunk has ended: copies what is needed of it. */
+  /** Call this at the end of a chunk. Copies the parts of the chunk that are still needed. */
   carry(chunk: Buffer): void {
     this.#span.carry(chunk);
   }
 
-  /** The text is not JSON: drops the incomplete value. */
+  /** Call this when the text is found not to be JSON. Drops the incomplete value. */
   letGo(): void {
     this.#span.letGo();
   }
 }
 
-/** The requested member with the key `bytes[start, end)`, which may contain escapes. */
+/** Returns the requested member with the key `bytes[start, end)`, which can contain escapes. */
 function findKey(
   captured: readonly CapturedMember[],
   bytes: Buffer,

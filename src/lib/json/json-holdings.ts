@@ -2,19 +2,19 @@ import { ByteSpan } from '../byte-span.ts';
 import { decodeString } from './json-string.ts';
 
 /**
- * Names to search for in a JSON object and in the items of some of its members, by group. An item with several names of a
- * group counts once, such as an image with both a URL and its bytes.
+ * Names to search for in a JSON object and in the items of some of its members, by group. An item with several names of a group counts
+ * once: an image, for example, may have both a URL and its bytes.
  */
 export interface HoldingRules<Group extends string = string> {
-  /** Names in the outermost object itself. */
+  /** Names that are counted in the outermost object itself. */
   readonly outer: Readonly<Record<Group, readonly string[]>>;
   /** Members of the outermost object whose value is an item or an array of items. */
   readonly places: readonly string[];
-  /** Names in an item. */
+  /** Names that are counted in an item. */
   readonly items: Readonly<Record<Group, readonly string[]>>;
 }
 
-/** Deeper values are ignored. */
+/** The greatest depth of counted values; deeper ones are ignored. */
 export const HOLDINGS_DEPTH_MAX = 3;
 
 const OPEN_BRACKET = 0x5b;
@@ -22,24 +22,23 @@ const OPEN_BRACE = 0x7b;
 const LETTER_F = 0x66;
 const LETTER_N = 0x6e;
 const NONE = -1;
-/** The size of `""`, `{}` and `[]`. */
+/** Size of `""`, `{}` and `[]`. */
 const EMPTY_BYTES = 2;
-/** The longest spelling of a UTF-16 unit: `\uXXXX`. */
+/** Size of the longest spelling of a UTF-16 unit: `\uXXXX`. */
 const SPELLING_BYTES = 6;
 
-/** The form of the current member of the outermost object. */
+/** Whether the current member of the outermost object is an item, a list of items, or neither. */
 type Form = 'other' | 'item' | 'list';
 
 /**
- * Counts what an object holds, while `JsonCapture` parses its text in chunks. A value counts if it is not null, false or
- * empty; it may have any size, because nothing of it is kept. Offsets of values are relative to the text, offsets of keys
- * to the chunk.
+ * Counts the values with certain names in an object, while `JsonCapture` parses its text in chunks. A value counts if it is not null, false
+ * or empty. It can have any size, because it is not kept. Offsets of values are relative to the text, offsets of keys to the chunk.
  */
 export class JsonHoldings {
   readonly #rules: HoldingRules;
   readonly #names: readonly string[];
   readonly #keyBytesMax: number;
-  /** The last key at each depth, as an index of `#names`. */
+  /** The last key at each depth, as an index into `#names`. */
   readonly #keys = [NONE, NONE, NONE, NONE];
   readonly #starts = [0, 0, 0, 0];
   readonly #firstBytes = [0, 0, 0, 0];
@@ -58,19 +57,22 @@ export class JsonHoldings {
     this.#inItem = this.#names.map(() => false);
   }
 
-  /** The number of items with a name of the group, in the place with the most: some responses list items twice. */
+  /**
+   * Returns the number of items that have a name of the group. If several places contain items, the largest number counts, because some
+   * responses list items twice.
+   */
   count(group: string): number {
     let most = this.#holds(this.#rules.outer[group] ?? [], this.#inOuter) ? 1 : 0;
     for (const counts of this.#counts.values()) most = Math.max(most, counts.get(group) ?? 0);
     return most;
   }
 
-  /** A key begins; `at`: its opening quote. */
+  /** Call this when a key begins. `at`: the offset of its opening quote. */
   keyBegins(at: number): void {
     this.#span.begin(at + 1, this.#keyBytesMax);
   }
 
-  /** A key has ended. Its text is `chunk[start, end)`; if `start` is negative, it began in an earlier chunk. */
+  /** Call this when a key has ended. Its text is `chunk[start, end)`; if `start` is negative, it began in an earlier chunk. */
   keyEnds(depth: number, chunk: Buffer, start: number, end: number): void {
     let key: Buffer | null;
     if (start >= 0) {
@@ -82,7 +84,7 @@ export class JsonHoldings {
     this.#keys[depth] = key === null ? NONE : this.#names.indexOf(decodeString(key, 0, key.length));
   }
 
-  /** A value begins, with `byte`. */
+  /** Call this when a value begins with `byte`. */
   valueBegins(depth: number, byte: number, at: number): void {
     this.#starts[depth] = at;
     this.#firstBytes[depth] = byte;
@@ -90,7 +92,7 @@ export class JsonHoldings {
       const place = this.#place();
       if (place === null) return;
       this.#form = byte === OPEN_BRACKET ? 'list' : byte === OPEN_BRACE ? 'item' : 'other';
-      // It replaces an earlier member of the same name.
+      // The member replaces an earlier one with the same name.
       this.#counts.set(place, new Map());
     }
     if (this.#form !== 'other' && depth <= 2) this.#beginItem(depth);
@@ -100,7 +102,7 @@ export class JsonHoldings {
     if (depth === (this.#form === 'list' ? 2 : 1)) this.#inItem.fill(false);
   }
 
-  /** A value has ended before `at`. */
+  /** Call this when a value has ended before `at`. */
   valueEnds(depth: number, at: number): void {
     const key = this.#keys[depth]!;
     if (depth === 1) {
@@ -125,7 +127,7 @@ export class JsonHoldings {
     }
   }
 
-  /** The current member if it is one of `places`. */
+  /** The name of the current member if it is one of `places`; otherwise `null`. */
   #place(): string | null {
     const name = this.#names[this.#keys[1]!];
     return name !== undefined && this.#rules.places.includes(name) ? name : null;
@@ -140,12 +142,12 @@ export class JsonHoldings {
     return first !== LETTER_N && first !== LETTER_F && end - this.#starts[depth]! > EMPTY_BYTES;
   }
 
-  /** The chunk has ended: copies what is needed of it. */
+  /** Call this at the end of a chunk. Copies the parts of the chunk that are still needed. */
   carry(chunk: Buffer): void {
     this.#span.carry(chunk);
   }
 
-  /** The text is not JSON. */
+  /** Call this when the text is found not to be JSON. */
   letGo(): void {
     this.#span.letGo();
   }

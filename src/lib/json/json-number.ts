@@ -1,13 +1,13 @@
 import { withoutTrailing } from '../trailing.ts';
 
-/** Parsing of JSON numbers as bytes, within a chunk and across chunks. */
+/** Parses JSON numbers as bytes, within a chunk and across chunks. */
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NONE = -1;
 
-/** The end of a number that begins at `start`; `NONE` if there is no valid number, or if it may continue in the next chunk. */
+/** Returns the end of a number that begins at `start`; `NONE` if the number is invalid or might continue in the next chunk. */
 export function wholeNumberEnd(chunk: Buffer, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -40,7 +40,10 @@ export function wholeNumberEnd(chunk: Buffer, start: number): number {
   return at;
 }
 
-/** The part of a number to which its last byte belongs. From `AFTER_ZERO`, the number may end; from `AFTER_INTEGER`, digits may follow. */
+/**
+ * Parts of a number; the state is the part of the last byte. A number can end after `AFTER_ZERO`; after `AFTER_INTEGER`, digits can also
+ * follow.
+ */
 const NO_PART = -1;
 const AFTER_MINUS = 0;
 const AFTER_POINT = 1;
@@ -51,16 +54,16 @@ const AFTER_INTEGER = 5;
 const AFTER_FRACTION = 6;
 const AFTER_EXPONENT = 7;
 
-/** Parses a number part by part: one that continues in the next chunk, or an invalid one. */
+/** Parses a number part by part, if it continues in the next chunk or is invalid. */
 export class NumberReader {
   #part = AFTER_MINUS;
 
-  /** Whether the bytes so far are a valid number, which may continue. */
+  /** Whether the bytes so far are a valid number. It might still continue. */
   get isWhole(): boolean {
     return this.#part >= AFTER_ZERO;
   }
 
-  /** `byte`: the first byte, a minus sign or a digit. */
+  /** `byte`: the first byte of the number, a minus sign or a digit. */
   begin(byte: number): void {
     this.#part = byte === MINUS ? AFTER_MINUS : byte === ZERO ? AFTER_ZERO : AFTER_INTEGER;
   }
@@ -80,7 +83,7 @@ export class NumberReader {
   }
 }
 
-/** The part of a number after one more byte; `NO_PART` if the byte cannot follow. */
+/** Returns the part that `byte` belongs to if it follows `part`; `NO_PART` if it cannot follow. */
 function partWith(part: number, byte: number): number {
   switch (part) {
     case AFTER_MINUS:
@@ -109,8 +112,8 @@ function isDigit(byte: number): boolean {
 const NUMBER = /^-?([0-9]{1,400})(?:\.([0-9]{1,400}))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
 
 /**
- * Whether a JSON number is an integer in its decimal notation, and not only after rounding to a double: decimal parsers
- * read `0.99999999999999999999` as less than 1.
+ * Whether a JSON number is exactly an integer in decimal notation, rather than only after rounding to a double: decimal parsers read
+ * `0.99999999999999999999` as less than 1.
  */
 export function isExactWhole(text: string): boolean {
   const [, digits, fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];

@@ -13,15 +13,15 @@ interface ObjectParts {
   readonly [key: string]: JsonParts;
 }
 
-/** Unlike in `JSON.parse`, a deeper text is not valid, so that memory is bounded. */
+/** Maximum depth, which bounds memory. Unlike `JSON.parse`, this parser treats deeper text as invalid. */
 const DEPTH_MAX = 10_000;
 
 /**
- * Parses a few small parts of a large JSON text as `JSON.parse` would, and builds no other values. Returns `undefined` if
- * the text is not JSON.
+ * Parses a few small parts of a large JSON text as `JSON.parse` would, and builds no other values. Returns `undefined` if the text is not
+ * JSON.
  *
- * The last member of a name counts. If members of an object are wanted but the value is neither an object nor an array, the
- * result is null. Items of an array that are not objects with wanted members are omitted.
+ * If an object has several members with the same name, the last one counts. If members of an object are wanted but the value is neither an
+ * object nor an array, the result is null. Items of an array that are not objects with wanted members are omitted.
  */
 export function parseJsonParts(bytes: Buffer, parts: JsonParts): unknown {
   return isJson(bytes) ? readValue(new JsonReader(bytes), parts) : undefined;

@@ -1,12 +1,12 @@
 import { JsonReader } from './json-reader.ts';
 import { decodeString } from './json-string.ts';
 
-/** A path shows at most this number of characters of a key, and no key with more than this number of bytes. */
+/** Maximum number of characters of a key that a path shows, and maximum size of a shown key in bytes. */
 const KEY_CHARACTERS_MAX = 80;
 const KEY_BYTES_MAX = 512;
 
 /**
- * The paths, such as `tools[0].model`, of the values that begin at these offsets, for error messages. Takes one pass.
+ * Returns the paths, such as `tools[0].model`, of the values that begin at these offsets, for error messages. Takes one pass.
  *
  * @param start the offset of the text, which must be valid JSON.
  */

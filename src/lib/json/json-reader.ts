@@ -2,13 +2,13 @@ import { type JsonKind, KINDS } from './json-scan.ts';
 import { decodeString } from './json-string.ts';
 
 /**
- * Reads a text that is known to be valid JSON: the caller reads the wanted members and items, and everything else is skipped without
+ * Reads a text that is known to be valid JSON: the caller reads the members and items that it needs, and everything else is skipped without
  * building values. Takes time proportional to the text, and no memory of its own. Skipping does not recurse.
  */
 export class JsonReader {
   readonly bytes: Buffer;
   #at: number;
-  /** The beginning of the current member's value or item. If the position is still there, it was not read. */
+  /** The beginning of the current member's value or item. If the position is still the same, the value was not read. */
   #valueStart = -1;
   #notedStart = -1;
   #notedEnd = -1;
@@ -17,12 +17,12 @@ export class JsonReader {
   keyStart = 0;
   keyEnd = 0;
   readonly #longValues: readonly number[];
-  /** The index of the first long value that begins at or after the position, or a smaller index. */
+  /** Index of the first long value that begins at or after the position; it may be too small. */
   #longIndex: number;
 
   /**
-   * @param start the beginning of the value; white space before it is skipped.
-   * @param longValues from `scanJson`; these values are skipped in one step.
+   * @param start the offset of the value; white space before it is skipped.
+   * @param longValues as returned by `scanJson`; these values are skipped in one step.
    */
   constructor(bytes: Buffer, start = 0, longValues: readonly number[] = NONE_LONG, longIndex = 0) {
     this.bytes = bytes;
@@ -58,14 +58,14 @@ export class JsonReader {
     }
   }
 
-  /** Takes the end of the next value from another reader that has read it, so that it is skipped in one step. */
+  /** Takes over the end of the next value from another reader that has read it, so that this reader skips the value in one step. */
   noteEnd(other: JsonReader): void {
     this.#notedStart = this.#at;
     this.#notedEnd = other.#at;
     this.#notedLongIndex = other.#longIndex;
   }
 
-  /** A reader of the same text at the offset of another value. */
+  /** Creates a reader of the same text at the offset of another value. */
   from(offset: number): JsonReader {
     if (offset < this.#at) return new JsonReader(this.bytes, offset);
     return new JsonReader(this.bytes, offset, this.#longValues, this.#longIndex);
@@ -76,7 +76,10 @@ export class JsonReader {
     this.#at++;
   }
 
-  /** Moves to the value of the next member, skipping the current one if it was not read. Returns false at the end of the object, and leaves it. */
+  /**
+   * Moves to the value of the next member, skipping the current one if it was not read. At the end of the object, leaves it and returns
+   * false.
+   */
   nextMember(): boolean {
     if (!this.nextItem()) return false;
     const { bytes } = this;
@@ -90,7 +93,7 @@ export class JsonReader {
     return true;
   }
 
-  /** As `nextMember`, for an array. */
+  /** Like `nextMember`, for an array. */
   nextItem(): boolean {
     const { bytes } = this;
     if (this.#at === this.#valueStart) this.skip();
@@ -152,10 +155,10 @@ export class JsonReader {
     } while (depth > 0);
   }
 
-  /** The end of the next value if it is known; otherwise `NONE`. */
+  /** Returns the end of the next value if it is known; otherwise `NONE`. */
   #knownEnd(): number {
     if (this.#at === this.#notedStart && this.#notedEnd > this.#at) {
-      // Otherwise each reader that begins after the value would step over the long values in it again.
+      // Continues at this index. Otherwise each reader that begins after the value would step over the long values within it again.
       this.#longIndex = this.#notedLongIndex;
       return this.#notedEnd;
     }
@@ -183,7 +186,7 @@ export class JsonReader {
       }
       if (bytes[at] === BACKSLASH) at++;
     }
-    // A search, not byte by byte, because the string may be an image.
+    // Uses a search instead of a loop over bytes, because the string may be an image.
     for (let from = at; ; ) {
       const quote = bytes.indexOf(QUOTE, from);
       let escapes = quote;
@@ -203,7 +206,7 @@ export class JsonReader {
 
 const NONE = -1;
 const NONE_LONG: readonly number[] = [];
-/** The bytes of a string that are read one by one before a search is faster. */
+/** Number of bytes of a string that are read one by one; for longer strings, a search is faster. */
 const SHORT_BYTES = 64;
 
 const QUOTE = 0x22;

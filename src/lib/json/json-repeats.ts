@@ -1,8 +1,8 @@
-/** A string or a structural character. Everything else is another value, a colon or white space. */
+/** Matches a string or a structural character. Everything else is another value, a colon or white space. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
 
 interface Level {
-  /** The names so far of an object; `null` in an array. */
+  /** Names that occurred so far in an object; `null` in an array. */
   readonly names: Set<string> | null;
   /** The name of the current member, or the index of the current item. */
   at: string | number;
@@ -10,8 +10,8 @@ interface Level {
 }
 
 /**
- * The dotted path of the first member that an object has twice, at any depth; `null` if there is none. Parsers differ in
- * which of the two they use.
+ * Returns the dotted path of the first member whose name occurs twice in an object, at any depth; `null` if there is none. Parsers differ
+ * in which of the two members they use.
  *
  * @param text must be JSON; this is not checked
  */

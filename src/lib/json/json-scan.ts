@@ -6,7 +6,7 @@ export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'true' | 'fals
 
 /** A member of the outermost object. Its value is `bytes.subarray(valueStart, valueEnd)`. */
 export interface JsonMember {
-  /** The key with resolved escapes. */
+  /** The key, with its escapes resolved. */
   readonly key: string;
   readonly kind: JsonKind;
   readonly valueStart: number;
@@ -15,12 +15,15 @@ export interface JsonMember {
 
 export interface JsonOutline {
   readonly kind: JsonKind;
-  /** The beginning and the end of the outermost value, without white space. */
+  /** The offsets of the beginning and the end of the outermost value, without white space around it. */
   readonly start: number;
   readonly end: number;
-  /** In the order of the text, including duplicates; empty unless the outermost value is an object. */
+  /** The members in the order of the text, including duplicates. Empty unless the outermost value is an object. */
   readonly members: readonly JsonMember[];
-  /** The offsets of the beginning and the end of each value of more than `LONG_BYTES`, by beginning. `JsonReader` skips them in one step. */
+  /**
+   * Offsets of the beginning and the end of each value with more than `LONG_BYTES`, sorted by beginning. `JsonReader` skips these values in
+   * one step.
+   */
   readonly longValues: readonly number[];
 }
 
@@ -33,10 +36,10 @@ export class JsonSyntaxError extends NamedError {
   }
 }
 
-/** The text exceeds one of `JsonScanLimits`, and may be JSON. */
+/** The text exceeds one of `JsonScanLimits`. It might still be JSON. */
 export class JsonLimitError extends JsonSyntaxError {}
 
-/** The scan exceeds `JsonScanLimits.stepsMax`. The text may be JSON within all other limits. */
+/** The scan exceeds `JsonScanLimits.stepsMax`. The text might be JSON within all other limits. */
 export class JsonStepsError extends NamedError {
   constructor(stepsMax: number) {
     super(`scanning the text takes more than ${stepsMax} steps`);
@@ -44,43 +47,45 @@ export class JsonStepsError extends NamedError {
 }
 
 export interface JsonScanLimits {
-  /** The limit of nesting: no client needs more, and the stack of recursive parsers after this one would overflow. */
+  /** Maximum depth. No client needs more, and deeper nesting would overflow the stack of recursive parsers that read the text later. */
   readonly depthMax: number;
   /**
-   * The limit of values in the whole text: objects, arrays, strings, numbers and literals, at any depth. A parser needs up to
-   * 400 bytes for each, and if the engine's heap overflows while it parses, the process ends.
+   * Maximum number of values in the whole text: objects, arrays, strings, numbers and literals, at any depth. A parser needs up to 400
+   * bytes for each. If the engine's heap overflows during parsing, the process dies.
    */
   readonly valuesMax: number;
-  /** The limit of members in the outermost object, which bounds the memory of the outline. */
+  /** Maximum number of members in the outermost object, which bounds the memory of the outline. */
   readonly membersMax: number;
   /**
-   * The limit of steps; absent: none. An escape is one step, a value is four, and a long key one per 8 bytes. These make a text slow to
-   * parse; all bytes between them are scanned several at a time. So this limit bounds the parsing time of a text of bounded size.
+   * Maximum number of steps; absent: no limit. An escape is one step, a value is four, and a long key is one per 8 bytes. These make a text
+   * slow to parse; the other bytes are scanned several at a time. The limit therefore bounds the parsing time of a text of bounded size.
    */
   readonly stepsMax?: number;
 }
 
 /**
- * More than usual clients send. Embeddings of token ids have the most values: vendors accept 300,000 tokens per request. The
- * longest conversations of agents have some ten thousand values, and schemas of tools some twenty levels.
+ * More than usual clients send. Requests for embeddings of token ids have the most values: vendors accept 300,000 tokens per request. The
+ * longest conversations of agents have some ten thousand values, and tool schemas have some twenty levels.
  */
 export const defaultJsonScanLimits: JsonScanLimits = { depthMax: 256, valuesMax: 2 ** 20, membersMax: 10_000 };
 
-/** Parsing a value later takes this many times as long as scanning an escape. */
+/** Number of steps for a value: parsing it later takes this many times as long as scanning an escape. */
 const VALUE_STEPS = 4;
-/** Comparing 8 bytes of a key takes as long as an escape. A short key is included in the steps of its value. */
+/**
+ * Number of bytes of a key per step: comparing them takes as long as scanning an escape. A short key is included in the steps of its value.
+ */
 const KEY_STEP_BYTES = 8;
 const SHORT_KEY_BYTES = 64;
 
-/** The bytes of a string that are read one by one before reading words is faster. */
+/** Number of bytes of a string that are read one by one; for longer strings, reading words is faster. */
 const SHORT_BYTES = 32;
 
-/** Scanning a value of this size takes about as long as looking up its end. */
+/** Size above which a value is long. Scanning a value of this size takes about as long as looking up its end. */
 const LONG_BYTES = 32;
-/** The limit of `longValues`, which bounds its memory; further long values are not recorded. */
+/** Maximum length of `longValues`, which bounds its memory. Further long values are not recorded. */
 const LONG_PLACES_MAX = 2 ** 17;
 
-/** A constant of this file, because loops that read one of another file take longer. */
+/** Declared in this file, because loops that read a constant from another file take longer. */
 const SPECIAL = SPECIAL_BYTES;
 
 const FIRSTS: Readonly<Record<string, JsonKind>> = {
@@ -108,10 +113,11 @@ const CLOSE_BRACKET = 0x5d;
  * building values: a gateway that relays bodies unchanged needs to know only that a body is JSON and where a few members are. UTF-8 is not
  * checked, because `buffer.isUtf8` does that faster.
  *
- * Takes one pass, without recursion, and memory only for the outline. On 4 MiB of chat messages it is faster than `JSON.parse` and leaves no
- * garbage: `bench/json-scan.ts`.
+ * Takes one pass, without recursion, and memory only for the outline. On 4 MiB of chat messages it is faster than `JSON.parse` and leaves
+ * no garbage: `bench/json-scan.ts`.
  *
- * @throws JsonSyntaxError if it is not JSON or exceeds a limit, JsonStepsError if it takes more than `stepsMax`.
+ * @throws JsonSyntaxError if the text is not JSON or exceeds a limit.
+ * @throws JsonStepsError if the scan takes more than `stepsMax`.
  */
 export function scanJson(
   bytes: Buffer,
@@ -123,19 +129,19 @@ export function scanJson(
 }
 
 class JsonScanner {
-  /** Ends with the text. */
+  /** The buffer, which ends with the text. */
   readonly #bytes: Buffer;
   readonly #end: number;
-  /** `#bytes` from `#firstWord` as words, for reading long strings. */
+  /** `#bytes` as words, beginning at `#firstWord`, for reading long strings. */
   #words: Int32Array | null = null;
   #firstWord = 0;
   readonly #limits: JsonScanLimits;
   #values = 0;
-  /** Without the steps of values. */
+  /** Number of steps so far, without the steps of values. */
   #steps = 0;
   readonly #stepsMax: number;
   readonly #longValues: number[] = [];
-  /** For each open container, the innermost last: the index in `#longValues` for its end. */
+  /** For each open container, the innermost last: the index in `#longValues` at which its end is recorded. */
   readonly #places: number[] = [];
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {
@@ -179,7 +185,7 @@ class JsonScanner {
     }
   }
 
-  /** Reads a value within `outerDepth` containers, and returns its end. Iterative, so that nesting does not use the stack. */
+  /** Reads a value within `outerDepth` containers and returns its end. Iterative, so that deep nesting does not use the stack. */
   #value(start: number, outerDepth: number): number {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -239,7 +245,7 @@ class JsonScanner {
         if (closing === CLOSE_BRACE) {
           at = this.#afterColon(this.#key(at));
         } else {
-          // Fast path for vectors and token ids: numbers that are followed by another value. The last one is read as usual.
+          // Fast path for vectors and token ids: numbers that are followed by another value. The last number takes the usual path.
           let next = wholeNumberEnd(bytes, at);
           while (next !== NONE && bytes[next] === COMMA && values < most) {
             values++;
@@ -378,7 +384,7 @@ class JsonScanner {
   }
 }
 
-/** By byte: the kind of a value that begins with it; `null` if none does. */
+/** The kind of a value by its first byte; `null` if no value begins with that byte. */
 export const KINDS: readonly (JsonKind | null)[] = Array.from({ length: 256 }, (_, byte) => {
   const first = String.fromCharCode(byte);
   if (/[-\d]/.test(first)) return 'number';

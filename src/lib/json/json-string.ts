@@ -1,4 +1,4 @@
-/** Parsing of JSON strings as bytes. These functions are used in hot loops: measure changes with `bench/json-scan.ts`. */
+/** Parses JSON strings as bytes. These functions are used in hot loops: measure changes with `bench/json-scan.ts`. */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
@@ -14,17 +14,17 @@ const NONE = -1;
 export const SPECIAL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === QUOTE || byte === BACKSLASH || byte < 0x20 ? 1 : 0,
 );
-/** The bytes that are read one by one before reading words is faster. */
+/** Number of bytes that are read one by one; for longer texts, reading words is faster. */
 const SHORT_BYTES = 32;
 const NO_WORDS: Int32Array = new Int32Array(0);
 
 /** Finds the ends of plain text, chunk by chunk. */
 export class PlainTexts {
-  /** The chunk from `#firstWord`, as words. */
+  /** The chunk as words, beginning at `#firstWord`. */
   #words = NO_WORDS;
   #firstWord = NONE;
 
-  /** The first byte from `start` that is not plain text of a string, or the end of the chunk. */
+  /** Returns the offset of the first byte from `start` on that is not plain text of a string, or the end of the chunk. */
   endFrom(chunk: Buffer, start: number): number {
     const near = Math.min(chunk.length, start + SHORT_BYTES);
     let at = start;
@@ -45,7 +45,10 @@ export class PlainTexts {
   }
 }
 
-/** The first byte from `start` that is not plain text of a string, or the end of the chunk. `words`: the chunk from `firstWord`. */
+/**
+ * Returns the offset of the first byte from `start` on that is not plain text of a string, or the end of the chunk. `words`: the chunk as
+ * words, beginning at `firstWord`.
+ */
 export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -68,7 +71,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
   return at;
 }
 
-/** The end of the escape whose backslash is at `start`; `NONE` if it is invalid or may continue in the next chunk. */
+/** Returns the end of the escape whose backslash is at `start`; `NONE` if the escape is invalid or might continue in the next chunk. */
 export function wholeEscapeEnd(chunk: Buffer, start: number): number {
   if (start + 6 > chunk.length) return NONE;
   const letter = chunk[start + 1]!;
@@ -117,8 +120,8 @@ const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * The offset of the comma or brace after a member whose key ends at `start`, if its value is a string without escapes, a number or a
- * literal; otherwise, or if more bytes are needed, `NONE`.
+ * Returns the offset of the comma or brace after a member whose key ends at `start`. Returns `NONE` if the value is not a string without
+ * escapes, a number or a literal, or if more bytes are needed.
  */
 export function plainMemberEnd(bytes: Buffer, start: number): number {
   if (bytes[start] !== COLON) return NONE;
@@ -137,7 +140,7 @@ export function plainMemberEnd(bytes: Buffer, start: number): number {
   return bytes[at] === COMMA || bytes[at] === CLOSE_BRACE ? at : NONE;
 }
 
-/** The end of a string without escapes, a number or a literal, or the end of the bytes. */
+/** Returns the end of a string without escapes, of a number or of a literal, or the end of the bytes. */
 export function tokenEnd(bytes: Buffer, start: number): number {
   let at = start + 1;
   if (bytes[start] === QUOTE) {
@@ -148,7 +151,7 @@ export function tokenEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The element with the name `bytes[start, end)`; `null` if there is none. */
+/** Returns the element with the name `bytes[start, end)`; `null` if there is none. */
 export function findNamed<Named extends { readonly name: Buffer }>(
   named: readonly Named[],
   bytes: Buffer,

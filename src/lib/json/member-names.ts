@@ -2,16 +2,16 @@ import { foldedName } from '../folded-name.ts';
 import { decodeString } from './json-string.ts';
 
 /**
- * Wanted member names of an object, prepared for comparison with bytes. A name that begins with `*` matches all names that
- * end with the rest; a complete name takes precedence.
+ * Wanted member names of an object, prepared for comparison with bytes. A name that begins with `*` matches all names that end with the
+ * text after it; a name without `*` takes precedence.
  */
 export class MemberNames {
-  /** All instances so far, from which tests generate bodies. */
+  /** All instances created so far. Tests generate bodies from them. */
   static readonly all: MemberNames[] = [];
   readonly names: readonly string[];
-  /** The folded names, in the same order. */
+  /** The folded names, in the order of the names. */
   readonly #folded: readonly string[];
-  /** A hash table with linear probing: the indexes of the complete names, by their folded forms. */
+  /** A hash table with linear probing. It maps the folded forms of names without `*` to their indexes. */
   readonly #slots: Int16Array;
   /** The indexes of the names that begin with `*`. */
   readonly #suffixes: readonly number[];
@@ -31,7 +31,10 @@ export class MemberNames {
     }
   }
 
-  /** The index of the name whose folded form equals that of the bytes, which are between two quotes; -1 if there is none. */
+  /**
+   * Returns the index of the name that has the same folded form as the bytes; -1 if there is none. The bytes are the text between two
+   * quotes.
+   */
   find(bytes: Buffer, start: number, end: number): number {
     let length = 0;
     let slot = 0;
@@ -67,7 +70,7 @@ const SLOTS_PER_NAME = 3;
 const HASH_BITS = 0x3fffffff;
 
 const FOLDED_BYTES_MAX = 64;
-/** The folded bytes of the current comparison. One buffer for all instances, because a comparison is never interrupted. */
+/** The folded bytes of the current comparison. All instances share the buffer, because a comparison is never interrupted. */
 const folding = new Uint8Array(FOLDED_BYTES_MAX);
 
 /** Whether the first `length` bytes of `folding` end with a name. */

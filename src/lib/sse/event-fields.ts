@@ -1,4 +1,4 @@
-/** The lines and fields of a `text/event-stream` as bytes. Lines end with LF, CR or CRLF (WHATWG, "Parsing an event stream"). */
+/** Parses the lines and fields of a `text/event-stream` as bytes. Lines end with LF, CR or CRLF (WHATWG, "Parsing an event stream"). */
 
 export const LF = 0x0a;
 export const CR = 0x0d;
@@ -7,23 +7,23 @@ const SPACE = 0x20;
 const EVENT = Buffer.from('event');
 const DATA = Buffer.from('data');
 
-/** A longer name is truncated: known names are shorter. */
+/** Maximum size of a name. A longer name is truncated; all known names are shorter. */
 const NAME_BYTES_MAX = 256;
 
 /**
- * Iterates over lines. CR and LF are searched for separately, each from its last position: a line may have megabytes, and
- * most streams have no CR, so that reading byte by byte would take ten times as long.
+ * Iterates over lines. CR and LF are searched for separately, each from its last position: a line can be megabytes long and most streams
+ * contain no CR, so reading byte by byte would take ten times as long.
  */
 export class Lines {
   readonly #bytes: Buffer;
   #lf = -1;
   #cr = -1;
-  /** The beginning of the line; the offset of its line end, or the end of the bytes; the beginning of the next line. */
+  /** Offsets of the beginning of the current line, of its line end (or the end of the bytes), and of the next line. */
   start = 0;
   end = 0;
   next: number;
 
-  /** @param from the beginning of the first line. */
+  /** @param from the offset of the first line. */
   constructor(bytes: Buffer, from = 0) {
     this.#bytes = bytes;
     this.next = from;
@@ -34,7 +34,7 @@ export class Lines {
     const bytes = this.#bytes;
     const start = this.next;
     if (start >= bytes.length) return false;
-    // `>>> 0` turns -1, for "not found", into a number above every offset.
+    // `>>> 0` turns -1, which means "not found", into a number greater than every offset.
     if (this.#lf < start) this.#lf = bytes.indexOf(LF, start) >>> 0;
     if (this.#cr < start) this.#cr = bytes.indexOf(CR, start) >>> 0;
     this.start = start;
@@ -43,7 +43,7 @@ export class Lines {
     return true;
   }
 
-  /** The beginning of the value if the line has this field, such as `data`; otherwise -1. */
+  /** Returns the offset of the value if the line has this field, such as `data`; otherwise -1. */
   valueStart(field: Buffer): number {
     const bytes = this.#bytes;
     if (!startsWith(bytes, this.start, field)) return -1;
@@ -55,8 +55,8 @@ export class Lines {
 }
 
 /**
- * The name and the data of an event. The data are bytes, because an event may contain an image of tens of megabytes, or
- * millions of lines. A single line of data is not copied.
+ * The name and the data of an event. The data are bytes, because an event can contain an image of tens of megabytes, or millions of lines.
+ * A single line of data is not copied.
  */
 export interface EventFields {
   /** The last `event` field; `null` if there is none. */
@@ -65,11 +65,11 @@ export interface EventFields {
   readonly data: Buffer | null;
 }
 
-/** Parses an event, or its beginning, in which the last line may be incomplete. */
+/** Parses an event, or the beginning of one. In a beginning, the last line can be incomplete. */
 export function eventFields(event: Buffer): EventFields {
   let name: string | null = null;
   let data: Buffer | null = null;
-  /** Allocated for the second line of data. The joined lines are never longer than the event. */
+  /** Allocated when the second line of data is found. The joined lines are never longer than the event. */
   let joined: Buffer | null = null;
   let joinedBytes = 0;
   const lines = new Lines(event);
@@ -113,13 +113,13 @@ export function holdsData(events: Buffer): boolean {
   return false;
 }
 
-/** Whether `text` is at an offset. A loop, because a call of `compare` costs more than the comparison of a few bytes. */
+/** Whether the bytes at an offset equal `text`. A loop is used, because calling `compare` costs more than comparing a few bytes. */
 export function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
   return true;
 }
 
-/** The offset after a byte order mark; the same offset if there is none. */
+/** Returns the offset after a byte order mark; the given offset if there is none. */
 export function behindByteOrderMark(bytes: Buffer, at: number): number {
   return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? at + 3 : at;
 }

@@ -1,34 +1,40 @@
 import { createYoungGarbageCollector } from '../young-garbage.ts';
 import { CR, LF, Lines } from './event-fields.ts';
 
-/** Receives the events of a stream. All bytes that it gets, in order, are the bytes of the stream. */
+/** Receives the events of a stream. The bytes that it receives, joined in order, are exactly the bytes of the stream. */
 export interface SseSink {
   /** One or more complete events with their empty lines. The bytes are valid only during the call. */
   events(bytes: Buffer): void;
-  /** A part of an event that is too large to be buffered. Its parts follow each other, up to the last one. */
+  /**
+   * Receives a part of an event that is too large to be buffered. The parts of an event are passed on in order, without other events in
+   * between.
+   */
   oversize(bytes: Buffer, isLast: boolean): void;
-  /** Whether a large event must be buffered nevertheless, by its beginning. Absent: never. */
+  /** Decides from the beginning of a large event whether it must be buffered nevertheless. Absent: large events are never buffered. */
   isNeededWhole?(beginning: Buffer): boolean;
 }
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** A larger event is passed on in parts, unless the sink needs it as a whole. */
+/** Maximum size of an event that is always buffered. A larger one is passed on in parts, unless the sink needs it complete. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
-/** The largest event that is buffered if the sink needs it: a terminal event repeats the output, or contains an image. */
+/** Maximum size of an event that is buffered because the sink needs it: a terminal event repeats the output, or contains an image. */
 export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * A larger event is buffered in blocks of this size, so that its growth leaves no copies behind. Sockets are read into buffers of the same
- * size, so that blocks and buffers reuse each other's memory in the heap of the system.
+ * Size of a block. An event larger than a block is buffered in several, so that it is not copied when it grows. Sockets are read into
+ * buffers of the same size, so that blocks and buffers reuse each other's memory in the heap of the system.
  */
 const BLOCK_BYTES = 64 * 1024;
-/** The blocks of a larger event are joined in a separate memory mapping. */
+/** Maximum size of an event whose blocks are joined in the heap. Those of a larger event are joined in a separate memory mapping. */
 const UNMAPPED_BYTES_MAX = 16 * 1024 * 1024;
-/** glibc allocates up to 32 MiB from its heap, whose holes stay resident. It maps larger sizes, of which only written pages are resident. */
+/**
+ * Minimum size of a separate memory mapping. glibc allocates up to 32 MiB from its heap, whose holes stay resident. It maps larger sizes
+ * separately, and only the pages that are written become resident.
+ */
 const MAPPED_BYTES_MIN = 33 * 1024 * 1024;
-/** Collects chunks that were copied into blocks, and joined events that are no longer needed. */
+/** Collects garbage: chunks that were copied into blocks, and joined events that are no longer needed. */
 const collectCopied = createYoungGarbageCollector();
-/** The size of the beginning that `isNeededWhole` gets. */
+/** Size of the beginning that is passed to `isNeededWhole`. */
 const BEGINNING_BYTES = 1024;
 
 /**
@@ -39,20 +45,20 @@ export class SseSplitter {
   readonly #sink: SseSink;
   readonly #eventBytesMax: number;
   /**
-   * The beginning of an incomplete event: full blocks, and then `#lastBytes` of the last block. Not a list of chunks: if a provider sends
-   * single bytes, a list takes a hundred times their size.
+   * The beginning of an incomplete event: full blocks, and `#lastBytes` bytes of the last block. A list of chunks would take a hundred
+   * times the memory if a provider sends single bytes.
    */
   #blocks: Buffer[] = [];
   #lastBlock: Buffer = NO_BYTES;
   #lastBytes = 0;
-  /** The size of the incomplete event, without unused capacity. */
+  /** Size of the incomplete event in bytes, without unused capacity. */
   keptBytes = 0;
-  /** The limit for the current event; raised if the sink needs it. */
+  /** Maximum size of the current event; increased if the sink needs it complete. */
   #keptBytesMax: number;
   #isOversize = false;
   #isLineEmpty = true;
   #isAfterCr = false;
-  /** Whether that CR ended an empty line, so that a following LF still belongs to the event. */
+  /** Whether the last CR ended an empty line, so that a following LF still belongs to the event. */
   #isCrBoundary = false;
 
   constructor(sink: SseSink, eventBytesMax = EVENT_BYTES_MAX) {
@@ -67,7 +73,7 @@ export class SseSplitter {
     if (wholeEnd > 0) {
       const whole = wholeEnd === chunk.length ? chunk : chunk.subarray(0, wholeEnd);
       if (this.#isOversize) {
-        // Split exactly at the end of the large event, so that the sink gets the complete events that follow it in the chunk.
+        // Splits exactly at the end of the large event, so that the sink gets the complete events that follow it in the chunk.
         const giantEnd = eventEnds(whole, isAtEmptyLine)[0]!;
         this.#sink.oversize(whole.subarray(0, giantEnd), true);
         this.#isOversize = false;
@@ -82,7 +88,7 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
-  /** Whether the bytes passed on so far end with a complete event, so that the caller may insert something. */
+  /** Whether the bytes that were passed on end with a complete event, so that the caller can insert something. */
   get isBetweenEvents(): boolean {
     return !this.#isOversize;
   }
@@ -105,7 +111,7 @@ export class SseSplitter {
 
   #append(bytes: Buffer): void {
     if (this.keptBytes === 0) {
-      // A subarray of the chunk, without free capacity, so that nothing is written into the chunk.
+      // The subarray of the chunk has no free capacity, so that nothing is written into the chunk.
       this.#lastBlock = bytes;
       this.#lastBytes = bytes.length;
     } else {
@@ -121,7 +127,7 @@ export class SseSplitter {
     this.keptBytes += bytes.length;
   }
 
-  /** Grows the last block for this number of bytes, up to the size of a block. */
+  /** Enlarges the last block for this number of bytes, up to the size of a block. */
   #makeRoom(more: number): void {
     const kept = this.#lastBytes;
     const needed = Math.min(kept + more, BLOCK_BYTES);
@@ -159,7 +165,7 @@ export class SseSplitter {
     return first.subarray(0, Math.min(this.keptBytes, BEGINNING_BYTES));
   }
 
-  /** The offset after the last empty line of the chunk; 0 if there is none. Updates the line state for the next chunk. */
+  /** Returns the offset after the last empty line of the chunk; 0 if there is none. Updates the line state for the next chunk. */
   #lastBoundary(chunk: Buffer): number {
     const { length } = chunk;
     if (length === 0) return 0;
@@ -185,7 +191,7 @@ export class SseSplitter {
   }
 }
 
-/** Joins blocks. Frees all but the first one, which may be a chunk, because garbage collection would take longer. */
+/** Joins blocks, and frees all but the first one, which might be a chunk. Otherwise garbage collection would free them later. */
 function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
   collectCopied(sizeBytes);
   const isMapped = sizeBytes > UNMAPPED_BYTES_MAX;
@@ -199,8 +205,8 @@ function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
 }
 
 /**
- * Splits complete events into single ones. An empty line between two events, or a LF whose CR ended the previous events,
- * is returned as an element of its own.
+ * Splits complete events into single ones. An empty line between two events, or an LF whose CR ended the previous events, is returned as a
+ * separate element.
  */
 export function* eachEvent(run: Buffer): Generator<Buffer> {
   let start = 0;
@@ -211,7 +217,10 @@ export function* eachEvent(run: Buffer): Generator<Buffer> {
   if (start < run.length) yield run.subarray(start);
 }
 
-/** The offsets after each empty line. `isAtEmptyLine`: the first line has no bytes before these. */
+/**
+ * Returns the offsets after each empty line. `isAtEmptyLine`: the bytes begin at the start of a line, so that an immediate line end is an
+ * empty line.
+ */
 function eventEnds(bytes: Buffer, isAtEmptyLine: boolean): number[] {
   const lines = new Lines(bytes);
   const ends: number[] = [];
