@@ -166,7 +166,7 @@ export class ManagementApis {
   }
 }
 
-/** Finds the owners of resources. */
+/** Returns the look-ups of the account and user that own a resource. */
 function ownersOf({
   accounts,
   calls,

@@ -159,7 +159,7 @@ function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown 
   return copy;
 }
 
-/** Combines what the schema expected with what the document contains. */
+/** Converts issues of the schema to problems, which report what the schema expected and what the document contains. */
 function issueProblems(
   issue: z.core.$ZodIssue,
   document: ConfigDocument,

@@ -76,7 +76,7 @@ const runPrices = {
     .describe('Token prices for calls with more output tokens than this.'),
 };
 
-/** Which of these a model needs depends on its operations: `rules.ts`. */
+/** The operations of a model determine which of these prices it needs: `rules.ts`. */
 const unitPrices = {
   ...runPrices,
   perImage: imagePrices.optional().describe('One image, by quality and size if the prices differ.'),

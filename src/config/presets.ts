@@ -23,7 +23,7 @@ export interface Preset {
   readonly title: string;
   /** One per protocol. */
   readonly providers: readonly PresetProvider[];
-  /** Operations that price files list models for and these addresses do not serve. */
+  /** Operations that these addresses do not serve, although price files list models for them. */
   readonly lacks?: readonly OperationName[];
   /** Environment variable of the credential. */
   readonly keyVariable: string;

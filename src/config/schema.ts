@@ -115,7 +115,7 @@ const server = section({
     .describe('Reverse proxies whose `X-Forwarded-For` header is trusted.'),
 });
 
-/** The limit in `db/partitions.ts`. */
+/** The same limit as in `db/partitions.ts`. */
 const PARTITIONS_MAX = 100;
 
 const database = section({

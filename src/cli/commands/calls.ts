@@ -92,7 +92,7 @@ function describeHold({ heldYuan, heldTokens }: Pick<InFlightResponse, 'heldYuan
   return heldYuan === null ? `${heldTokens ?? 0} tokens` : `¥${heldYuan}`;
 }
 
-/** Tokens, or images if no tokens were counted. */
+/** The number of output tokens, or of images if no output tokens were counted. */
 function describeOutput({ usage }: CallResponse): string {
   if (usage === null) return '0';
   const tokens = outputTokensOf({ ...noUsage, ...usage });

@@ -66,7 +66,7 @@ export function importCommands(program: Command, kit: CommandKit): void {
           const rate = parseDecimal(String(usdCny));
           if (rate === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
           const read = await readFrom(String(source), (database) => foreign.read(database, rate));
-          // An account is identified by its source and its reference there.
+          // An account is identified by its source, which includes the label, and by its reference in that source.
           const books = label === undefined ? read : { ...read, source: `${read.source} ${label}` };
           const { checkBooks } = await import('../import/check-books.ts');
           checkBooks(books);

@@ -10,7 +10,7 @@ import { localTime } from '../local-time.ts';
 import { fieldsOf, renderFields } from '../table.ts';
 
 const SHOWN_LENGTH = KEY_PREFIX.length + SHOWN_CHARS;
-/** Many times the length of a key. */
+/** Maximum length of the input, many times the length of a key. */
 const INPUT_CHARS_MAX = 1_000;
 
 const HELP = `
@@ -44,7 +44,7 @@ export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (k
     });
 }
 
-/** @throws UsageError whether or not the key exists */
+/** @throws UsageError if the argument has the length of a whole key, whether or not that key exists */
 function refuseWholeKey(argument: unknown): void {
   if (typeof argument !== 'string' || argument.replace(/…$/, '').length <= SHOWN_LENGTH) return;
   const shown = argument.slice(0, SHOWN_LENGTH);
@@ -64,7 +64,7 @@ async function readKey({ stdin, writeError }: CliProcess): Promise<string> {
   throw new UsageError('Standard input is empty. Give the key there, or its first characters as an argument.');
 }
 
-/** The first line; a terminal does not end its input. */
+/** Reads only the first line, because input from a terminal does not end. */
 async function readLine(stdin: Readable): Promise<string> {
   let text = '';
   for await (const chunk of stdin) {

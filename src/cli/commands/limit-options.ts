@@ -3,7 +3,7 @@ import type { AccountResponse } from '../../api/management/wire.ts';
 import type { MemberResponse } from '../../api/members/member-keeper.ts';
 import type { Given } from '../kit.ts';
 
-/** Removes a limit, and describes a key or a member without limits. */
+/** The word that removes a limit, and that describes a key or a member without limits. */
 export const NONE = 'none';
 
 /** The value of a limit in a request. Parsers of options cannot return `null`: commander turns it into an empty text. */
@@ -44,14 +44,14 @@ export function addOwnerLimitOptions(command: Command): Command {
     .option('--models <names>', 'the models that it may call, separated by commas', readList);
 }
 
-/** The members of a request for the options of `addRateOptions`; `null` removes a limit. */
+/** Converts the options of `addRateOptions` to members of a request body; `null` removes a limit. */
 export const rateLimitsOf = ({ requestsPerMinute, tokensPerMinute, modelLimit }: Given) => ({
   requestsPerMinute: orNull(requestsPerMinute),
   tokensPerMinute: orNull(tokensPerMinute),
   modelLimits: modelLimit,
 });
 
-/** The members of a request for the options of `addOwnerLimitOptions`; `null` removes a limit. */
+/** Converts the options of `addOwnerLimitOptions` to members of a request body; `null` removes a limit. */
 export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurrency }: Given) => ({
   dailySpendCapYuan: orNull(dailySpend),
   dailyCalls: orNull(dailyCalls),
@@ -106,7 +106,7 @@ const EXPECTED_MODEL =
 
 type RateMaxima = Pick<AccountResponse, 'requestsPerMinute' | 'tokensPerMinute'>;
 
-/** One text for each limit, such as `60 requests a minute` and `10 requests a minute for acme-large`. */
+/** Describes each limit by one text, such as `60 requests a minute` and `10 requests a minute for acme-large`. */
 export function describeRateLimits(limits: RateMaxima & Pick<AccountResponse, 'modelLimits'>): string[] {
   return [
     ...describeMaxima(limits),
@@ -125,7 +125,7 @@ function describeMaxima({ requestsPerMinute, tokensPerMinute }: RateMaxima): str
 
 type OwnerLimits = Pick<MemberResponse, keyof Budgets | 'dailyCalls' | 'concurrency' | 'allowedModels'>;
 
-/** One text for each limit. */
+/** Describes each limit by one text. */
 export function describeOwnerLimits(owner: OwnerLimits): string[] {
   const { dailyCalls, concurrency, allowedModels } = owner;
   return [
@@ -145,7 +145,7 @@ const USED = {
   totalSpendCapYuan: ['totalSpendYuan', 'in all'],
 } as const;
 
-/** How much of each limit is used, such as `¥3 of 5 today`. */
+/** Describes how much of each limit is used, such as `¥3 of 5 today`. */
 export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used'>): string {
   const { used, dailyCalls } = owner;
   if (used === null) return '';

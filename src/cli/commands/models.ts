@@ -69,7 +69,7 @@ export function modelCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-/** `null`: no configuration but the one of the demo. */
+/** Loads the configuration; `null` if only the demo's is found. */
 function configInUse(flags: GlobalFlags, environment: Environment): Config | null {
   return findConfigSource(flags, environment).isDemo ? null : loadForBooks(flags, environment);
 }
@@ -106,7 +106,7 @@ function wantedBy(patterns: string): (id: string) => boolean {
   return (id) => given.some((pattern) => matches(pattern, id));
 }
 
-/** Leaves out models that the configuration would refuse, with its message. */
+/** Moves models that would make the configuration invalid to `notPriced`, with the message of the error as the reason. */
 function checked({ models, notPriced }: ModelList, providers: readonly RouteTo[]): ModelList {
   const refused: NotPriced[] = [];
   const accepted = models.filter((model) => {

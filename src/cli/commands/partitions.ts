@@ -65,7 +65,7 @@ function readCount(text: string): number {
 
 interface ListedPartition {
   readonly number: number;
-  /** `null`: the schema of the directory. */
+  /** Name of its schema; `null` for the schema of the directory. */
   readonly schema: string | null;
   /** Whether new accounts may be created in it. */
   readonly takesAccounts: boolean;

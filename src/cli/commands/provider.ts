@@ -38,7 +38,10 @@ export function providerCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-/** Uses the gateway that serves, which has the connections and credentials of calls, or else this process. */
+/**
+ * Sends the test from the running gateway, which has the connections and credentials that calls use. If no gateway runs, sends it from this
+ * process.
+ */
 async function runTest(
   flags: GlobalFlags,
   { process: { environment } }: CommandKit,

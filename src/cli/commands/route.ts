@@ -43,7 +43,7 @@ export function routeCommands(program: Command, kit: CommandKit): void {
           drained,
           () => `Drained ${name}: ${count} no new calls.\nResume: faregate route resume ${shellWord(name)}`,
         );
-        // On standard error, so that people see it even if a script captures the output.
+        // Warnings go to standard error, so that people see them even if a script captures the output.
         const say = sayTo(kit.process);
         for (const model of drained.modelsWithoutRoutes) {
           say(`Warning: this was the only available route of ${model}: its calls are now refused with 503.`);
@@ -92,7 +92,7 @@ function describeResumed(resumed: EndedDrain): string {
   return lines.join('\n');
 }
 
-/** What drains a route: its provider, its model at that provider, or the route alone. */
+/** The targets whose drain includes this route: its provider, its model at that provider, and the route itself. */
 function targetsOf({ provider, model, providerModel }: RouteResponse): DrainTarget[] {
   return [
     { provider, model: null, providerModel: null },
@@ -108,9 +108,9 @@ function referenceTo({ provider, model, providerModel }: DrainTarget): string {
 }
 
 /**
- * Names may have slashes, so a reference is compared as a whole.
+ * Compares the whole reference with each known target, because names can contain slashes.
  *
- * @throws CliError if it names nothing, or more than one target
+ * @throws CliError if no target or more than one target matches
  */
 function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainTarget {
   const byKey = new Map(

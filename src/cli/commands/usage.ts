@@ -18,7 +18,7 @@ const GROUPS = { ...MEMBERS, account: 'accountName', key: 'keyName' } as const;
 type Group = keyof typeof GROUPS;
 const groupNames = Object.keys(GROUPS) as readonly Group[];
 
-/** The most groups in memory, for a table or JSON. CSV has no limit. */
+/** Maximum number of groups in memory, for a table or JSON. CSV has no limit. */
 const GROUPS_MAX = 100_000;
 
 export function usageCommand(program: Command, kit: CommandKit): void {
@@ -65,7 +65,7 @@ function readTop({ top }: Given): number | null {
 
 type Groups = Omit<UsageResponse, 'nextCursor'>;
 
-/** All groups, or the `top` highest charges, with no more in memory than a page and those. */
+/** Returns all groups, or the `top` groups with the highest charges. With `top`, only these groups and one page are in memory. */
 async function listGroups(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
   let data: UsageRowResponse[] = [];
   let first: UsageResponse | null = null;
@@ -121,7 +121,7 @@ export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'of plans ¥', cell: (row) => row.planMarginYuan ?? '-' },
 ];
 
-/** Marked with `>` if the cost of some calls is unknown. */
+/** The cost, marked with `>` if the cost of some calls is unknown. */
 function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
   if (callsWithoutCost === 0) return costYuan;
   return costYuan === '0' ? '-' : `>${costYuan}`;

@@ -101,7 +101,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
   );
 }
 
-/** @throws UsageError if it is both. */
+/** @throws UsageError if both roles are given. */
 function readOperatorRole({ operator, auditor }: Given): 'operator' | 'auditor' | null {
   if (operator === true && auditor === true) throw new UsageError('Choose --operator or --auditor.');
   if (operator === true) return 'operator';

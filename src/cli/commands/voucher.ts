@@ -14,7 +14,7 @@ import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { columnsOf, renderFields, renderTable } from '../table.ts';
 
-/** Given in place of a code that is read from standard input. */
+/** The argument that means: read the code from standard input. */
 const STANDARD = '-';
 
 export function voucherCommands(program: Command, kit: CommandKit): void {
@@ -33,7 +33,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.changing(async (admin, output, given) => {
         const body = readBatch(given);
-        // Before the batch is created, because its codes are shown once.
+        // The file is opened before the batch is created, because the codes are shown only once.
         const file = given.out === undefined ? null : await openNew(String(given.out));
         let made: NewBatchResponse;
         try {
@@ -105,7 +105,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
   );
 }
 
-/** @throws UsageError */
+/** @throws UsageError if an option is missing or invalid */
 function readBatch({ value, plan, count, name, expires }: Given): object {
   if ((value === undefined) === (plan === undefined)) throw new UsageError('Name either --value or --plan.');
   if (!/^\d{1,9}$/.test(String(count))) throw new UsageError('--count: Expected a whole number.');

@@ -12,7 +12,7 @@ export type Death = 'before-it-served' | { readonly servedMs: number };
 
 export interface Restart {
   readonly history: WorkerHistory;
-  /** Delay of the next start; `null`: give up, and stop the gateway. */
+  /** Delay of the next start; `null` means: give up, and stop the gateway. */
   readonly afterMs: number | null;
 }
 

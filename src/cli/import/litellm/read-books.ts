@@ -12,7 +12,7 @@ interface Reading {
   readonly usdCny: Decimal;
 }
 
-/** The account of keys without a team and a user. */
+/** The account of keys that have neither a team nor a user. */
 const NOBODY: OwnerRow = {
   ref: 'nobody',
   name: 'LiteLLM keys of nobody',
@@ -25,7 +25,7 @@ const NOBODY: OwnerRow = {
 };
 const EVERY_MODEL = new Set(['all-proxy-models', '*']);
 const NO_MODEL = 'no-default-models';
-/** In the list of a key: every model of its team. */
+/** In the model list of a key, this name means every model of its team. */
 const AS_THE_TEAM = 'all-team-models';
 const PER_MINUTE_MAX = 1_000_000_000;
 
@@ -46,7 +46,7 @@ const PERIODS: ReadonlyMap<string, CapName> = new Map([
 
 /**
  * Reads a database of LiteLLM. A team becomes an account with its keys, and so does a user who has keys without a team. LiteLLM has
- * budgets, not balances: the rest of a budget that is never renewed becomes the balance, and any other budget gives none.
+ * budgets, not balances: the unspent part of a budget that is never renewed becomes the balance; other budgets add nothing to it.
  *
  * @throws CliError if it is not a database of a tested version
  */
@@ -105,7 +105,7 @@ function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
   return leftOf(maxBudget, owner.spend, usdCny, notes) ?? 0n;
 }
 
-/** `null` if the budget is not an amount; LiteLLM ignores such a budget. */
+/** The unspent part of a budget; `null` if the budget is not an amount. LiteLLM ignores such a budget. */
 function leftOf(maxBudget: string, spend: string, usdCny: Decimal, notes: Notes): bigint | null {
   const [max, spent] = [parseDollars(maxBudget), parseDollars(spend)];
   if (max === null || spent === null) {
@@ -198,7 +198,7 @@ function modelsOf(key: KeyRow, owner: OwnerRow): 'none' | { names: string[] | nu
 const isWithin = (name: string, bound: string): boolean =>
   bound === name || (bound.endsWith('*') && name.startsWith(bound.slice(0, -1)));
 
-/** `null`: every model. */
+/** Returns a model list, or `null` if it includes every model. */
 function boundsOf(models: readonly string[]): readonly string[] | null {
   return models.length === 0 || models.some((name) => EVERY_MODEL.has(name)) ? null : models;
 }

@@ -3,7 +3,7 @@ import type { ForeignDatabase, LeftOut } from '../foreign-books.ts';
 import { isDeleted, type Program } from './versions.ts';
 
 interface Kept extends Counted {
-  /** The table, or `table.column`, if not every version has it. */
+  /** The table, or `table.column`, that must exist; absent if every version has it. */
   readonly table?: string;
   readonly only?: Program;
 }

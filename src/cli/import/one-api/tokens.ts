@@ -28,12 +28,12 @@ export interface TokenTerms {
   /** Why the token can never be used again; `null` if it can. */
   readonly endedBy: string | null;
   readonly expiresAt: Date | null;
-  /** The rest of its quota, in units; `null`: not limited. */
+  /** Remaining quota, in units; `null` if it is not limited. */
   readonly remainingUnits: bigint | null;
   readonly allowed: AllowLists;
 }
 
-/** Reads what a token may do, as these programs do. */
+/** Interprets the permissions of a token in the same way as these programs. */
 export function termsOf(program: Program, token: TokenRow, at: Date): TokenTerms {
   const expiresAt = token.expiredTime === NEVER ? null : new Date(Number(token.expiredTime) * 1_000);
   const lists = readLists(program, token);
@@ -72,7 +72,7 @@ function readLists(program: Program, token: TokenRow): { allowed: AllowLists; un
     ['models', allowed.models],
     ['networks', allowed.networks],
   ] as const) {
-    // Such lists cannot be imported, and without its list the key could do more than before.
+    // An empty or long list cannot be imported, and without its list the key would have more permissions than before.
     if (list?.length === 0) return { allowed: NO_ALLOW_LISTS, unreadable: `allowed no ${what} that can be read` };
     if (list !== null && list.length > ALLOWED_MAX) {
       return { allowed: NO_ALLOW_LISTS, unreadable: `allowed more than ${ALLOWED_MAX} ${what}` };
