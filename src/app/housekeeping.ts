@@ -133,7 +133,8 @@ export class Housekeeping {
   async #attempt(each: Scheduled): Promise<void> {
     const { name } = each.task;
     try {
-      if ((await each.task.run(this.#stopping.signal)) === false) throw new Error('rows that it needs are locked');
+      if ((await each.task.run(this.#stopping.signal)) === false)
+        throw new Error('rows that the task needs are locked');
       if (each.failures > 0) this.#logger.info({ task: name }, 'a housekeeping task succeeded again');
       each.failures = 0;
     } catch (error) {
@@ -243,7 +244,7 @@ function peopleTasks(pool: DirectoryPool, clock: Clock): HousekeepingTask[] {
     { name: 'expired links', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
     { name: 'abandoned sign-ins', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
     {
-      name: 'creations of expired tokens',
+      name: 'objects that expired tokens created',
       async run() {
         const nowMs = clock.nowMs();
         for (const id of await tokens.listEnded(nowMs)) await tokens.revoke(id, new Date(nowMs), false);

@@ -193,6 +193,6 @@ function ownersOf({
 function logChange(logger: Logger): (change: ManagementChange) => void {
   return ({ by, ...change }) => {
     const byId = 'id' in by && by.id !== null ? { byId: by.id } : {};
-    logger.info({ by: by.kind, ...byId, ...change }, 'a change by the admin API');
+    logger.info({ by: by.kind, ...byId, ...change }, 'a change through the admin API');
   };
 }

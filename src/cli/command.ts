@@ -44,7 +44,7 @@ export const sayTo =
 /** The option of commands that are safe to repeat. */
 export const IDEMPOTENCY_KEY = [
   '--idempotency-key <key>',
-  'a text of your own, new for each change: a repeat with the same one changes nothing',
+  'a text of your choice, different for each change: repeating a command with the same text changes nothing',
 ] as const;
 
 /** @throws UsageError if the key cannot be the value of a header. */

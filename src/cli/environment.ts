@@ -89,7 +89,7 @@ export function readAdminToken(environment: Environment): string | null {
   if (weakness === null) return token;
   const need = token.length < ADMIN_TOKEN_LENGTH_MIN ? `at least ${ADMIN_TOKEN_LENGTH_MIN}` : 'a random text';
   throw new CliError(
-    `FAREGATE_ADMIN_TOKEN ${weakness}; it opens every account, so it needs ${need}. "openssl rand -hex 24" creates a good one.`,
+    `FAREGATE_ADMIN_TOKEN ${weakness}; it gives access to every account, so it needs ${need}. "openssl rand -hex 24" creates a good one.`,
   );
 }
 

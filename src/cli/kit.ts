@@ -115,7 +115,7 @@ function fill(path: string, given: Given): string {
 /** Descriptions of arguments that several commands have. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
   account: 'id or name',
-  user: 'id, e-mail address, or the name of somebody without one',
+  user: 'id, e-mail address, or the name of a user without an address',
   key: 'the id of the key, such as key_01…',
   call: 'the id of the call, such as call_01…',
   subscription: 'the id of the subscription, such as sub_01…',

@@ -198,7 +198,7 @@ export class ConfigWatcher {
     const { file, logger, loads } = this.#options;
     loads?.failed(error.message);
     const details = error instanceof ConfigError ? { file, problems: error.problems } : { file, err: error };
-    logger.error(details, `${error.message}\nThe configuration in force stays.`);
+    logger.error(details, `${error.message}\nThe previous configuration stays in force.`);
     return false;
   }
 
@@ -222,7 +222,7 @@ export class ConfigWatcher {
         loads?.failed(
           `The configuration could not be applied: ${error instanceof Error ? error.message : String(error)}`,
         );
-        logger.error({ file, err: error }, 'the configuration could not be applied; the one in force stays');
+        logger.error({ file, err: error }, 'the configuration could not be applied; the previous one stays in force');
         return false;
       }
       this.#inForce = next;

@@ -21,7 +21,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
     .command('init')
     .description('write a commented configuration to start from, or a short one for a known vendor')
     .argument('[file]', 'where to', DEFAULT_FILE)
-    .option('--provider <name>', 'a vendor of --list: its addresses, and how it takes its key')
+    .option('--provider <name>', 'a vendor of --list, for which the file has the addresses and the header of the key')
     .option('--list', 'only list the known vendors')
     .option(...FORCE)
     .action(

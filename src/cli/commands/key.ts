@@ -24,7 +24,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
 
   addLimitOptions(
     addCommand(key, 'create <account>', 'create an API key; it is shown once')
-      .option('--name <name>', 'what to call the key', 'default')
+      .option('--name <name>', 'name of the key', 'default')
       .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z')
       .option('--scope <names>', 'what it may be used for: calls, account (the account API), or both', readNames)
       .option('--user <id>', 'the member of the account who owns the key'),
@@ -42,9 +42,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
   );
 
   addLimitOptions(
-    addCommand(key, 'limit <key>', 'limit what a key may use; "none" removes a limit, and so does an empty list').alias(
-      'set',
-    ),
+    addCommand(key, 'limit <key>', 'set limits for a key; "none" or an empty list removes a limit').alias('set'),
   ).action(
     kit.sends<KeyResponse>('PATCH /keys/:key', {
       body: limitsOf,
@@ -52,7 +50,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(key, 'rename <key> <name>', 'give a key another name', { name: 'what to call it' }).action(
+  addCommand(key, 'rename <key> <name>', 'give a key another name', { name: 'the new name' }).action(
     kit.sends<KeyResponse>('PATCH /keys/:key', {
       body: ({ name }) => ({ name }),
       text: ({ id, name }) => `${id} is called ${name} now.`,

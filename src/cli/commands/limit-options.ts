@@ -21,11 +21,11 @@ type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: s
 /** Adds the options of limits per minute, which accounts and keys have. */
 export function addRateOptions(command: Command): Command {
   return command
-    .option('--requests-per-minute <count>', 'the most requests in a minute', readCount)
-    .option('--tokens-per-minute <count>', 'the most tokens in a minute, of input and output together', readCount)
+    .option('--requests-per-minute <count>', 'maximum number of requests per minute', readCount)
+    .option('--tokens-per-minute <count>', 'maximum number of tokens per minute, input and output together', readCount)
     .option(
       '--model-limit <model:limits>',
-      'the same for one model, such as acme-large:requests=10,tokens=20000, or acme-large:none; several may be given',
+      'both limits for one model, such as acme-large:requests=10,tokens=20000, or acme-large:none; can be given several times',
       readModelLimit,
     );
 }
@@ -35,13 +35,13 @@ export function addOwnerLimitOptions(command: Command): Command {
   return command
     .option(
       '--budget <yuan/period>',
-      'the most it may spend in a day, a week (from Monday), a month or in all, such as 100/month or 1000/total; several may be given',
+      'maximum spend per day, per week (from Monday), per month or in total, such as 100/month or 1000/total; can be given several times',
       readBudget,
     )
-    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
-    .option('--daily-calls <count>', 'the most calls in a day', readCount)
-    .option('--concurrency <count>', 'the most calls at the same time', readCount)
-    .option('--models <names>', 'the models that it may call, separated by commas', readList);
+    .option('--daily-spend <yuan>', 'maximum spend per day, the same as --budget <yuan>/day')
+    .option('--daily-calls <count>', 'maximum number of calls per day', readCount)
+    .option('--concurrency <count>', 'maximum number of concurrent calls', readCount)
+    .option('--models <names>', 'models that may be called, separated by commas', readList);
 }
 
 /** Converts the options of `addRateOptions` to members of a request body; `null` removes a limit. */

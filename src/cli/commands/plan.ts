@@ -105,11 +105,11 @@ function describeRemainder(view: PlanRemainder): string {
     ['five hours', `${fiveHour.used} of ${fiveHour.limit} calls used, ${fiveHour.remaining} left${more}`],
     [
       'week',
-      `${weekly.used} of ${weekly.limit} calls used, ${weekly.remaining} left, new at ${localTime(weekly.resetAt)}`,
+      `${weekly.used} of ${weekly.limit} calls used, ${weekly.remaining} left, resets at ${localTime(weekly.resetAt)}`,
     ],
     [
       'tokens',
-      `${quota.usedTokens} of ${quota.limitTokens} used, ${quota.remainingTokens} left, new at ${localTime(quota.resetAt)}`,
+      `${quota.usedTokens} of ${quota.limitTokens} used, ${quota.remainingTokens} left, resets at ${localTime(quota.resetAt)}`,
     ],
     ['concurrency', `${concurrency.inFlight} of ${concurrency.limit} calls in flight`],
   ]);

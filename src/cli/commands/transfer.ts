@@ -38,8 +38,8 @@ export function transferCommands(db: Command, kit: CommandKit): void {
   addCommand(
     db,
     'export <file>',
-    'write all of a database to a file, also while a gateway serves it; "-" is standard output',
-    { file: 'compressed if the name ends in .gz; it has stored responses, so keep it private' },
+    'export a whole database to a file, also while a gateway serves it; "-" is standard output',
+    { file: 'compressed if the name ends in .gz; the file contains stored responses, so keep it private' },
   ).action(
     kit.plain((flags, output, { file }) =>
       exportTo(String(file), exportSource(flags, environment), output, kit.process),
@@ -50,7 +50,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
     db,
     'backup <file>',
     'export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)',
-    { file: 'as for export' },
+    { file: 'the file, as for faregate db export' },
   ).action(
     kit.plain((flags, output, { file }) => {
       const { database } = loadForBooks(flags, environment);
@@ -65,7 +65,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
   addCommand(
     db,
     'import <file>',
-    'fill an empty database with an export, creating it if there is none; all of it or nothing',
+    'import an export into an empty database, completely or not at all; creates a local database if none exists',
     { file: 'what "faregate db export" wrote; "-" is standard input' },
   ).action(
     kit.plain(async (flags, output, { file }) => {

@@ -23,10 +23,13 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .description('create vouchers: codes that members of accounts redeem, each once, for money or a Coding Plan');
 
   addCommand(voucher, 'create', 'create a batch of vouchers and print it as CSV; the codes are shown only once')
-    .option('--value <yuan>', 'what each adds to a balance, such as 50')
-    .option('--plan <plan>', 'or the plan that each grants for one period, as the configuration names it')
+    .option('--value <yuan>', 'amount in yuan that each voucher adds to a balance, such as 50')
+    .option(
+      '--plan <plan>',
+      'instead of --value: the plan that each voucher grants for one period, by its id in the configuration',
+    )
     .requiredOption('--count <n>', 'how many, 10000 at most')
-    .option('--name <name>', 'what to call the batch, for operators (default: what it gives)')
+    .option('--name <name>', 'name of the batch, for operators (default: its value or plan)')
     .option('--expires <instant>', 'when the codes expire, such as 2027-01-01T00:00:00Z (default: never)')
     .option('--out <file>', 'a new file for the CSV, which only its owner can read (default: standard output)')
     .option(...IDEMPOTENCY_KEY)
@@ -50,7 +53,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
           await file.write(voucherCsv(made));
         } catch (error) {
           throw new CliError(
-            `The codes of ${made.id} could not be written and are lost. Cancel it (faregate voucher cancel ${made.id}) and create another one.`,
+            `The codes of ${made.id} could not be written and are lost. Cancel the batch (faregate voucher cancel ${made.id}) and create another one.`,
             { cause: error },
           );
         }
@@ -73,7 +76,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(voucher, 'show <batch>', 'show a batch, and who has redeemed its vouchers; never a code').action(
+  addCommand(voucher, 'show <batch>', 'show a batch, and who has redeemed its vouchers; codes are not shown').action(
     kit.reading(async (admin, output, { batch: id }) => {
       const batch = await admin.request<BatchResponse>('GET', `/vouchers/${encodeURIComponent(String(id))}`);
       const redemptions = await listAll<RedemptionResponse>(admin, `/vouchers/${batch.id}/redemptions`, {});
@@ -81,7 +84,11 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(voucher, 'cancel <batch>', 'accept no further code of a batch; redeemed ones keep their effect').action(
+  addCommand(
+    voucher,
+    'cancel <batch>',
+    'cancel a batch: no further code is accepted; redeemed vouchers keep their effect',
+  ).action(
     kit.changing(async (admin, output, { batch: id }) => {
       const path = `/vouchers/${encodeURIComponent(String(id))}`;
       await admin.request('DELETE', path);

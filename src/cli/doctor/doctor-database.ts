@@ -70,7 +70,7 @@ function checkServer({ major, isStandby, version }: ServerFacts, reached: Findin
     return failed('database', `PostgreSQL ${version}`, `Use PostgreSQL ${SERVER_MAJOR_MIN} or later.`);
   }
   if (!isStandby) return reached;
-  const detail = 'this server is a standby, which takes no writes';
+  const detail = 'this server is a standby, which accepts no writes';
   return failed('database', detail, 'Set DATABASE_URL to the primary server.');
 }
 

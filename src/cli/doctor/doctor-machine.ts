@@ -106,7 +106,7 @@ export function checkOpenFiles({ connections }: Config['server']): Finding[] {
   const limit = openFilesLimit();
   if (limit === null) return [];
   const needed = connections + OTHER_FILES;
-  const detail = `${limit} files may be open; server.connections takes up to ${connections}`;
+  const detail = `${limit} files can be open; server.connections uses up to ${connections}`;
   if (limit >= needed) return [ok('open files', detail)];
   const advice = `Raise the limit for the gateway (ulimit -n ${needed}), or lower server.connections.`;
   return [warning('open files', detail, advice)];

@@ -28,8 +28,8 @@ export function writeBooks(admin: AdminClient, books: ForeignBooks, progress: Pr
 }
 
 const IMPORTED_OTHERWISE =
-  'It was imported before with another name, e-mail address or balance than it has there now. Restore the earlier ones there, and ' +
-  'change the account here: faregate account rename, account top-up, account adjust.';
+  'The account was imported before, and its name, e-mail address or balance has changed in the other gateway since then. Restore ' +
+  'the earlier values there, and change the account in Faregate: faregate account rename, account top-up, account adjust.';
 
 async function writeAccount(
   admin: AdminClient,

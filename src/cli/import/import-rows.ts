@@ -117,7 +117,9 @@ function checkHead(file: string, names: readonly string[]): void {
   const known: readonly string[] = COLUMNS;
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw new CliError(`${file}:1: There is no column "${unknown.slice(0, 50)}"; there are: ${COLUMNS.join(', ')}.`);
+    throw new CliError(
+      `${file}:1: There is no column "${unknown.slice(0, 50)}". Known columns: ${COLUMNS.join(', ')}.`,
+    );
   }
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new CliError(`${file}:1: The column "${twice}" occurs twice.`);

@@ -76,7 +76,9 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
     else if (rank === before.rank) before.entries.push(entry);
   }
   if (found.size === 0)
-    throw new CliError(`The price file has no such model of ${vendor.title}.${isKnown ? '' : hintOf(names, others)}`);
+    throw new CliError(
+      `The price file has no matching model of ${vendor.title}.${isKnown ? '' : hintOf(names, others)}`,
+    );
 
   const models: ModelDraft[] = [];
   const notPriced: NotPriced[] = [];
@@ -86,7 +88,7 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
     const [first] = drafts;
     if (reasons.size > 0) notPriced.push(...[...reasons].map((why) => ({ id, why })));
     else if (drafts.every((draft) => isDeepStrictEqual(costOf(draft), costOf(first)))) models.push(first as ModelDraft);
-    else notPriced.push({ id, why: 'the file has it twice, with different prices' });
+    else notPriced.push({ id, why: 'the file lists the model twice, with different prices' });
   }
   return { models, notPriced };
 }
@@ -131,7 +133,7 @@ const withoutProvider = (key: string, names: readonly string[]): string => {
 
 /** Returns the operations that the addresses serve, or the reason why there are none. */
 function operationsOf(id: string, entry: Entry, { protocols, lacks }: Vendor): readonly string[] | string {
-  if (id.startsWith('ft:')) return 'each owner of a fine-tuned model has a name of its own for it';
+  if (id.startsWith('ft:')) return 'a fine-tuned model has a different name for each owner';
   const outputs = listOf(entry.supported_output_modalities);
   if (entry.mode === 'chat' && outputs !== null && !outputs.includes('text'))
     return `its output is ${outputs.join(', ')}`;
@@ -194,7 +196,7 @@ function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }:
         notes: [],
       });
   }
-  if (models.length + notPriced.length === 0) throw new CliError(`The list has no such model of ${vendor.title}.`);
+  if (models.length + notPriced.length === 0) throw new CliError(`The list has no matching model of ${vendor.title}.`);
   return { models, notPriced };
 }
 
@@ -210,7 +212,8 @@ const OF_OPENROUTER: Readonly<Record<string, string>> = {
 
 function readPricing(pricing: Entry, rates: Rates): PricedEntry | string {
   const perRequest = readDecimal(pricing.request);
-  if (perRequest !== null && !isZero(perRequest)) return 'it has a price per request in addition to tokens';
+  if (perRequest !== null && !isZero(perRequest))
+    return 'it has a price per request in addition to the prices of tokens';
   return readEntry(asPriceFile(pricing), rates);
 }
 

@@ -91,15 +91,12 @@ function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
   if (maxBudget === null) {
     notes.add(
       'accounts without a budget',
-      'their spending has no limit there; top them up, so that their keys can call',
+      'their spending has no limit in LiteLLM; top them up, so that their keys can call',
     );
     return 0n;
   }
   if (budgetDuration !== null) {
-    notes.add(
-      'budgets of accounts that are renewed',
-      'they are limits, not balances; top up the account, or grant it a plan',
-    );
+    notes.add('renewed budgets of accounts', 'they are limits, not balances; top up the account, or grant it a plan');
     return 0n;
   }
   return leftOf(maxBudget, owner.spend, usdCny, notes) ?? 0n;
@@ -120,15 +117,18 @@ function toKey(key: KeyRow, owner: OwnerRow, usdCny: Decimal, notes: Notes): For
   const models = modelsOf(key, owner);
   if (models === 'none') {
     notes.add(
-      'keys that are revoked here, because no model is allowed',
-      'their lists are empty, or have only patterns and groups',
+      'keys that are imported as revoked, because they allow no model',
+      'their model lists are empty, or have only patterns and groups',
     );
   }
   if (models !== 'none' && models.hasPatterns) {
-    notes.add('keys without the patterns of their model lists', 'lists here name single models; add them to the key');
+    notes.add(
+      'keys whose model lists lose their patterns',
+      'lists in Faregate name single models; add these to the key',
+    );
   }
   if (key.isOfMissingTeam) {
-    notes.add('keys that are revoked here, because their team does not exist', 'LiteLLM refuses them too');
+    notes.add('keys that are imported as revoked, because their team does not exist', 'LiteLLM refuses them too');
   }
   return {
     ref: key.token,
@@ -173,8 +173,8 @@ function capOf(budget: KeyBudget, usdCny: Decimal, notes: Notes): { name: CapNam
   if (period !== undefined && max !== null) return { name: period, nano: notBelowZero(dollarsToNano(max, usdCny)) };
   if (budgetDuration !== null) {
     notes.add(
-      'budgets of keys that are renewed, but not daily, weekly or monthly',
-      'what is left of the present budget becomes the total cap of the key',
+      'renewed budgets of keys whose period is not a day, a week or a month',
+      'the rest of the current budget becomes the total cap of the key',
     );
   }
   const left = leftOf(maxBudget, spend, usdCny, notes);

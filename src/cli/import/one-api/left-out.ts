@@ -8,20 +8,20 @@ interface Kept extends Counted {
   readonly only?: Program;
 }
 
-const PEOPLE = 'people are invited: faregate user create';
+const PEOPLE = 'invite the people: faregate user create';
 const CONFIGURED = 'providers and models are in the configuration file';
 
 function keptBy(program: Program): readonly Kept[] {
   const deletedUser = isDeleted(program, 'users');
   return [
     {
-      what: 'users that are deleted, with their keys',
+      what: 'deleted users, with their keys',
       units: 'quota',
       why: 'they were deleted',
       from: `users where ${deletedUser}`,
     },
     {
-      what: 'keys that are deleted',
+      what: 'deleted keys',
       why: 'they were deleted',
       from: `tokens where ${isDeleted(program, 'tokens')}`,
       only: 'new-api',
@@ -70,7 +70,7 @@ function keptBy(program: Program): readonly Kept[] {
       only: 'new-api',
     },
     {
-      what: 'subscriptions that run',
+      what: 'active subscriptions',
       why: 'plans are in the configuration file: faregate plan grant',
       from: `user_subscriptions where status = 'active'`,
       table: 'user_subscriptions',

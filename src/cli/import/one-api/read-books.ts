@@ -137,7 +137,7 @@ function rootBalances(roots: readonly { readonly name: string; readonly quota: b
 
 function endedKeys(ended: readonly TokenTerms[]): LeftOut[] {
   return [...Map.groupBy(ended, ({ endedBy }) => endedBy!)].map(([why, keys]) => ({
-    what: 'keys that are revoked here',
+    what: 'keys that are imported as revoked',
     why,
     count: keys.length,
   }));

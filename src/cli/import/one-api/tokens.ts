@@ -73,9 +73,9 @@ function readLists(program: Program, token: TokenRow): { allowed: AllowLists; un
     ['networks', allowed.networks],
   ] as const) {
     // An empty or long list cannot be imported, and without its list the key would have more permissions than before.
-    if (list?.length === 0) return { allowed: NO_ALLOW_LISTS, unreadable: `allowed no ${what} that can be read` };
+    if (list?.length === 0) return { allowed: NO_ALLOW_LISTS, unreadable: `their list of ${what} cannot be read` };
     if (list !== null && list.length > ALLOWED_MAX) {
-      return { allowed: NO_ALLOW_LISTS, unreadable: `allowed more than ${ALLOWED_MAX} ${what}` };
+      return { allowed: NO_ALLOW_LISTS, unreadable: `their list of ${what} has more than ${ALLOWED_MAX} entries` };
     }
   }
   return { allowed, unreadable: null };
