@@ -225,7 +225,7 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
           ? undefined
           : deps.endedKeys.forgetEndedBefore(databaseClock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
-    // Last, because the first run may take long.
+    // This task is last, because its first run may take long.
     ...inEach('call records of past months', ({ dropping }, signal) => dropping.run(signal)),
     ...peopleTasks(pool, deps.clock),
   ];

@@ -67,7 +67,7 @@ interface ManagementDependencies {
 
 /** Serves the admin API, the account API, sign-in, their OpenAPI description, and the console. */
 export class ManagementApis {
-  /** Also decides who may read the metrics. */
+  /** Decides who may use the APIs, and who may read the metrics. */
   readonly guard: Guard;
   readonly notices: Notices;
   readonly reloadLog: ReloadLog;

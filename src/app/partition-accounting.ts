@@ -45,7 +45,7 @@ import type { NodeObservers } from '../telemetry/metrics.ts';
 
 /** Dependencies of a partition, which its node provides. */
 export interface PartitionAccountingDependencies {
-  /** Only the list of dead nodes is read from the directory. */
+  /** The directory is used only to read the list of dead nodes. */
   readonly databases: HomeDatabases;
   /** Partition number, for error messages; null if there is only one. */
   readonly number: number | null;

@@ -133,7 +133,7 @@ export function refusalsRecorded(part: Part): number {
   return partOf(RECORDED_A_MINUTE, part);
 }
 
-/** With fewer connections, key look-ups would wait for each other. */
+/** A worker with fewer connections would make key look-ups wait for each other. */
 const STATEMENT_CONNECTIONS_MIN = 3;
 
 /** A worker's share of the database connections for single statements. Batches and other pools need few, so each worker has its own. */

@@ -114,7 +114,7 @@ export function parseConfigText(
     key: dotted(path),
     message,
   }));
-  // Without values there is nothing else to check.
+  // If the document has no values, there is nothing else to check.
   if (document.value === undefined && problems.length > 0) throw new ConfigError(file, problems);
 
   const overridden = overriddenSettings(overrides);

@@ -14,7 +14,7 @@ interface RuleBreach {
   readonly message: string;
 }
 
-/** First path segments of the addresses that Faregate serves itself. */
+/** First path segments that Faregate itself uses, so they cannot be protocol names. */
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
 /**

@@ -54,7 +54,7 @@ function formatScaled(value: number, factors: Factors): string {
 
 const DAY_RANGE = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;
 
-/** In minutes since midnight. The range can cross midnight. */
+/** A range in minutes since midnight. It can cross midnight. */
 interface DayRange {
   readonly fromMinute: number;
   readonly toMinute: number;

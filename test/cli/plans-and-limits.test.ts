@@ -511,7 +511,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
       ],
       [
         ['plan', 'grant', '--help'],
-        [/^ {2}account +id or name$/m, /--starts <instant> +when it begins/],
+        [/^ {2}account +id or name$/m, /--starts <instant> +when the subscription/],
       ],
       [
         ['key', 'create', '--help'],

@@ -29,7 +29,7 @@ export function callsCommand(program: Command, kit: CommandKit): void {
       '--request-id <id>',
       'the calls and refusals of a request, by the id that the gateway, the provider or the client gave it',
     )
-    .option('--limit <count>', 'how many', '20')
+    .option('--limit <count>', 'maximum number of rows', '20')
     .action(
       kit.reading(async (admin, output, given) => {
         const query = queryOf(given, ['accountId', 'model', 'status']);

@@ -22,7 +22,7 @@ export function changesCommand(program: Command, kit: CommandKit): void {
     .option('--action <action>', 'only changes of this kind, such as accounts.change or keys.delete')
     .option('--from <instant>', 'only changes since this time, such as 2026-11-20T00:00:00Z')
     .option('--to <instant>', 'only changes before this time')
-    .option('--limit <count>', 'how many', '20')
+    .option('--limit <count>', 'maximum number of rows', '20')
     .action(
       kit.reading(async (admin, output, given) => {
         const actorMember = /^(usr|tok|key)_\w{26}$/.test(String(given.actor)) ? 'actorId' : 'actorKind';

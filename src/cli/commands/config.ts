@@ -20,7 +20,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
   program
     .command('init')
     .description('write a commented configuration to start from, or a short one for a known vendor')
-    .argument('[file]', 'where to', DEFAULT_FILE)
+    .argument('[file]', 'the file to write', DEFAULT_FILE)
     .option('--provider <name>', 'a vendor of --list, for which the file has the addresses and the header of the key')
     .option('--list', 'only list the known vendors')
     .option(...FORCE)

@@ -13,7 +13,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
   addCommand(plan, 'grant <account> <plan>', 'give an account a plan for one period', {
     plan: 'the plan, as the configuration names it',
   })
-    .option('--starts <instant>', 'when it begins, such as 2027-01-01T00:00:00Z (default: now)')
+    .option('--starts <instant>', 'when the subscription begins, such as 2027-01-01T00:00:00Z (default: now)')
     .option(...IDEMPOTENCY_KEY)
     .action(
       kit.sends<SubscriptionResponse>('POST /accounts/:accountId/subscriptions', {

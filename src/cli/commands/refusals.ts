@@ -20,7 +20,7 @@ export function refusalsCommand(program: Command, kit: CommandKit): void {
     .option('--code <code>', 'only refusals with this code, such as rate_limit_exceeded')
     .option('--from <instant>', 'only refusals since this time, such as 2026-11-20T00:00:00Z')
     .option('--to <instant>', 'only refusals before this time')
-    .option('--limit <count>', 'how many', '20')
+    .option('--limit <count>', 'maximum number of rows', '20')
     .action(
       kit.lists<RefusalResponse>('/refusals', {
         filters: ['accountId', 'code', 'from', 'to'],

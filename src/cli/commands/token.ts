@@ -20,7 +20,7 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
       'auditor: reads everything and changes nothing; operator: changes too (default: auditor, or none with --scope)',
     )
     .option('--scope <scope>', 'export: can export the database for a backup')
-    .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)')
+    .option('--expires <instant>', 'when the token expires, such as 2027-01-01T00:00:00Z (default: never)')
     .action(
       kit.sends<NewTokenResponse>('POST /tokens', {
         body: ({ name, role, scope, expires }) => ({

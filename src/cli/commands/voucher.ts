@@ -114,7 +114,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
 
 /** @throws UsageError if an option is missing or invalid */
 function readBatch({ value, plan, count, name, expires }: Given): object {
-  if ((value === undefined) === (plan === undefined)) throw new UsageError('Name either --value or --plan.');
+  if ((value === undefined) === (plan === undefined)) throw new UsageError('Give either --value or --plan.');
   if (!/^\d{1,9}$/.test(String(count))) throw new UsageError('--count: Expected a whole number.');
   const gift = value === undefined ? String(plan) : `¥${value}`;
   return { name: name ?? gift, amountYuan: value, planId: plan, count: Number(count), expiresAt: expires };

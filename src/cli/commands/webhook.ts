@@ -37,7 +37,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
 
   addCommand(webhook, 'list', 'list the endpoints, newest first')
     .option('--account <account>', 'only endpoints of this account, by id or name')
-    .option('--limit <count>', 'how many', '50')
+    .option('--limit <count>', 'maximum number of rows', '50')
     .action(
       kit.lists<WebhookResponse>('/webhooks', {
         filters: ['accountId'],
@@ -65,7 +65,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
   );
 
   addCommand(webhook, 'deliveries <endpoint>', 'list sent and pending notices of an endpoint, newest first')
-    .option('--limit <count>', 'how many', '20')
+    .option('--limit <count>', 'maximum number of rows', '20')
     .action(
       kit.lists<DeliveryResponse>('/webhooks/:endpoint/deliveries', {
         empty: 'Nothing was sent to this endpoint yet.',

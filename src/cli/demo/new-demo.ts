@@ -14,7 +14,7 @@ export interface NewDemo {
   readonly password: string;
 }
 
-/** Without characters that are easily confused. */
+/** Letters and digits that are not easily confused. */
 const ALPHABET = 'abcdefghjkmnpqrstvwxyz0123456789';
 const GROUPS = 4;
 const GROUP_CHARS = 4;

@@ -26,7 +26,7 @@ interface LogStreamOptions {
    * of at most that size. A longer line is written alone.
    */
   readonly isShared?: boolean;
-  /** For tests. */
+  /** For tests: replaces `WAITING_BYTES_MAX`. */
   readonly waitingBytesMax?: number;
 }
 
@@ -144,7 +144,7 @@ export class LogStream {
     this.#flush();
   }
 
-  /** For a process that exits without `close`, as after an uncaught error. */
+  /** Called if the process exits without `close`, as after an uncaught error. */
   readonly #writeRest = (): void => this.#writeNow(LAST_WRITE_MS);
 }
 

@@ -103,7 +103,7 @@ export async function servePrimary(
     await local?.stop();
     process.off('SIGHUP', onReload);
     for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
-    // As in `serveGateway`: a pending write to a pipe that nobody reads would keep the process alive forever.
+    // If the log cannot be closed, a pending write to a pipe that nobody reads would keep the process alive forever.
     if (!(await log.close())) process.kill(process.pid, 'SIGKILL');
   }
 }

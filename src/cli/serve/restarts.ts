@@ -16,7 +16,7 @@ export interface Restart {
   readonly afterMs: number | null;
 }
 
-/** After this time a death counts as unrelated to the start. */
+/** A process that dies later than this after it began to serve is not counted as soon dead. */
 const SOON_MS = 60_000;
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;

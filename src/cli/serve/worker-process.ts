@@ -61,7 +61,7 @@ function createWorkerProcess(part: Part, localToken: string | null) {
   return {
     part,
     localToken,
-    /** From 1, for logs. */
+    /** Number of this worker for logs; the first one is 1. */
     number: part.index + 1,
     /** Emits the signals from the primary, and SIGINT if the primary dies, because no new connections arrive after that. */
     signals,

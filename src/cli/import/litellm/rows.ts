@@ -8,7 +8,7 @@ export interface OwnerRow {
   readonly email: string | null;
   readonly models: readonly string[];
   readonly isBlocked: boolean;
-  /** In dollars, as text from the database, like `spend`. */
+  /** Amount in dollars, as text from the database, like `spend`. */
   readonly maxBudget: string | null;
   readonly spend: string;
   readonly budgetDuration: string | null;

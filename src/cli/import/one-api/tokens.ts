@@ -7,7 +7,7 @@ export interface TokenRow {
   readonly id: string;
   readonly userId: string;
   readonly name: string;
-  /** Without its prefix `sk-`. */
+  /** The key without its prefix `sk-`. */
   readonly key: string;
   readonly status: string;
   /** Seconds since 1970, `-1` for never. */
