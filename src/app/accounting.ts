@@ -40,17 +40,17 @@ interface AccountingDependencies
 export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
 
 /**
- * Wires the accounting of a node: its partitions (`partition-accounting.ts`), and what exists once. A node has one journal with the
- * settlement that writes to it, and one estimate of the database's clock. The directory has the heartbeats, drains, keys, and the deadlines
- * of key look-ups. It starts nothing.
+ * Wires the accounting of a node: its partitions (`partition-accounting.ts`) and the components that they share. Shared are the journal,
+ * its settlement, the estimate of the database's clock, and the stores of the directory: heartbeats, drains, keys, and the deadlines of key
+ * look-ups. Starts nothing.
  *
  * @throws if the journal's directory cannot be used.
  */
 export async function createAccounting(deps: AccountingDependencies) {
   const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = deps;
   const { directory, partitions } = databases;
-  // First, because it fails if the data directory cannot be used, and nothing has to be stopped yet. The directory is separate for each
-  // database, because nodes of different databases may share a data directory.
+  // The journal is opened first: this fails if the data directory cannot be used, and nothing has to be stopped yet. Each database has a
+  // separate directory, because nodes of different databases can share a data directory.
   const journalDirectory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(directory));
   const journal = await openJournal({ directory: journalDirectory, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
@@ -102,15 +102,15 @@ export async function createAccounting(deps: AccountingDependencies) {
     ...joined,
     databaseClock,
     periods: (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs()),
-    /** The database's time, in epoch milliseconds, by the stores of the caller's connection pool. */
+    /** Reads the database's time, in epoch milliseconds, through the caller's connection pool. */
     databaseNowMs: async ({ subscriptions }: Pick<typeof joined.balances, 'subscriptions'>): Promise<number> =>
       testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs()),
     directoryQuestions,
-    /** By partition number. */
+    /** Indexed by partition number. */
     partitionQuestions: routes.all.map(({ questions }) => questions),
     addedPartitions,
     knownPartitions: known,
-    /** For the keys of calls. */
+    /** Looks up the keys of calls. The management APIs have a separate store. */
     keyStatuses: createKeyStatusStore(directory),
     adminPools,
     admin: {
@@ -118,7 +118,7 @@ export async function createAccounting(deps: AccountingDependencies) {
       ...createPlacedAdmin(adminPools, () => settings.current.plans, place),
     },
     drains: createDrains({
-      // It has one read in flight at a time, so it never takes the last slot from `/readyz`.
+      // This store runs one read at a time, so it never takes the pool's last connection, which `/readyz` needs.
       store: createDrainStore(directory.pool('probes')),
       changes: createDrainStore(adminPools.directory),
       listen: (onChange) => directory.subscribe(DRAINS_CHANNEL, onChange, onChange),

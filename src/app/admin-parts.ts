@@ -31,9 +31,9 @@ import type { PartitionAdmin } from './partition-accounting.ts';
 import type { People } from './people.ts';
 
 /**
- * The stores of the directory, and those that use both the directory and the partitions.
+ * Creates the stores that use the directory alone, and those that use both the directory and the partitions.
  *
- * @param plans the current plans.
+ * @param plans returns the current plans.
  * @param place chooses the partition of a new account.
  */
 export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly OfferedPlan[], place: Place) {
@@ -55,7 +55,7 @@ export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly Offe
 
 type AdminStores = PartitionAdmin & ReturnType<typeof createPlacedAdmin>;
 
-/** What a gateway has, and a command that opens the database itself replaces. */
+/** Dependencies that differ between a gateway and a command that opens the database itself. */
 type OfProcess =
   | 'auditLedger'
   | 'changes'
@@ -75,16 +75,16 @@ interface AdminDependencies extends Pick<AdminApiDependencies, OfProcess> {
   readonly stores: AdminStores;
   readonly directory: DirectoryDatabase;
   readonly adminTokens: AdminTokensStore;
-  /** The current settings. */
+  /** Returns the settings in force. */
   readonly settings: () => Pick<Settings, 'config' | 'catalog' | 'plans' | 'localTime'>;
-  /** This process's cache of keys. */
+  /** The key cache of this process. */
   readonly principals: Pick<Principals, 'forget'>;
   readonly databaseNowMs: () => Promise<number>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
-/** Wires what the endpoints of both management APIs use, for a gateway or for a command that opens the database itself. */
+/** Wires the dependencies of both management APIs, for a gateway or for a command that opens the database itself. */
 export function createAdminParts(deps: AdminDependencies): AdminApiDependencies & { readonly accounts: AccountStore } {
   const { people, stores, directory, settings, ...others } = deps;
   const { adminTokens, principals, clock, ids } = others;

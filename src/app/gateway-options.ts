@@ -21,36 +21,36 @@ import type { NoticeOptions } from './notices.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
-  /** Open; `close` of the gateway closes them. */
+  /** Open databases. The gateway closes them when it is closed. */
   readonly databases: Pick<Databases, 'directory' | 'partitions' | 'openNext' | 'figures'>;
   readonly logger: Logger;
-  /** Credentials of the admin API, of at least 16 characters each. */
+  /** Tokens that grant access to the admin API, each with at least 16 characters. */
   readonly adminTokens: readonly string[];
   /** The admin token of this machine's command line. Only this token can export the database. */
   readonly localToken?: string;
-  /** Whether this is the demo; by default it is not. */
+  /** Whether this is the demo. Default: it is not. */
   readonly servedAs?: ServedAs;
-  /** Whether no other process uses the database, such as a local one; false by default. */
+  /** Whether no other process uses the database, which is true of a local database. Default: false. */
   readonly isOnlyNode?: boolean;
-  /** What the primary provides, if this process is one of several workers. */
+  /** Services of the primary process. Undefined unless this process is one of several workers. */
   readonly worker?: WorkerOptions | undefined;
   readonly clock?: Clock;
   /** For tests: replaces the database's clock, which determines limits, claims and the billing day. */
   readonly testDatabaseClock?: Clock | undefined;
   /** A monotonic clock in milliseconds, for the rate of refusals and the duration of requests. */
   readonly monotonicMs?: () => number;
-  /** More observers of every request's report. */
+  /** Additional observers, which receive the report of every request. */
   readonly observers?: readonly RequestObserver[];
   readonly randomSource?: RandomSource;
-  /** For tests: how long spans wait for others. */
+  /** For tests: the timing of span exports. */
   readonly traceTiming?: TracesOptions['timing'];
   readonly timing?: SettlementTiming & QuestionTiming;
-  /** How much longer, and how many more bytes, a stream is read after its client has disconnected. */
+  /** Maximum time and maximum number of bytes for which a stream is read after its client has disconnected. */
   readonly abortLimits?: Partial<AbortLimits>;
-  /** The disk of the journal; by default that of this machine. */
+  /** The disk that stores the journal. Default: the disk of this machine. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
-  /** The source of `config`; by default no file. */
+  /** Records the source of `config` and later loads. Default: `config` comes from no file. */
   readonly configLoads?: ConfigLoads;
   /** Aborts a start that waits for locks of other processes. */
   readonly stopped?: AbortSignal;
@@ -58,17 +58,17 @@ export interface GatewayOptions {
   readonly checksResponses?: boolean;
   /** For tests: the cost of password hashes. */
   readonly hashCost?: HashCost;
-  /** For tests. */
+  /** For tests: the timing of notices. */
   readonly notices?: NoticeOptions;
-  /** For tests: how often usage is summed. */
+  /** For tests: the interval in milliseconds at which usage is summed. */
   readonly usageIntervalMs?: number;
 }
 
-/** What a worker gets from the primary. */
+/** Services that a worker process gets from the primary process. */
 export interface WorkerOptions {
   /** This worker's share of the limits. */
   readonly part: Part;
-  /** Counted by the primary for all workers. */
+  /** Rate limits of guesses, which the primary counts for all workers. */
   readonly guesses: Guesses;
   /** Returns the metrics of all workers. */
   readonly scrapeAll: () => Promise<MetricsPage>;

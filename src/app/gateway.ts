@@ -57,7 +57,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
   const part = options.worker?.part ?? WHOLE;
-  // First, because it fails if its packages are not installed, and nothing has to be closed yet.
+  // Tracing is created first: this fails if its packages are not installed, and nothing has to be closed yet.
   const traces =
     config.tracing === undefined
       ? null
@@ -133,7 +133,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
     logger,
     recordedMax: refusalsRecorded(part),
   });
-  // They get each report in this order.
+  // Each report is passed to the observers in this order.
   const requestObservers = [
     createRequestLog(logger, () => settings.current.config.log.requests),
     metrics.observers.request,

@@ -18,9 +18,9 @@ export interface Guesses {
 }
 
 /**
- * Counts in this process.
+ * Creates rate limits that are counted in this process.
  *
- * @param hashCost by default that of real passwords.
+ * @param hashCost Default: the cost for real passwords.
  */
 export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): Guesses {
   return {
@@ -31,10 +31,10 @@ export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): G
   };
 }
 
-/** Null if the queue of hashes is full. */
+/** The result of a task that hashes a password; null if the queue of these tasks is full. */
 type Hashed<Result> = { readonly result: Result } | null;
 
-/** The primary's handlers for its workers. */
+/** Handlers with which the primary answers its workers. */
 export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesses): Handlers {
   return {
     'attempts.begin': (person: string | null, network: string) => attempts.begin(person, network),
@@ -51,7 +51,7 @@ export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesse
   };
 }
 
-/** Counts through the primary. */
+/** Creates rate limits that the primary process counts. */
 export function guessesAt(primary: ProcessLink): Guesses {
   return {
     attempts: {

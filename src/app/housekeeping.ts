@@ -19,9 +19,9 @@ import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
 import { createSessionStore } from '../people/session-store.ts';
 import type { RefusalsStore } from '../requests/refusals-store.ts';
 
-/** A task must not hold a lock for which others could wait long. */
+/** A task must not hold a lock that can make other transactions wait long. */
 export interface HousekeepingTask {
-  /** For the log. */
+  /** Name in the log. */
   readonly name: string;
   /** Partition number; absent for a task of the directory or the node. Tasks of one partition run one at a time. */
   readonly partition?: number;
@@ -42,7 +42,7 @@ interface HousekeepingOptions {
 }
 
 interface HousekeepingTiming {
-  /** How long the first calls after a start have the database to themselves. */
+  /** Delay of the first round after a start, so that it does not compete with the first calls for the database. */
   readonly startDelayMs?: number;
   readonly roundMs?: number;
   readonly retryMs?: number;
@@ -90,7 +90,7 @@ export class Housekeeping {
     this.#times = { roundMs: timing.roundMs ?? ROUND_MS, retryMs: timing.retryMs ?? RETRY_MS };
   }
 
-  /** Resolves when the tasks that precede the first call have run; schedules the others. Never throws. */
+  /** Runs the tasks that precede the first call, and schedules the others. Never throws. */
   async start(): Promise<void> {
     await this.#runAll(this.#all.filter(({ task }) => task.isBeforeCalls));
     const others = this.#all.filter(({ task }) => !task.isBeforeCalls);
@@ -104,7 +104,7 @@ export class Housekeeping {
     await this.#runAll(this.#all);
   }
 
-  /** Resolves when no task runs any more. */
+  /** Stops scheduling, and resolves when no task is running. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#startTimer);
@@ -133,7 +133,8 @@ export class Housekeeping {
   async #attempt(each: Scheduled): Promise<void> {
     const { name } = each.task;
     try {
-      if ((await each.task.run(this.#stopping.signal)) === false) throw new Error('rows that it needs are locked');
+      if ((await each.task.run(this.#stopping.signal)) === false)
+        throw new Error('rows that the task needs are locked');
       if (each.failures > 0) this.#logger.info({ task: name }, 'a housekeeping task succeeded again');
       each.failures = 0;
     } catch (error) {
@@ -157,7 +158,7 @@ interface HousekeepingDependencies {
   readonly databaseClock: Clock;
   /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
-  /** By partition number. */
+  /** Indexed by partition number. */
   readonly partitions: readonly PartitionStores[];
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
@@ -168,7 +169,7 @@ interface HousekeepingDependencies {
   readonly clock: Clock;
   /** How long records are kept, in milliseconds. */
   readonly retention: () => Config['retention'];
-  /** Sets the budgets of bodies by the memory and disk that are available now. */
+  /** Sets the budgets of request bodies from the memory and disk space that are available now. */
   readonly setBodyBudgets: () => Promise<void>;
 }
 
@@ -194,7 +195,7 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
     }));
   return [
     { name: 'budgets of bodies', isBeforeCalls: true, run: deps.setBodyBudgets },
-    // Without its month, a record goes into the default partition of the table and stays there.
+    // A call record whose monthly table does not exist goes into the default partition of the table and stays there.
     ...inEach('months of call records', ({ calls }) => calls.prepareMonths(new Date(databaseClock.nowMs())), {
       isBeforeCalls: true,
     }),
@@ -224,7 +225,7 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
           ? undefined
           : deps.endedKeys.forgetEndedBefore(databaseClock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
-    // Last, because the first run may take long.
+    // This task is last, because its first run may take long.
     ...inEach('call records of past months', ({ dropping }, signal) => dropping.run(signal)),
     ...peopleTasks(pool, deps.clock),
   ];
@@ -243,7 +244,7 @@ function peopleTasks(pool: DirectoryPool, clock: Clock): HousekeepingTask[] {
     { name: 'expired links', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
     { name: 'abandoned sign-ins', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
     {
-      name: 'creations of expired tokens',
+      name: 'objects that expired tokens created',
       async run() {
         const nowMs = clock.nowMs();
         for (const id of await tokens.listEnded(nowMs)) await tokens.revoke(id, new Date(nowMs), false);

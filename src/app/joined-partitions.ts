@@ -24,12 +24,12 @@ type CallAccounting = Pick<
   | 'callsUnresolved'
 > & { readonly questions: Pick<Questions, 'isDown' | 'stop'> };
 
-/** Without `housekeeping`, whose tasks run in each partition separately (`housekeeping.ts`). */
+/** The accounting without `housekeeping`, whose tasks run in each partition separately (`housekeeping.ts`). */
 type JoinedAccounting = Omit<PartitionAccounting, 'questions' | 'housekeeping'> & Pick<CallAccounting, 'questions'>;
 
 /**
- * The accounting of all partitions as one: a call about an account goes to the account's partition, and a call about all accounts to every
- * partition. With a single partition it returns that partition's accounting itself.
+ * Joins the accounting of all partitions. An operation on one account goes to the account's partition, and an operation on all accounts
+ * goes to every partition. With a single partition, returns the accounting of that partition itself.
  */
 export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccounting {
   const { all } = routes;
@@ -48,9 +48,9 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
       subscriptions: routedSubscriptions(routes.map(({ balances }) => balances.subscriptions)),
       keyBudgets: routedKeyBudgets(routes.map(({ balances }) => balances.keyBudgets)),
     },
-    // In the background, a partition that fails or does not respond must not delay the others.
+    // Key uses are noted in the background, where a partition that fails or does not respond must not delay the others.
     keyUses: {
-      // If the partition is not known now, the next use is noted.
+      // A use is lost if the partition of the account cannot be found now; the next use is noted again.
       note: (accountId, keyId) => void noteUse(accountId, keyId).catch(() => undefined),
       async stop() {
         await Promise.all(all.map(({ keyUses }) => keyUses.stop()));
@@ -70,7 +70,7 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
   };
 }
 
-/** The management stores of all partitions as one. */
+/** Joins the management stores of all partitions. */
 export function joinPartitionAdmins(routes: Routes<PartitionAdmin>): PartitionAdmin {
   if (routes.all.length === 1) return routes.all[0]!;
   return {

@@ -27,13 +27,13 @@ export async function prepareDatabases(options: GatewayOptions): Promise<void> {
   const { config, databases, logger, servedAs = { isDemo: false, demoAccountId: null } } = options;
   makePrivateDirectory(config.database.dataDir, logger);
   await requireReadableSchema(databases.directory);
-  // Before the database is migrated, and again afterwards, because another node may have set the mark in between.
+  // The mark is checked before the migration and again afterwards, because another node can set it in between.
   await checkDemoMark(databases.directory, servedAs);
   await openPartitions(options);
   await setDemoMark(databases.directory, servedAs);
 }
 
-/** Also opens the partitions that other processes add at the same time. */
+/** Migrates the database, creates missing partitions, and opens those that other processes add at the same time. */
 async function openPartitions({ config, databases, logger, stopped }: GatewayOptions): Promise<void> {
   const waits = { onWaiting: (message: string): void => logger.warn({}, message), stopped };
   await migrateAll(databases, waits);
@@ -71,12 +71,12 @@ export async function recoverAndStart({ accounting, housekeeping, ...deps }: Sta
   try {
     const unsettled = await settlement.recover();
     if (deps.isOnlyNode) {
-      // All calls in flight belong to dead processes.
+      // All calls that are recorded as in flight belong to dead processes.
       await accounting.resolveDeadCalls(0);
       if (unsettled === 0) await storedResponses.freeLeftClaims();
     }
     await nodes.start(deps.isOnlyNode);
-    // A partition that is added later takes no account before this node stops.
+    // New accounts are created in a partition that is added later only after this node has stopped.
     if (addedPartitions.count > 0) throw addedMeanwhile(addedPartitions.opened);
     await housekeeping.start();
     await deps.removeOldUploads();
@@ -99,7 +99,7 @@ interface ShutDownDependencies {
   readonly publicApi: PublicApi;
   readonly management: ManagementApis;
   readonly metrics: ServedMetrics;
-  /** Writes what the request observers still hold. */
+  /** Writes the data that request observers have buffered. */
   readonly flushObservers: () => Promise<unknown>;
   readonly logger: Logger;
 }
@@ -108,8 +108,8 @@ interface ShutDownDependencies {
  * Shuts down a gateway that already refuses new calls:
  * 1. The server, with the calls in flight.
  * 2. Background writers, which get no more work.
- * 3. What these calls and writers used.
- * 4. Metrics, which show all of this.
+ * 3. The components that these calls and writers used.
+ * 4. Metrics, which report the steps before.
  * 5. The database.
  */
 export async function shutDown(deps: ShutDownDependencies): Promise<void> {

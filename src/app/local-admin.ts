@@ -75,7 +75,7 @@ export function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // Without a deadline: a command may wait for the database.
+  // The queries have no deadline, because a command can wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
   const pools: PlacedPools = {
     directory: requestPool(directory),
@@ -110,7 +110,7 @@ export function createLocalAdmin(
     settings: () => settings,
     adminTokens: createAdminTokensStore(directory),
     changes,
-    // The database notifies running gateways of changed keys and accounts.
+    // This process has no cache of keys. Running gateways are notified of changed keys and accounts by the database.
     principals: { forget: () => undefined },
     webhooks: createLocalWebhooks(config, pools, clock, ids),
     lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
@@ -130,7 +130,7 @@ export function createLocalAdmin(
     ids,
     databaseNowMs: () => stores.subscriptions.nowMs(),
     periods: () => runningPeriods(settings.localTime, clock.nowMs()),
-    // Paced, because gateways may be using the database.
+    // The audit pauses between its steps, because gateways may be using the database.
     auditLedger: (given) => auditLedger(databases, { ...given, pace: systemPace() }),
   });
   registerAdmin(app, adminParts, createGuard({ tokens: [token], localToken: token, readers: [] }, limits), {

@@ -67,7 +67,7 @@ interface ManagementDependencies {
 
 /** Serves the admin API, the account API, sign-in, their OpenAPI description, and the console. */
 export class ManagementApis {
-  /** Also decides who may read the metrics. */
+  /** Decides who may use the APIs, and who may read the metrics. */
   readonly guard: Guard;
   readonly notices: Notices;
   readonly reloadLog: ReloadLog;
@@ -166,7 +166,7 @@ export class ManagementApis {
   }
 }
 
-/** Finds the owners of resources. */
+/** Returns the look-ups of the account and user that own a resource. */
 function ownersOf({
   accounts,
   calls,
@@ -193,6 +193,6 @@ function ownersOf({
 function logChange(logger: Logger): (change: ManagementChange) => void {
   return ({ by, ...change }) => {
     const byId = 'id' in by && by.id !== null ? { byId: by.id } : {};
-    logger.info({ by: by.kind, ...byId, ...change }, 'a change by the admin API');
+    logger.info({ by: by.kind, ...byId, ...change }, 'a change through the admin API');
   };
 }

@@ -55,7 +55,7 @@ export class NodeStatus {
   readonly #accounting: StatusDependencies['accounting'];
   readonly #clock: Clock;
   #isCloseAnnounced = false;
-  /** The last reload, and whether the configuration file as last read is valid and in deps. */
+  /** Time of the last reload, and whether the configuration file, as last read, is valid and in force. */
   reload: NodeFigures['reload'];
   /** Whether the directory responds in time. A node that has lost a partition still serves the accounts of the others. */
   readonly isDatabaseUp: () => Promise<boolean>;
@@ -74,7 +74,7 @@ export class NodeStatus {
     return !this.#isCloseAnnounced && this.#accounting.settlement.canTakeCalls;
   }
 
-  /** The readiness of this process, even if it is one of several workers. */
+  /** Returns the readiness of this process alone, even if it is one of several workers. */
   readonly readReadiness = async (): Promise<Readiness> => {
     const { databaseClock, addedPartitions } = this.#accounting;
     const isReady = this.takesCalls && (await this.isDatabaseUp());
@@ -96,7 +96,7 @@ export class NodeStatus {
   }
 }
 
-/** The components of a node that metrics are read from. */
+/** The components whose figures the metrics report. */
 interface MeasuredNode {
   readonly app: FastifyInstance;
   readonly accounting: Accounting;
@@ -116,7 +116,7 @@ interface MeasuredNode {
   readonly clock: Clock;
 }
 
-/** Returns a function that reads the figures of this moment. */
+/** Returns a function that reads the current figures of the node. */
 export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures> {
   const { app, accounting, bodyBudgets, databases, principals, settings, status } = node;
   const { reservations, settlement, databaseSettlement, journal, databaseClock, storedResponses } = accounting;
@@ -201,7 +201,7 @@ interface ServedMetricsDependencies {
   readonly eventLoop: EventLoopMonitor;
   /** Decides who may read the metrics at the gateway's own address. */
   readonly guard: Guard;
-  /** Where metrics are served without a token; undefined: nowhere. */
+  /** Address that serves metrics without a token; undefined if there is none. */
   readonly address: MetricsServerOptions['address'] | undefined;
   readonly status: NodeStatus;
   /** Undefined if this process is not a worker. The primary serves the metrics of all workers. */
@@ -235,7 +235,7 @@ export class ServedMetrics {
   /** The metrics of this process alone. */
   readonly report = (): Promise<MetricsReport> => this.#metrics.report(this.#readNode);
 
-  /** Starts the server without a token and returns its address; null if none is configured. */
+  /** Starts the server that requires no token, and returns its address; null if no address is configured. */
   async listen(): Promise<string | null> {
     return (await this.#server?.listen()) ?? null;
   }

@@ -136,7 +136,7 @@ export class Notices {
 
   readonly figures = (): DeliveryFigures => this.#dispatcher.figures;
 
-  /** Mails a one-time link to its person, if mail is configured and the address is known. */
+  /** Mails a one-time link to the person it is for, if mail is configured and the person's address is known. */
   readonly deliverLink: DeliverLink = (link) => this.#linkMailer.send(link);
 
   readonly countMail: CountMail = async (accountId, email) => {
@@ -165,7 +165,7 @@ export class Notices {
   }
 }
 
-/** Webhook endpoints for a command that opens the database itself. A running gateway sends the notices that it queues. */
+/** Creates the webhook operations of a command that opens the database itself. The notices that it queues are sent by a running gateway. */
 export function createLocalWebhooks(config: Config, pools: PlacedPools, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
     store: createEndpointStore(pools.directory),

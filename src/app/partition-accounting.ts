@@ -43,9 +43,9 @@ import type { Logger } from '../lib/logger.ts';
 import { systemPace } from '../lib/pace.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
 
-/** What a partition uses of its node. */
+/** Dependencies of a partition, which its node provides. */
 export interface PartitionAccountingDependencies {
-  /** Only the list of dead nodes is read from the directory. */
+  /** The directory is used only to read the list of dead nodes. */
   readonly databases: HomeDatabases;
   /** Partition number, for error messages; null if there is only one. */
   readonly number: number | null;
@@ -56,13 +56,13 @@ export interface PartitionAccountingDependencies {
   /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly databaseClock: DatabaseClock;
-  /** Settles the journal entries of this partition that dead nodes of this machine have left. */
+  /** Settles this partition's entries in the journals of dead nodes on this machine. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** The memory budget of bodies, which includes stored responses. */
+  /** The memory budget of bodies, which also covers stored responses. */
   readonly budget: StoredResponseBudget;
-  /** For tests: how often usage is summed. */
+  /** For tests: the interval in milliseconds at which usage is summed. */
   readonly usageIntervalMs: number | undefined;
   readonly timing: (SettlementTiming & QuestionTiming) | undefined;
   readonly observers: Pick<NodeObservers, 'admissions' | 'settlementBatch'>;
@@ -71,8 +71,8 @@ export interface PartitionAccountingDependencies {
 export type PartitionAccounting = ReturnType<typeof createPartitionAccounting>;
 
 /**
- * Wires a partition: its calls from admission to settlement, their database deadlines, recovery, and the stores of its tables for requests
- * and for background work. It starts nothing.
+ * Wires a partition: its calls from admission to settlement, the deadlines of its database queries, its recovery, and the stores of its
+ * tables for requests and for background work. Starts nothing.
  */
 export function createPartitionAccounting(deps: PartitionAccountingDependencies) {
   const { databases, settings, nodeId, clock, testDatabaseClock, databaseClock, ids, logger, budget, observers } = deps;
@@ -183,7 +183,7 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
   };
 }
 
-/** The stores of one partition that both management APIs deps. */
+/** Creates the stores of one partition that both management APIs use. */
 export const createPartitionAdmin = (partition: PartitionPool) => ({
   keyLimits: createKeyLimitStore(partition),
   memberLimits: createMemberLimitStore(partition),

@@ -24,9 +24,9 @@ import type { Guesses } from './guesses.ts';
 
 interface PeopleDependencies {
   readonly directory: Pick<DirectoryDatabase, 'pool'>;
-  /** The current configuration. */
+  /** Returns the configuration in force. */
   readonly config: () => Config;
-  /** Where the gateway listens, for links if no public address is configured. */
+  /** Returns the address on which the gateway listens, for links if no public address is configured. */
   readonly ownUrl: () => string;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
@@ -34,9 +34,9 @@ interface PeopleDependencies {
   readonly guesses: Pick<Guesses, 'attempts' | 'passwords'>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Mails links to people; absent: whoever creates a link passes it on. */
+  /** Mails links to people. If absent, whoever creates a link has to pass it on. */
   readonly deliverLink?: DeliverLink;
-  /** Absent: no mail is sent. */
+  /** Counts mails. Absent if no mail is sent. */
   readonly countMail?: CountMail;
 }
 

@@ -65,7 +65,7 @@ export class RunningGateway {
     return this.#metricsUrl;
   }
 
-  /** Calls of an account in the admission queue of this node. */
+  /** Number of calls of an account that wait in the admission queue of this node. */
   callsWaiting(accountId: string): number {
     return this.#deps.publicApi.admissionQueue.waiting(accountId);
   }
@@ -73,7 +73,7 @@ export class RunningGateway {
   /** Applies another configuration to calls that begin from now on. The listening address and the database stay the same. */
   reload(next: Config): void {
     const { part, settings, health, publicApi, management, status, updateBodyBudgets } = this.#deps;
-    // All workers read the same file, so one of them records it.
+    // All workers reload the same file, so only the first one records the reload.
     if (part.index === 0) management.reloadLog.record(settings.current.config, next);
     settings.change(next);
     void updateBodyBudgets();
@@ -82,7 +82,7 @@ export class RunningGateway {
     status.reloaded();
   }
 
-  /** Records for the metrics whether the configuration file, as last read, is valid and in deps. */
+  /** Records for the metrics whether the configuration file, as last read, is valid and in force. */
   configDecided(isInForce: boolean): void {
     this.#deps.status.configDecided(isInForce);
   }
@@ -92,7 +92,7 @@ export class RunningGateway {
     this.#deps.settings.retryCredentials();
   }
 
-  /** Makes `/readyz` respond with 503 while calls are still served. Returns how long load balancers get to notice. */
+  /** Makes `/readyz` respond with 503 while calls are still served. Returns the time that load balancers have to notice this. */
   announceClose(): { readonly drainDelayMs: number } {
     this.#deps.status.announceClose();
     return { drainDelayMs: this.#deps.settings.current.config.server.drainDelay };

@@ -100,13 +100,13 @@ export class PublicApi {
     });
   }
 
-  /** Describes the models of another configuration from now on. */
+  /** Replaces the models in the public catalog with those of another configuration. */
   reload(config: Config): void {
     this.#catalog = this.#describeCatalog(config);
   }
 }
 
-/** What the free queries read. However often an account's keys ask, one read runs and one waits. */
+/** Creates the data sources of free queries. At most one read of an account's balance runs and one waits, however many queries arrive. */
 function createQuerySources(
   { balances, periods, databaseNowMs }: Pick<Accounting, 'balances' | 'periods' | 'databaseNowMs'>,
   settings: SettingsInForce,

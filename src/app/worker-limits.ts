@@ -20,13 +20,13 @@ import { type Part, partOf } from '../lib/part.ts';
 import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
 
 /**
- * The only place that divides limits among workers: each limit that a process keeps in memory, and a worker's share of it. The primary
- * assigns connections round-robin, so the shares are used evenly. The shares add up to the configured limit, except where a share would be
- * too small for a single call (`settingsBeyond`).
+ * Divides the limits that a process keeps in memory among workers. No other module divides limits. The primary assigns connections
+ * round-robin, so workers use their shares evenly. The shares add up to the configured limit, except where a share would be too small for a
+ * single call (`settingsBeyond`).
  *
- * Not divided: what protects the thread and the memory of one process from a single request (bytes read or decoded at a time, entries of
- * the journal), breakers, deliveries of notices in flight, and limits that the database checks. The primary counts guesses for all workers
- * (`guesses.ts`). The throttle of refusals divides itself (`http/refusal-throttle.ts`).
+ * Some limits are not divided: those that protect the thread and the memory of one process from a single request (bytes read or decoded at
+ * a time, entries of the journal), breakers, deliveries of notices in flight, and limits that the database checks. The primary counts
+ * guesses for all workers (`guesses.ts`). The throttle of refusals divides its own limit (`http/refusal-throttle.ts`).
  */
 
 /** The configuration with a worker's share of the limits of the server and of providers, and of the queues of plans. */
@@ -89,7 +89,7 @@ export async function setBodyBudgets(
 ): Promise<void> {
   const freeBytes = await disk.freeBytes(dataDir).catch(() => Number.POSITIVE_INFINITY);
   const { server } = config();
-  // Without a limit of the system, this is 0 or far more than the memory of the machine.
+  // If the system sets no limit, this is 0 or far more than the memory of the machine.
   const constrainedBytes = process.constrainedMemory();
   const memoryBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
   const whole = {
@@ -105,11 +105,11 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
 
 /**
  * Limits of each account and user at the management APIs. A page of the console sends at most ten requests, which use a fraction of the
- * burst. Their time is mostly spent waiting for the database: two at once leave connections of the pool to others.
+ * burst. Requests mostly wait for the database, so the limit of two at once leaves connections of the pool to other tenants.
  */
 export const TENANT_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 
-/** A worker's share of these limits, and of concurrent streams and bodies. */
+/** A worker's share of `TENANT_SHARE`, and of concurrent streams and bodies. */
 export function tenantLimits(part: Part): Required<Pick<ManagementWatch, 'shares' | 'atOnceMax'>> {
   const { atOnceMax, waitingMax, burstMs, share } = TENANT_SHARE;
   return {
@@ -133,7 +133,7 @@ export function refusalsRecorded(part: Part): number {
   return partOf(RECORDED_A_MINUTE, part);
 }
 
-/** With fewer connections, key look-ups would wait for each other. */
+/** A worker with fewer connections would make key look-ups wait for each other. */
 const STATEMENT_CONNECTIONS_MIN = 3;
 
 /** A worker's share of the database connections for single statements. Batches and other pools need few, so each worker has its own. */

@@ -4,10 +4,10 @@ import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency-key.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeText } from '../lib/plain-text.ts';
 
-/** A failure that is printed without a stack, because its message explains it. */
+/** An error that is printed without a stack, because its message explains it. */
 export class CliError extends ForeseenError {}
 
-/** A wrong use of the command: the exit code is 2. */
+/** Thrown if a command is used wrongly; the exit code is 2. */
 export class UsageError extends CliError {}
 
 /** The flags that every command takes. */
@@ -22,7 +22,7 @@ export interface GlobalFlags {
   readonly workers?: string;
 }
 
-/** What a command uses of its process. */
+/** The parts of the process that a command uses. */
 export interface CliProcess {
   readonly environment: Environment;
   readonly writeOut: (text: string) => void;
@@ -44,7 +44,7 @@ export const sayTo =
 /** The option of commands that are safe to repeat. */
 export const IDEMPOTENCY_KEY = [
   '--idempotency-key <key>',
-  'a text of your own, new for each change: a repeat with the same one changes nothing',
+  'a text of your choice, different for each change: repeating a command with the same text changes nothing',
 ] as const;
 
 /** @throws UsageError if the key cannot be the value of a header. */

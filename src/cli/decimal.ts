@@ -17,7 +17,7 @@ export function parseDecimal(text: string): Decimal | null {
 /** Reads a number of JSON, or its text, exactly; `null` if it is negative or not a number. */
 export function readDecimal(value: unknown): Decimal | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  // The shortest text of a number has the digits that were parsed.
+  // `String` returns the shortest text of a number, which has the digits that were parsed.
   const [, whole, fraction = '', exponent = '0'] = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(String(value)) ?? [];
   if (whole === undefined) return null;
   const scale = fraction.length - Number(exponent);
@@ -40,7 +40,7 @@ export function withPercent({ digits, scale }: Decimal): Decimal {
   return { digits: digits + 100n * 10n ** BigInt(scale), scale: scale + 2 };
 }
 
-/** `a / b`; `null` if that has more than nine decimals. */
+/** `a / b`; `null` if the quotient has more than nine decimals. */
 export function quotient(a: Decimal, b: Decimal): Decimal | null {
   const above = a.digits * 10n ** BigInt(b.scale) * NANO_PER_YUAN;
   const below = b.digits * 10n ** BigInt(a.scale);
@@ -48,12 +48,12 @@ export function quotient(a: Decimal, b: Decimal): Decimal | null {
   return { digits: above / below, scale: 9 };
 }
 
-/** In nano, rounded to the nearest integer, halves away from zero. */
+/** Converts to billionths, rounded to the nearest integer, halves away from zero. */
 export function toNano({ digits, scale }: Decimal): bigint {
   return roundedQuotient(digits * NANO_PER_YUAN, 10n ** BigInt(scale));
 }
 
-/** Rounds to the nearest integer, halves away from zero. */
+/** `above / below`, rounded to the nearest integer, halves away from zero. */
 export function roundedQuotient(above: bigint, below: bigint): bigint {
   const rounded = ((above < 0n ? -above : above) * 2n + below) / (2n * below);
   return above < 0n ? -rounded : rounded;

@@ -12,7 +12,7 @@ import {
 import type { Config } from '../config/schema.ts';
 import { CliError, type GlobalFlags, UsageError } from './command.ts';
 
-/** The configuration file of a command and what overrides it, from flags, environment and defaults. */
+/** The configuration file of a command, and the values from flags and environment that override it. */
 export interface ConfigSource {
   readonly file: string;
   readonly isDemo: boolean;
@@ -20,10 +20,10 @@ export interface ConfigSource {
 }
 
 const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.meta.url));
-/** Served if neither a flag nor the environment names a file. */
+/** Used if neither a flag nor the environment names a file. */
 export const DEFAULT_FILE = 'faregate.yaml';
 
-/** The variable of the demo's configuration that has the address of the simulator. */
+/** Name of the variable in the demo's configuration that contains the address of the simulator. */
 const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 
 /**
@@ -72,7 +72,7 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
   }
 }
 
-/** The environment with an address of the demo's provider; the default is never called. */
+/** Adds the address of the demo's provider to the environment. The default is for commands that call no provider. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
   return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
 }
@@ -89,14 +89,14 @@ export function readAdminToken(environment: Environment): string | null {
   if (weakness === null) return token;
   const need = token.length < ADMIN_TOKEN_LENGTH_MIN ? `at least ${ADMIN_TOKEN_LENGTH_MIN}` : 'a random text';
   throw new CliError(
-    `FAREGATE_ADMIN_TOKEN ${weakness}; it opens every account, so it needs ${need}. "openssl rand -hex 24" creates a good one.`,
+    `FAREGATE_ADMIN_TOKEN ${weakness}; it gives access to every account, so it needs ${need}. "openssl rand -hex 24" creates a good one.`,
   );
 }
 
 export const NO_ADMIN_TOKEN =
   'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only';
 
-/** Whether a new demo has the data of a month. @throws UsageError */
+/** Whether a new demo contains a month of sample data. @throws UsageError */
 export function hasDemoMonth(environment: Environment): boolean {
   const text = nonEmpty(environment.FAREGATE_DEMO_DATA) ?? 'month';
   if (text === 'month' || text === 'none') return text === 'month';

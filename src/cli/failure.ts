@@ -16,7 +16,7 @@ const DRIVER_TIMEOUT =
 
 /** The text of an error: the message of an expected one, else the stack, for a bug report. */
 export function describeFailure(error: unknown): string {
-  // One line, because a message of the API may quote stored text.
+  // Line breaks are escaped, because a message of the API can quote stored text.
   if (error instanceof AdminClientError) return escapeText(error.message);
   if (error instanceof ForeseenError) return error.message;
   if (!(error instanceof Error)) return String(error);
@@ -46,7 +46,7 @@ export function describeFailure(error: unknown): string {
   }
 }
 
-/** The address may be the one of the gateway or the one of its metrics. */
+/** The address can be the one of the gateway or the one of its metrics. */
 function describeAddressInUse(error: Error): string {
   const { address, port } = error as Error & { readonly address?: string; readonly port?: number };
   const which = address === undefined || port === undefined ? '' : ` ${address}:${port}`;

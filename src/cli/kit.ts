@@ -13,7 +13,7 @@ import type { AdminUse } from './with-admin.ts';
  */
 export type Given = Readonly<Record<string, unknown>>;
 
-/** May return an exit code other than 0. */
+/** Resolves with the exit code; undefined means 0. */
 type Work = Promise<number | undefined>;
 type Action = (...received: unknown[]) => Promise<void>;
 
@@ -28,14 +28,14 @@ interface SentRequest<Response> {
 }
 
 interface ShownList<Row> {
-  /** The members of `Given` that the query has. */
+  /** The members of `Given` that are sent as query parameters. */
   readonly filters?: readonly string[];
-  /** Printed in place of a table without rows. */
+  /** Printed in place of a table if there are no rows. */
   readonly empty: string | ((given: Given) => string);
   readonly columns: readonly Column<Row>[];
 }
 
-/** Makes the actions of commands. */
+/** Creates the actions of commands. */
 export class CommandKit {
   readonly process: CliProcess;
   /** The exit code of the command that ran. */
@@ -45,7 +45,7 @@ export class CommandKit {
     this.process = process;
   }
 
-  /** A command that does not use the admin API. */
+  /** Creates the action of a command that does not use the admin API. */
   plain(work: (flags: GlobalFlags, output: Output, given: Given) => Work): Action {
     return async (...received) => {
       // Commander passes the arguments, the command's own options and the command.
@@ -57,18 +57,18 @@ export class CommandKit {
     };
   }
 
-  /** A command that only reads through the admin API. It prints on standard error which database it reads. */
+  /** Creates the action of a command that only reads through the admin API. It prints on standard error which database it reads. */
   reading(work: (admin: AdminClient, output: Output, given: Given) => Work): Action {
     return this.#throughAdmin('reads', work);
   }
 
-  /** A command that changes something through the admin API. */
+  /** Creates the action of a command that changes something through the admin API. */
   changing(work: (admin: AdminClient, output: Output, given: Given) => Work): Action {
     return this.#throughAdmin('changes', work);
   }
 
   /**
-   * A command that is one request of the admin API and prints its response.
+   * Creates the action of a command that sends one request to the admin API and prints the response.
    *
    * @param endpoint such as `PATCH /accounts/:accountId`; `:name` is an argument, or an id that `Given` has
    */
@@ -82,7 +82,7 @@ export class CommandKit {
     });
   }
 
-  /** A command that prints a list of the admin API: `--limit` items if the command has that option, else all. */
+  /** Creates the action of a command that prints a list of the admin API: `--limit` items if the command has that option, else all. */
   lists<Row>(path: string, { filters = [], empty, columns }: ShownList<Row>): Action {
     return this.reading(async (admin, output, given) => {
       const query = queryOf(given, filters);
@@ -91,7 +91,7 @@ export class CommandKit {
         given.limit === undefined
           ? await listAll<Row>(admin, filled, query)
           : await listUpTo<Row>(admin, filled, query, String(given.limit));
-      // A gateway, which shows no table, does not load it.
+      // Imported here, because `faregate serve` shows no table.
       const { renderTable } = await import('./table.ts');
       output.print(rows, () => renderTable(rows, typeof empty === 'string' ? empty : empty(given), columns));
     });
@@ -99,7 +99,7 @@ export class CommandKit {
 
   #throughAdmin(use: AdminUse, work: (admin: AdminClient, output: Output, given: Given) => Work): Action {
     return this.plain(async (flags, output, given) => {
-      // An invalid key is a usage error, whether or not there is a database.
+      // An invalid idempotency key is a usage error, whether or not there is a database.
       idempotencyKeyOf(given);
       const { withAdmin } = await import('./with-admin.ts');
       return withAdmin(flags, this.process, use, async (admin) => work(admin, output, await withIds(admin, given)));
@@ -107,15 +107,15 @@ export class CommandKit {
   }
 }
 
-/** A path of the admin API with the values of its `:name` segments. */
+/** Replaces the `:name` segments of a path with the given values. */
 function fill(path: string, given: Given): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(given[name])));
 }
 
-/** What arguments mean whose names several commands use. */
+/** Descriptions of arguments that several commands have. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
   account: 'id or name',
-  user: 'id, e-mail address, or the name of somebody without one',
+  user: 'id, e-mail address, or the name of a user without an address',
   key: 'the id of the key, such as key_01…',
   call: 'the id of the call, such as call_01…',
   subscription: 'the id of the subscription, such as sub_01…',
@@ -127,7 +127,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
  * Adds a command to a group.
  *
  * @param usage its name and arguments, such as `top-up <account> <yuan>`
- * @param texts what arguments mean that `ARGUMENTS` does not have, or that mean something else here
+ * @param texts descriptions of arguments that are not in `ARGUMENTS` or differ from it
  */
 export function addCommand(
   group: Command,

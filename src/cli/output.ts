@@ -8,7 +8,7 @@ export interface Output {
 export function createOutput(isJson: boolean, write: (text: string) => void): Output {
   return {
     print(value, render) {
-      // Earlier versions stored names and memos with control characters.
+      // Control characters are escaped, because earlier versions stored names and memos that contain them.
       write(`${isJson ? escapeJson(JSON.stringify(value, null, 2)) : escapeLines(render(value))}\n`);
     },
   };

@@ -65,7 +65,8 @@ export interface ServingGateway {
 }
 
 /**
- * Finds the gateway that serves the local database, waiting for one that is starting, or else opens the database in this process.
+ * Finds the gateway that serves the local database, and waits for one that is starting. If there is none, opens the database in this
+ * process.
  *
  * @throws NoDatabaseError if there is no local database
  * @throws SchemaError if the schema of the database or of a partition is not the version of this program
@@ -93,7 +94,7 @@ export function findServingGateway(dataDir: string): ServingGateway | null {
 /**
  * The address of the local database server of a directory.
  *
- * @throws CliError if no gateway runs, which would run the server
+ * @throws CliError if no gateway runs, because the server runs only while a gateway does
  */
 export function localServerUrl(dataDir: string): string {
   const owner = existsSync(dataDir) ? readDataDirOwner(dataDir) : null;

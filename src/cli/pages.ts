@@ -1,10 +1,10 @@
 import type { AdminClient } from '../api/management/admin-client.ts';
 import type { Page } from '../api/management/response-fields.ts';
 
-/** The most items that the admin API returns in a page. */
+/** Maximum number of items that the admin API returns in a page. */
 const PAGE_LIMIT = '500';
 
-/** The pages of a list, each requested when it is read. `limit` returns the most items of the next page. */
+/** Requests the pages of a list, each when it is read. `limit` returns the maximum number of items of the next page. */
 export async function* pages<List extends Page<unknown>>(
   admin: AdminClient,
   path: string,
@@ -20,14 +20,14 @@ export async function* pages<List extends Page<unknown>>(
   } while (cursor !== null);
 }
 
-/** All items of a list. */
+/** Reads all items of a list. */
 export async function listAll<Item>(admin: AdminClient, path: string, query: Record<string, string>): Promise<Item[]> {
   const items: Item[] = [];
   for await (const { data } of pages<Page<Item>>(admin, path, query)) items.push(...data);
   return items;
 }
 
-/** The first `limit` items of a list. The API may return shorter pages if a search takes long. */
+/** Reads the first `limit` items of a list. The API may return shorter pages if a search takes long. */
 export async function listUpTo<Item>(
   admin: AdminClient,
   path: string,
@@ -35,7 +35,7 @@ export async function listUpTo<Item>(
   limit: string,
 ): Promise<Item[]> {
   const items: Item[] = [];
-  // The first request has the text as given, so that the API reports what is wrong with it.
+  // The first request has the limit as the user wrote it, so that the API reports an invalid one.
   const left = (): string => (items.length === 0 ? limit : String(Number(limit) - items.length));
   for await (const { data } of pages<Page<Item>>(admin, path, query, left)) {
     items.push(...data);
@@ -44,7 +44,7 @@ export async function listUpTo<Item>(
   return items;
 }
 
-/** The members of `given` of these names, as a query. */
+/** Returns the members of `given` with these names as query parameters. */
 export function queryOf(given: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, string> {
   const query: Record<string, string> = {};
   for (const name of names) if (given[name] !== undefined) query[name] = String(given[name]);

@@ -83,7 +83,7 @@ People and money, with or without a running gateway:
   faregate account create alice --verified --balance 50
   faregate key create alice
   faregate account top-up alice 20
-  faregate account import people.csv               many at once, with balances, plans and keys
+  faregate account import people.csv               create many accounts, with balances, plans and keys
   faregate account suspend alice --reason "invoice 7"  refuse its calls; resume accepts them again
   faregate user create lin --email lin@example.com --operator   print a link for the first sign-in
   faregate account member add alice lin@example.com --role owner
@@ -95,7 +95,7 @@ People and money, with or without a running gateway:
   faregate usage --group-by model --from 2026-11-01
   faregate statement --account alice --month 2026-10
   faregate token create grafana --role auditor     for a program that reads the admin API or /metrics
-  faregate changes --account alice                 who changed it?
+  faregate changes --account alice                 list who changed the account, and how
   faregate audit
 
 Backups, and the move to PostgreSQL:

@@ -11,10 +11,10 @@ export interface Column<Row> {
 
 type Field = readonly [name: string, value: string];
 
-/** A number, with or without a unit, or an absent one. */
+/** Matches a number, with or without a unit, and the sign for an absent number. */
 const NUMERIC = /^(-|>?-?\d+(\.\d+)?( .*)?)?$/;
 
-/** Rows as aligned columns under their titles; the text `empty` if there are no rows. */
+/** Renders rows as aligned columns under their titles; returns the text `empty` if there are no rows. */
 export function renderTable<Row>(rows: readonly Row[], empty: string, columns: readonly Column<Row>[]): string {
   if (rows.length === 0) return empty;
   const texts = columns.map(({ title, cell, align }) => {
@@ -69,7 +69,7 @@ function textOf(member: string, value: unknown): string | null {
   return /(^at|At|^since)$/.test(member) ? localTime(String(value)) : String(value);
 }
 
-/** Texts that fill the same number of columns of a terminal: a Chinese character takes two, a combining mark none. */
+/** Pads texts to the same width in a terminal, where a Chinese character takes two columns and a combining mark none. */
 function padded(texts: readonly string[], isRight: boolean): string[] {
   const widths = texts.map((text) => stringWidth(text));
   const widest = Math.max(0, ...widths);

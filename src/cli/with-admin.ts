@@ -16,8 +16,8 @@ import { findServingGateway, openBooks, type ServingGateway, withDatabases } fro
 export type AdminUse = 'reads' | 'changes';
 
 /**
- * Runs a command's work through the admin API: of the gateway of `--gateway`, of a gateway that serves the local database, or in this
- * process on the database itself, which must exist with the schema version of this program.
+ * Runs a command's work through the admin API of the gateway that `--gateway` names, or of a gateway that serves the local database.
+ * Otherwise the admin API runs in this process on the database, which must exist with the schema version of this program.
  *
  * @throws NoDatabaseError, SchemaError, DataDirInUseError with advice for the user
  */
@@ -40,7 +40,7 @@ export async function withAdmin<Result>(
   try {
     config = loadForBooks(flags, environment);
   } catch (error) {
-    // A running gateway keeps its earlier configuration, and reports why it does not load the file.
+    // A running gateway keeps its earlier configuration, and can report why the file is not loaded.
     const serving = error instanceof ConfigError ? findGateway(flags, environment, use) : null;
     if (serving === null) throw error;
     sayWhere(`database: the one of the gateway on ${serving.url}`);
@@ -80,8 +80,8 @@ export function askGateway({ url, adminToken }: ServingGateway): AdminClient {
 }
 
 /**
- * The gateway of the data directory that flags or the environment name, if the configuration cannot be loaded. A command that only
- * reads also looks in the default directory.
+ * Finds a gateway if the configuration cannot be loaded: the one of the data directory that flags or the environment name. A command that
+ * only reads also looks in the default directory.
  */
 function findGateway(flags: GlobalFlags, environment: Environment, use: AdminUse): ServingGateway | null {
   const { dataDir, databaseUrl } = findConfigSource(flags, environment).overrides;
@@ -89,13 +89,13 @@ function findGateway(flags: GlobalFlags, environment: Environment, use: AdminUse
   return findServingGateway(dataDir ?? './data');
 }
 
-/** A client of the gateway of `--gateway`. */
+/** Creates a client of the gateway that `--gateway` names. */
 export function namedGateway(address: string, environment: Environment): AdminClient {
   const { url, adminToken } = locateGateway(address, environment);
   return remoteAdminClient(url, adminToken);
 }
 
-/** The address and the credential of the gateway of `--gateway`. */
+/** The address and the credential of the gateway that `--gateway` names. */
 export function locateGateway(address: string, environment: Environment): ServingGateway {
   if (!/^https?:\/\/[^/?#@]+\/*$/.test(address)) {
     throw new UsageError('--gateway: Expected an address such as https://gateway.example:8080.');

@@ -143,7 +143,7 @@ function keyText(key: Scalar): string {
 }
 
 interface VisitedProblem extends DocumentProblem {
-  /** The document cannot be converted to values. */
+  /** Whether the problem prevents the conversion of the document to values. */
   readonly isFatal: boolean;
 }
 
@@ -287,7 +287,7 @@ const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'password',
   'proxy',
 ]);
-/** Sections with such fields. Text in place of such a section, or of one of its entries, may be a misplaced credential. */
+/** Sections that contain these fields. Text in place of a section, or of one of its entries, may be a misplaced credential. */
 const SECTIONS_WITH_SECRETS: ReadonlySet<unknown> = new Set(['providers', 'oidc', 'mail']);
 
 function mayBeSecret(path: Path): boolean {

@@ -88,7 +88,7 @@ export const durationOrZeroMs = durationBetween(
 
 const DAY_MS = 86_400_000;
 
-/** For times that are not the delay of a timer. */
+/** For durations that are not the delay of a timer. */
 export const longDurationMs = durationBetween(
   60_000,
   366 * DAY_MS,

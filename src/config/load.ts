@@ -114,7 +114,7 @@ export function parseConfigText(
     key: dotted(path),
     message,
   }));
-  // Without values there is nothing else to check.
+  // If the document has no values, there is nothing else to check.
   if (document.value === undefined && problems.length > 0) throw new ConfigError(file, problems);
 
   const overridden = overriddenSettings(overrides);
@@ -159,7 +159,7 @@ function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown 
   return copy;
 }
 
-/** Combines what the schema expected with what the document contains. */
+/** Converts issues of the schema to problems, which report what the schema expected and what the document contains. */
 function issueProblems(
   issue: z.core.$ZodIssue,
   document: ConfigDocument,

@@ -35,12 +35,12 @@ export class ConfigLoads {
     return this.#status;
   }
 
-  /** Another configuration is in force now. */
+  /** Records that another configuration is in force. */
   applied(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, loadedAtMs: this.#clock.nowMs(), needsRestart, lastError: null };
   }
 
-  /** The file is in force already, except for settings that require a restart. */
+  /** Records that the file is in force, except for settings that require a restart. */
   unchanged(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, needsRestart, lastError: null };
   }
@@ -71,7 +71,7 @@ export function needsRestart(setting: string): boolean {
   return section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key);
 }
 
-/** The configuration, with the running values of settings that require a restart. */
+/** Returns the given configuration, but with the running values of settings that require a restart. */
 export function withRunningSettings(given: Config, running: Config): Config {
   const server: Record<string, unknown> = { ...given.server };
   for (const key of FIXED_SERVER_KEYS) {

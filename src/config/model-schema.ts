@@ -76,7 +76,7 @@ const runPrices = {
     .describe('Token prices for calls with more output tokens than this.'),
 };
 
-/** Which of these a model needs depends on its operations: `rules.ts`. */
+/** The operations of a model determine which of these prices it needs: `rules.ts`. */
 const unitPrices = {
   ...runPrices,
   perImage: imagePrices.optional().describe('One image, by quality and size if the prices differ.'),
@@ -173,7 +173,7 @@ export const model = section({
   innerModels: named('model names', text)
     .default({})
     .describe(
-      "Models that a request may name in its body, by the vendor's name, and for each the model here that sets its price and access.",
+      "Models that the body of a request may name. Each key is the vendor's name of a model, and its value the configured model that sets price and access.",
     ),
   price,
   routes: listOf('at least one route', route, 1),

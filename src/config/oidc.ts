@@ -50,7 +50,8 @@ export function oidcBreaches(oidc: unknown, publicUrl: unknown): Breach[] {
     const { issuer, scopes, allowInsecure } = isRecord(provider) ? provider : {};
     const breaches: Breach[] = [];
     if (index === 0 && (publicUrl === undefined || publicUrl === null)) {
-      const message = 'OpenID Connect requires "server.publicUrl", the redirect address that the provider knows.';
+      const message =
+        'OpenID Connect requires "server.publicUrl", with which the redirect address at the provider begins.';
       breaches.push({ path: at(), message });
     }
     if (!wireName.safeParse(id).success) {

@@ -11,7 +11,7 @@ export interface PresetProvider {
   /** Prefix of its version and beta headers. */
   readonly vendor?: string;
   readonly auth?: 'bearer' | 'x-api-key';
-  /** For self-hosted servers, some versions of which report no usage. */
+  /** Set for self-hosted servers, because some versions of them report no usage. */
   readonly missingUsage?: 'estimate';
   /** Vendor-specific tools and tool fields. */
   readonly allows?: readonly string[];
@@ -23,7 +23,7 @@ export interface Preset {
   readonly title: string;
   /** One per protocol. */
   readonly providers: readonly PresetProvider[];
-  /** Operations that price files list models for and these addresses do not serve. */
+  /** Operations that these addresses do not serve, although price files list models for them. */
   readonly lacks?: readonly OperationName[];
   /** Environment variable of the credential. */
   readonly keyVariable: string;

@@ -79,7 +79,7 @@ export function readCredentialFile(path: string): string {
   try {
     text = readRegularFile(path).bytes.toString('latin1').trim();
   } catch (error) {
-    // Other messages contain the path, which is a credential if the operator confused the two.
+    // Other messages contain the path, which is the credential itself if the operator wrote it in place of a path.
     const isPlain = error instanceof UnreadableFileError && !error.message.startsWith('The file cannot be read');
     throw new CredentialFileError(isPlain ? error.message : 'The file cannot be read.');
   }

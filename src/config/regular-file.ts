@@ -16,8 +16,8 @@ export interface ReadFile {
 }
 
 /**
- * Reads a regular file, also through links. Opens nothing else: reading a pipe or a device blocks until its writer writes, and
- * consumes the data.
+ * Reads a regular file, also through links. Opens no other kind of file: reading a pipe or a device would block until data
+ * arrives, and would consume it.
  *
  * @throws UnreadableFileError
  */

@@ -14,7 +14,7 @@ interface RuleBreach {
   readonly message: string;
 }
 
-/** First path segments of the addresses that Faregate serves itself. */
+/** First path segments that Faregate itself uses, so they cannot be protocol names. */
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
 /**
@@ -255,7 +255,7 @@ function priceListBreaches(root: Path, price: unknown, operations: readonly unkn
   });
 }
 
-/** The paths of the lists within a price: the list itself, and its time-of-day lists. */
+/** Returns the paths of the price lists within a price: the price itself, and its time-of-day lists. */
 function priceLists(price: unknown): Path[] {
   return field(price, 'timeOfDay') === undefined ? [[]] : [[], ['timeOfDay', 'peak'], ['timeOfDay', 'offPeak']];
 }
@@ -263,7 +263,7 @@ function priceLists(price: unknown): Path[] {
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
 const TOKEN_LENGTH = /^[1-9]\d{0,8}$/;
 
-/** Prices that replace those of a list, by reasoning or by output length. */
+/** Checks the prices that replace those of a list, by reasoning or by output length. */
 function runPriceBreaches(path: Path, list: unknown, prices: Record<string, unknown>): RuleBreach[] {
   const thinking = field(list, 'thinking');
   const lengths = entries(list, 'outputAbove');

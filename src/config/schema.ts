@@ -79,7 +79,7 @@ const server = section({
   ).prefault({}),
   messagesContext: oneOf(['coding', 'balance'])
     .default('coding')
-    .describe('What calls to messages addresses below the protocol name use: the Coding Plan or the balance.'),
+    .describe('Whether calls to the messages addresses below the protocol name use the Coding Plan or the balance.'),
   cors: section({
     origins: corsOrigins
       .default([])
@@ -115,7 +115,7 @@ const server = section({
     .describe('Reverse proxies whose `X-Forwarded-For` header is trusted.'),
 });
 
-/** The limit in `db/partitions.ts`. */
+/** The same limit as in `db/partitions.ts`. */
 const PARTITIONS_MAX = 100;
 
 const database = section({
@@ -126,7 +126,7 @@ const database = section({
     ),
   dataDir: text
     .default('./data')
-    .describe('Directory of the local database and of the journal. It must survive restarts, with a `url` too.'),
+    .describe('Directory of the local database and of the journal. It must survive restarts, even if `url` is set.'),
   binaries: text
     .optional()
     .describe(

@@ -36,7 +36,7 @@ server:
   # of messages also in paths, such as /altproto/v1/messages. A list serves several names; the first is canonical.
   #protocolNames: { chat: compat, messages: altproto }    # restart
 
-  # What calls to /altproto/v1/messages use: the Coding Plan of the account (coding), or its balance.
+  # Whether calls to /altproto/v1/messages use the Coding Plan of the account (coding) or its balance.
   #messagesContext: coding              # restart
 
   # Origins of web pages that may call the gateway from a browser, such as https://app.example. "*" allows every page.
@@ -71,7 +71,7 @@ database:
   # Empty: the gateway starts a local PostgreSQL with its files in dataDir, for one gateway only.
   # postgres://user:password@host/name: PostgreSQL 15 or later, for any number of gateways.
   url: \${DATABASE_URL:-}                # restart
-  # Also holds the journal of finished calls while the database is down. It must survive restarts, with a url too.
+  # Also holds the journal of finished calls while the database is down. It must survive restarts, even if url is set.
   dataDir: ./data                       # restart
   # Directory with initdb and postgres for the local server. Default: the PostgreSQL installed with Faregate.
   # binaries: /usr/lib/postgresql/18/bin  # restart
@@ -292,8 +292,8 @@ models:
         #peak: { hours: ["09:00-21:00"], input: "4", output: "16" }
         #offPeak: { input: "2", output: "8" }
 
-    # Models that a request may name in its body (advisor, fallbacks), by the vendor's name, and for each the model here
-    # that sets its price and access. Other names are rejected.
+    # Models that the body of a request may name (advisor, fallbacks). Each key is the vendor's name of a model, and its
+    # value the model of this file that sets price and access. Other names are rejected.
     #innerModels: { acme-small-2026-10: acme-small }
 
     # Providers of the model, and its name there. Routes with the lowest priority number are tried first; routes of the

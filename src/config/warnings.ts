@@ -4,7 +4,7 @@ import { OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
 import { credentialsOf } from './provider-credentials.ts';
 import type { Config, ModelConfig, UnitPricesConfig } from './schema.ts';
 
-/** A problem of a valid configuration. */
+/** A possible problem in a valid configuration. */
 export interface ConfigWarning {
   /** The dotted path of the setting. */
   readonly key: string;

@@ -356,7 +356,7 @@ describe('ConfigWatcher', () => {
       const { message, details } = await record.nextLogged('error');
       assert.equal(
         message,
-        `The configuration cannot be used:\n  ${file}:3: server.uploadIdleTimeout: Expected a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d; found "soon".\nThe configuration in force stays.`,
+        `The configuration cannot be used:\n  ${file}:3: server.uploadIdleTimeout: Expected a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d; found "soon".\nThe previous configuration stays in force.`,
       );
       assert.equal((details as { problems: object[] }).problems.length, 1);
       writeFileSync(join(directory, 'neighbour'), 'an unrelated event');
@@ -373,12 +373,12 @@ describe('ConfigWatcher', () => {
       unlinkSync(file);
       assert.match(
         (await record.nextLogged('error')).message,
-        /There is no such file\.\nThe configuration in force stays\.$/,
+        /There is no such file\.\nThe previous configuration stays in force\.$/,
       );
       writeFileSync(file, '\n');
       assert.match(
         (await record.nextLogged('error')).message,
-        /The file is empty\.\nThe configuration in force stays\.$/,
+        /The file is empty\.\nThe previous configuration stays in force\.$/,
       );
       await appliesOnly(2);
     });
@@ -392,7 +392,7 @@ describe('ConfigWatcher', () => {
         },
       });
       writeFileSync(file, text(2));
-      assert.match((await record.nextLogged('error')).message, /could not be applied; the one in force stays/);
+      assert.match((await record.nextLogged('error')).message, /could not be applied; the previous one stays in force/);
       isFailing = false;
       watcher.reload();
       await record.nextApplied();
@@ -598,7 +598,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       readings.take(2);
       assert.match(
         record.logged('error')[0]!.message,
-        /This is a pipe, not a regular file\.\nThe configuration in force/,
+        /This is a pipe, not a regular file\.\nThe previous configuration stays/,
       );
       unlinkSync(file);
       writeFileSync(file, whole(2));

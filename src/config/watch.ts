@@ -39,7 +39,7 @@ export interface ConfigWatcherOptions {
   readonly pollMs?: number;
   /** The time between two readings of a file that may have changed. */
   readonly settleMs?: number;
-  /** Calls once, after that time; returns a function that cancels the call. */
+  /** Calls `expire` once, after `ms` milliseconds; returns a function that cancels this. */
   readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
@@ -48,7 +48,7 @@ const SETTLE_MS = 250;
 
 /** Consecutive equal readings before a change is applied. */
 const READINGS = 2;
-/** The same for a change that removes a model, a provider or a plan. */
+/** Like `READINGS`, for a change that removes a model, a provider or a plan. */
 const READINGS_FOR_REMOVAL = 20;
 
 /** After this many consecutive readings that all differ, a log line says that the reload is postponed. */
@@ -71,12 +71,12 @@ export class ConfigWatcher {
   #files: readonly string[];
   #inForce: Config;
   #last: Reading | null = null;
-  /** Consecutive readings equal to the last one. */
+  /** Number of consecutive readings that equal the last one. */
   #equalReadings = 0;
-  /** Consecutive readings that differ from the one before. */
+  /** Number of consecutive readings that differ from the one before. */
   #changes = 0;
   #decided: Reading | null = null;
-  /** The parsed last reading, while it must stay unchanged for longer. */
+  /** The result of parsing the last reading, while that reading must stay unchanged for longer. */
   #parsed: ParsedConfig | Error | null = null;
   /** `reload` was called, and its result is not logged yet. */
   #isRequested = false;
@@ -91,8 +91,8 @@ export class ConfigWatcher {
   }
 
   /**
-   * Reads the file and applies it as soon as it stops changing. Logs the result even if nothing changed. Calls before the result
-   * count as one.
+   * Reads the file and applies it as soon as it stops changing. Logs the result even if nothing changed. Several calls before
+   * the result have the effect of one.
    */
   readonly reload = (): void => {
     if (!this.#isOpen) return;
@@ -198,7 +198,7 @@ export class ConfigWatcher {
     const { file, logger, loads } = this.#options;
     loads?.failed(error.message);
     const details = error instanceof ConfigError ? { file, problems: error.problems } : { file, err: error };
-    logger.error(details, `${error.message}\nThe configuration in force stays.`);
+    logger.error(details, `${error.message}\nThe previous configuration stays in force.`);
     return false;
   }
 
@@ -222,7 +222,7 @@ export class ConfigWatcher {
         loads?.failed(
           `The configuration could not be applied: ${error instanceof Error ? error.message : String(error)}`,
         );
-        logger.error({ file, err: error }, 'the configuration could not be applied; the one in force stays');
+        logger.error({ file, err: error }, 'the configuration could not be applied; the previous one stays in force');
         return false;
       }
       this.#inForce = next;
@@ -236,7 +236,7 @@ export class ConfigWatcher {
 }
 
 /**
- * Calls `onEvent` when a file may have changed; returns a function that ends this.
+ * Calls `onEvent` when a file may have changed; returns a function that stops watching.
  *
  * The directory is watched instead of the file, because editors replace the file. All events of the directory count: if
  * Kubernetes mounts the file, a change moves the link `..data` in the same directory.
@@ -250,7 +250,7 @@ function watchOneFile(
   const whole = resolve(path);
   const directory = watchDirectory(dirname(whole), onEvent, onUnreported);
   const poll = (): void => onEvent();
-  // Directory events miss changes behind a symbolic link, of the directory itself, and on another machine.
+  // Directory events miss some changes: those behind a symbolic link, of the directory itself, and on another machine.
   watchFile(whole, { interval: pollMs, persistent: false }, poll);
   return () => {
     directory?.close();

@@ -166,7 +166,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     ]);
     for (const [content, complaint] of [
       ['', /The file is empty\. Its first line names columns: name,email/],
-      ['name,mail\nx,y\n', /:1: There is no column "mail"; there are: name, email/],
+      ['name,mail\nx,y\n', /:1: There is no column "mail". Known columns: name, email/],
       ['name,name\nx,y\n', /:1: The column "name" occurs twice/],
       ['email\nx@example.com\n', /:1: The column "name" is missing/],
       ['name\n', /There are no rows below/],

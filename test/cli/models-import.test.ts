@@ -64,7 +64,7 @@ describe('models import', () => {
     }
     const { stdout } = await models(EXCERPT, 'openai');
     assert.deepEqual(parse(stdout).models['computer-use-preview'].operations, ['responses']);
-    assert.match(stdout, /# ft:gpt-4o-2024-11-20: each owner of a fine-tuned model/);
+    assert.match(stdout, /# ft:gpt-4o-2024-11-20: a fine-tuned model has a different name/);
     assert.match((await models(EXCERPT, 'dashscope')).stdout, /# qwen-image-2\.0: the address does not serve images/);
   });
 
@@ -107,7 +107,7 @@ describe('models import', () => {
     const { stdout } = await models(list, 'openrouter', '--usd-cny', '1');
     // Read as a number it would be 2.5e-15, which is rounded up.
     assert.equal(parse(stdout).models.long.price.input, '0.000000002');
-    assert.match(stdout, /# each: it has a price per request in addition to tokens/);
+    assert.match(stdout, /# each: it has a price per request in addition to the prices of tokens/);
   });
 
   it('takes a model that occurs twice only with the same prices', async () => {
@@ -124,7 +124,7 @@ describe('models import', () => {
     );
     const { stdout } = await models(file, 'xai');
     assert.deepEqual(Object.keys(parse(stdout).models), ['same']);
-    assert.match(stdout, /# other: the file has it twice, with different prices/);
+    assert.match(stdout, /# other: the file lists the model twice, with different prices/);
   });
 
   it('writes a file once, and reports invalid arguments', async () => {
@@ -140,7 +140,10 @@ describe('models import', () => {
       (await models('package.json', 'openai')).stderr,
       /neither LiteLLM’s price file|neither LiteLLM's price file/,
     );
-    assert.match((await models(EXCERPT, 'openai', '--only', 'nothing-*')).stderr, /has no such model of OpenAI\.\n/);
+    assert.match(
+      (await models(EXCERPT, 'openai', '--only', 'nothing-*')).stderr,
+      /has no matching model of OpenAI\.\n/,
+    );
     assert.match(
       (await models(EXCERPT, 'vllm')).stderr,
       /has no models of this vendor; the list that the vendor returns/,
@@ -183,12 +186,15 @@ describe('models import', () => {
       assert.match(unknown.stderr, /^The address of the provider relay is not .* Name the vendor with --vendor/);
       const { models: made } = parse((await configured('relay', '--vendor', 'zai')).stdout);
       assert.deepEqual(made['glm-5'].routes, [{ provider: 'relay', model: 'glm-5' }]);
-      assert.match((await configured('relay', '--vendor', 'zia')).stderr, /no such model of zia\. Did you mean zai\?/);
+      assert.match(
+        (await configured('relay', '--vendor', 'zia')).stderr,
+        /no matching model of zia\. Did you mean zai\?/,
+      );
     });
 
     it('gets a suggestion for a misspelt name, and a known vendor needs no provider', async () => {
       assert.match((await configured('rellay')).stderr, /Did you mean relay\? The configuration has ours, ours-too/);
-      assert.match((await configured('xai')).stderr, /no such model of xAI/);
+      assert.match((await configured('xai')).stderr, /no matching model of xAI/);
       assert.match((await configured('deepseek')).stdout, /- provider: deepseek\n/);
     });
   });

@@ -98,7 +98,7 @@ select 'acct_' || n, 'n', true, 'active', now(), now(), least(n, 1) from generat
 
     const added = await cli(stored, 'db', 'partitions', 'add', '--count', '2');
     assert.equal(added.code, 0, added.stderr);
-    assert.match(added.stdout, /^added partition 2\nadded partition 3\nRestart running gateways/);
+    assert.match(added.stdout, /^added partition 2\nadded partition 3\nRestart all running gateways/);
     const lines = (await cli(stored, 'db', 'partitions')).stdout.trimEnd().split('\n');
     assert.equal(lines.length, 5);
     assert.match(lines[0]!, /^PARTITION +SCHEMA +STATE +ACCOUNTS +VERSION +SIZE$/);

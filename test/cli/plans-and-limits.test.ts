@@ -112,8 +112,8 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
       text,
       /^five hours +1 of 9 calls used, 8 left, more at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d$/m,
     );
-    assert.match(text, /^week +1 of 9 calls used, 8 left, new at \d{4}-/m);
-    assert.match(text, /^tokens +\d+ of 1000 used, \d+ left, new at \d{4}-/m);
+    assert.match(text, /^week +1 of 9 calls used, 8 left, resets at \d{4}-/m);
+    assert.match(text, /^tokens +\d+ of 1000 used, \d+ left, resets at \d{4}-/m);
 
     const renewed = await json('plan', 'renew', id);
     assert.equal(Date.parse(renewed.endsAt) - Date.parse(shown.endsAt), 30 * 24 * 3_600_000);
@@ -209,7 +209,7 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     }
     const refused = await cli('key', 'find', key);
     assert.deepEqual([refused.code, refused.stdout], [2, '']);
-    assert.match(refused.stderr, /A whole key is no argument: .*revoke it/);
+    assert.match(refused.stderr, /Do not give a whole key as an argument: .*revoke it/);
     assert.ok(!refused.stderr.includes(key.slice(10)));
     const unknown = await cli('key', 'find', 'sk-fg-00');
     assert.deepEqual([unknown.code, unknown.stdout], [1, 'No account has such a key.\n']);
@@ -264,7 +264,7 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
       /^Resumed acme\/large, which was drained since \d{4}-\d\d-\d\d \S+ [+-]\d\d:\d\d by alice\.\n$/,
     );
     assert.equal(await call('/v1/chat/completions', key), 200);
-    assert.match(await complaint('route', 'drain', 'amce'), /^There is no provider or route "amce"; name PROVIDER, /);
+    assert.match(await complaint('route', 'drain', 'amce'), /^There is no provider or route "amce"; give PROVIDER, /);
     assert.match(await complaint('route', 'resume', 'acme'), /^There is no drain of provider acme\.\n$/);
   });
 
@@ -511,15 +511,15 @@ describe('the command line on plans and limits, with nothing else running', { ti
       ],
       [
         ['plan', 'grant', '--help'],
-        [/^ {2}account +id or name$/m, /--starts <instant> +when it begins/],
+        [/^ {2}account +id or name$/m, /--starts <instant> +when the subscription/],
       ],
       [
         ['key', 'create', '--help'],
         [
-          /--budget <yuan\/period> +the most/,
-          /--daily-spend <yuan> +the most/,
-          /--daily-calls <count> +the most/,
-          /--concurrency <count> +the most/,
+          /--budget <yuan\/period> +maximum/,
+          /--daily-spend <yuan> +maximum/,
+          /--daily-calls <count> +maximum/,
+          /--concurrency <count> +maximum/,
         ],
       ],
       [

@@ -107,7 +107,10 @@ describe('import from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 }, 
     const before = await moving.counts();
     const { code, stderr } = await moving.run('--apply');
     assert.equal(code, 1);
-    assert.match(stderr, /^wang: It was imported before with another name, e-mail address or balance.*account adjust/m);
+    assert.match(
+      stderr,
+      /^wang: The account was imported before, and its name, e-mail address or balance has changed.*account adjust/m,
+    );
     assert.deepEqual(await moving.counts(), before);
   });
 });

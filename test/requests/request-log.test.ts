@@ -151,7 +151,7 @@ describe('the log', () => {
 
   test('has each change through the admin API with actor, action and address, and without secrets', async () => {
     const { body } = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'more' });
-    const { details } = await theLine('a change by the admin API');
+    const { details } = await theLine('a change through the admin API');
     const { requestId, ...rest } = details;
     assert.match(String(requestId), /^req_/);
     assert.deepEqual(rest, {
@@ -163,13 +163,13 @@ describe('the log', () => {
     await gateway.admin('GET', '/accounts');
     await gateway.admin('POST', '/accounts', { name: '' });
     await gateway.admin('POST', '/keys/search', { key: body.key });
-    assert.equal(linesOf('a change by the admin API').length, 1);
+    assert.equal(linesOf('a change through the admin API').length, 1);
     const drain = { provider: 'chatty', model: 'test-both' };
     const drained = await gateway.admin('POST', '/routes/drain', drain);
     assert.equal(drained.status, 200, JSON.stringify(drained.body));
     await gateway.admin('POST', '/routes/resume', drain);
     assert.deepEqual(
-      linesOf('a change by the admin API').map((line) => line.details.id),
+      linesOf('a change through the admin API').map((line) => line.details.id),
       [body.id, 'chatty test-both', 'chatty test-both'],
     );
     assert.ok(!logs.text().includes(body.key));

@@ -24,7 +24,7 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(member, 'add <account> <user>', 'let a user see an account, or give a member another role')
+  addCommand(member, 'add <account> <user>', 'add a user to an account, or change the role of a member')
     .option('--role <role>', 'owner: manages the account; member: its own keys and usage', 'member')
     .action(
       kit.sends<MemberResponse>('POST /accounts/:accountId/members', {
@@ -37,7 +37,7 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
     addCommand(
       member,
       'limit <account> <user>',
-      'limit what a member may use with all its keys together; "none" removes a limit',
+      'set limits for all keys of a member together; "none" removes a limit',
     ),
   ).action(
     kit.sends<MemberResponse>('PATCH /accounts/:accountId/members', {
@@ -49,10 +49,10 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
   addCommand(
     member,
     'remove <account> <user>',
-    'remove a user from an account, at once; keys stay unless an option says otherwise',
+    'remove a user from an account at once; without an option the keys of the user stay as they are',
   )
     .option('--revoke-keys', 'revoke the keys of the user in the account')
-    .option('--keys-to <user>', 'hand them to another member')
+    .option('--keys-to <user>', 'transfer the keys of the user to another member')
     .action(
       kit.changing(async (admin, output, { accountId, userId, revokeKeys, keysTo }) => {
         const query = new URLSearchParams({ userId: String(userId) });

@@ -10,7 +10,7 @@ import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 import { accountMemberCommands } from './account-member.ts';
 import { addRateOptions, describeRateLimits, orNull, rateLimitsOf } from './limit-options.ts';
 
-const NAME = { name: 'what to call it' };
+const NAME = { name: 'the name of the account' };
 const REASON = ['--reason <text>', 'reason, shown by `account show`'] as const;
 const MEMO = ['--memo <text>', 'reason, kept in the ledger entry'] as const;
 
@@ -21,9 +21,9 @@ export function accountCommands(program: Command, kit: CommandKit): void {
 
   addCommand(account, 'create <name>', 'create an account', NAME)
     .option('--email <address>', 'the e-mail address of a contact')
-    .option('--verified', 'the account may call models at once')
-    .option('--balance <yuan>', 'top it up with this amount')
-    .option('--daily-cap <yuan>', 'the most it may spend in a day (default: as configured)')
+    .option('--verified', 'verify the account, so that it can call models at once')
+    .option('--balance <yuan>', 'top up the account with this amount')
+    .option('--daily-cap <yuan>', 'maximum spend of the account per day (default: as configured)')
     .option(...IDEMPOTENCY_KEY)
     .action(
       kit.sends<AccountResponse>('POST /accounts', {
@@ -39,7 +39,7 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     );
 
   addCommand(account, 'list', 'list accounts, newest first')
-    .option('--search <text>', 'only those whose name, e-mail or id has this text')
+    .option('--search <text>', 'only accounts whose name, e-mail or id contains this text')
     .action(
       kit.lists<AccountResponse>('/accounts', {
         filters: ['search'],
@@ -61,20 +61,20 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(account, 'rename <account> <name>', 'give an account another name; its id stays', NAME).action(
+  addCommand(account, 'rename <account> <name>', 'rename an account; its id stays the same', NAME).action(
     changes(({ name }) => ({ name })),
   );
 
   addCommand(account, 'verify <account>', 'let an account call models')
-    .option('--revoke', 'take the verification back')
+    .option('--revoke', 'revoke the verification')
     .action(changes(({ revoke }) => ({ verified: revoke !== true })));
 
   addRateOptions(
     addCommand(
       account,
       'limit <account>',
-      'limit what an account may use; "none" removes a limit, so that the configuration applies again',
-    ).option('--daily-cap <yuan>', 'the most it may spend in a day'),
+      'set limits for an account; "none" removes a limit, so that the configuration applies again',
+    ).option('--daily-cap <yuan>', 'maximum spend of the account per day'),
   ).action(changes((given) => ({ dailySpendCapYuan: orNull(given.dailyCap), ...rateLimitsOf(given) })));
 
   addCommand(account, 'suspend <account>', 'refuse the calls of an account from now on; its keys, money and plans stay')
@@ -93,12 +93,12 @@ export function accountCommands(program: Command, kit: CommandKit): void {
   )
     .option(
       '--price-factor <factor>',
-      'what it pays of the list price: basis points such as 8000, or a percentage such as 80%',
+      'the share of the list price that it pays: basis points such as 8000, or a percentage such as 80%',
       readPriceFactor,
     )
     .option(
       '--members-see-balance <yes|no>',
-      'whether keys of members read its balance; with "no" they read what is left of their own budgets',
+      'whether keys of members can read its balance; with "no" they read the rest of their own budgets',
       readYesOrNo,
     )
     .action(
@@ -117,14 +117,14 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     });
 
   addCommand(account, 'top-up <account> <yuan>', 'add money to the balance of an account', {
-    yuan: 'how much, such as 50 or 12.50',
+    yuan: 'amount in yuan, such as 50 or 12.50',
   })
     .option(...MEMO)
     .option(...IDEMPOTENCY_KEY)
     .action(posts('top-ups', (yuan) => `Added ¥${yuan}.`));
 
   addCommand(account, 'adjust <account> <yuan>', 'correct the balance of an account, up or down', {
-    yuan: 'how much, such as 2.50 or -2.50',
+    yuan: 'amount in yuan, such as 2.50 or -2.50',
   })
     .requiredOption(...MEMO)
     .option(...IDEMPOTENCY_KEY)

@@ -35,7 +35,7 @@ const commandFiles: readonly CommandFile[] = [
   { names: ['db'], load: async () => (await import('./db.ts')).databaseCommands },
 ];
 
-/** The files with a command that the arguments name; all files if none is named, as for help. */
+/** Returns the files with the command that the arguments name. Returns all files if they name none, as with `--help`. */
 export function neededCommands(argv: readonly string[]): readonly CommandFile[] {
   if (argv.includes('--version') || argv.includes('-V')) return [];
   const named = commandFiles.filter(({ names }) => names.some((name) => argv.includes(name)));

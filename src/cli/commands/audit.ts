@@ -8,7 +8,7 @@ import { addCommand, type CommandKit } from '../kit.ts';
 import { createProgress, type Progress } from '../progress.ts';
 
 export function auditCommand(program: Command, kit: CommandKit): void {
-  addCommand(program, 'audit', 'prove the invariants of the ledger; exit code 1 if one is broken').action(
+  addCommand(program, 'audit', 'check the invariants of the ledger; exit code 1 if one is broken').action(
     kit.reading(async (admin, output) => {
       const audit = await runAudit(admin, createProgress(kit.process));
       output.print(audit, () => audit.invariants.map(describeInvariant).join('\n'));

@@ -6,23 +6,23 @@ import { addCommand, type CommandKit, type Given } from '../kit.ts';
 import { renderFields } from '../table.ts';
 
 const RESOLVE_HELP = `
-A call is unresolved if its node died before its end: its reservation was released, nothing was charged, and the gateway does not
+A call is unresolved if its node died before the call ended: its reservation was released, nothing was charged, and the gateway does not
 know whether the provider ran it. Ask the provider, then settle the call once:
 
-  faregate calls --status unresolved                list such calls with what each had reserved
-  faregate calls resolve call_01… --charge 0.25     charge it: at most what it had reserved
+  faregate calls --status unresolved                list unresolved calls with their reservations
+  faregate calls resolve call_01… --charge 0.25     charge it, at most its reservation
   faregate calls resolve call_01… --tokens 1200     count tokens in the quota of its Coding Plan
   faregate calls resolve call_01… --release         charge nothing
 
-The record keeps who did it, when and why, and its status is "resolved". If the call's own end arrives later, from the journal
-of its node, it changes nothing.`;
+The record of the call then has the status "resolved", and shows who settled it, when and why. If the journal of the dead node
+later reports how the call ended, this changes nothing.`;
 
 const REFUND_HELP = `
   faregate calls refund call_01…                    all of the charge that is not refunded yet
   faregate calls refund call_01… --amount 0.10 --memo "broken response" --idempotency-key ticket-42
 
 A refund is a ledger entry that names the call. It is added to the balance, and does not reduce what the account has spent today,
-so it leaves a daily cap as it is (faregate account show prints the cap).`;
+so a daily cap stays used up (faregate account show prints the cap).`;
 
 export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
   addCommand(calls, 'resolve <call>', 'settle a call whose node died')
@@ -30,7 +30,7 @@ export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
     .option('--tokens <count>', 'count this many tokens in its Coding Plan')
     .option('--release', 'charge nothing')
     .option('--memo <text>', 'reason, kept in the record of the call')
-    .option('--by <name>', 'who decides (default: $USER)')
+    .option('--by <name>', 'who settles the call (default: $USER)')
     .option(...IDEMPOTENCY_KEY)
     .addHelpText('after', RESOLVE_HELP)
     .action(
@@ -45,7 +45,7 @@ export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
     );
 
   addCommand(calls, 'refund <call>', 'refund the charge of a call, or a part of it')
-    .option('--amount <yuan>', 'how much (default: all that is not refunded yet)')
+    .option('--amount <yuan>', 'amount in yuan (default: all that is not refunded yet)')
     .option('--memo <text>', 'reason, kept in the ledger entry')
     .option(...IDEMPOTENCY_KEY)
     .addHelpText('after', REFUND_HELP)

@@ -17,19 +17,19 @@ export function callsCommand(program: Command, kit: CommandKit): void {
   const calls = addCommand(
     program,
     'calls',
-    'list the newest calls: what was used and what it cost; settle and refund single ones',
+    'list the newest calls with their usage and charge; settle or refund a call',
   )
-    .option('--account <account>', 'only those of this account (id or name)')
-    .option('--model <model>', 'only those of this model')
+    .option('--account <account>', 'only calls of this account (id or name)')
+    .option('--model <model>', 'only calls of this model')
     .option(
       '--status <status>',
-      'only those that are succeeded, failed, aborted, in_flight (on all nodes), unresolved (their node died) or resolved',
+      'only calls with this status: succeeded, failed, aborted, in_flight (on all nodes), unresolved (the node died) or resolved',
     )
     .option(
       '--request-id <id>',
-      "the calls and refusals of a request: its id here, at the provider, or the client's own",
+      'the calls and refusals of a request, by the id that the gateway, the provider or the client gave it',
     )
-    .option('--limit <count>', 'how many', '20')
+    .option('--limit <count>', 'maximum number of rows', '20')
     .action(
       kit.reading(async (admin, output, given) => {
         const query = queryOf(given, ['accountId', 'model', 'status']);
@@ -92,7 +92,7 @@ function describeHold({ heldYuan, heldTokens }: Pick<InFlightResponse, 'heldYuan
   return heldYuan === null ? `${heldTokens ?? 0} tokens` : `¥${heldYuan}`;
 }
 
-/** Tokens, or images if no tokens were counted. */
+/** The number of output tokens, or of images if no output tokens were counted. */
 function describeOutput({ usage }: CallResponse): string {
   if (usage === null) return '0';
   const tokens = outputTokensOf({ ...noUsage, ...usage });

@@ -14,7 +14,7 @@ export function changeDifference(before: Subject, after: Subject): string {
   return [...shown, ...(names.length > shown.length ? [`and ${names.length - shown.length} more`] : [])].join(', ');
 }
 
-/** For lists, added items before removed ones: a reader must not miss what was added. */
+/** Lists added items before removed ones, so that a reader does not miss what was added. */
 function differenceOf(before: unknown, after: unknown): string {
   if (!Array.isArray(before) || !Array.isArray(after)) return `${shortOf(before)} → ${shortOf(after)}`;
   const marked = [
@@ -26,7 +26,10 @@ function differenceOf(before: unknown, after: unknown): string {
   return [...marked.slice(0, ITEMS_MAX), ...(hidden > 0 ? [`and ${hidden} more`] : [])].join(' ');
 }
 
-/** Items that `others` lacks, except notes such as `… 99 unchanged`. The shortest are first: these are the widest networks. */
+/**
+ * Items that are not in `others`, except notes such as `… 99 unchanged`. Short items come first, because the widest networks have the
+ * shortest text.
+ */
 function without(items: readonly unknown[], others: readonly unknown[]): unknown[] {
   const known = new Set(others.map((item) => JSON.stringify(item)));
   return items

@@ -11,18 +11,18 @@ export function changesCommand(program: Command, kit: CommandKit): void {
     program,
     'changes',
     'list the audit log, newest first: changes by people, tokens, keys and the command line, and reloads of the configuration; ' +
-      '--json has all values before and after',
+      '--json shows all values before and after a change',
   )
-    .option('--account <account>', 'only changes of this account (id or name), and of what is in it')
+    .option('--account <account>', 'only changes of this account (id or name) and of everything that belongs to it')
     .option('--subject <id>', 'only changes of this key, subscription, token, …')
     .option(
       '--actor <actor>',
-      'only what somebody changed: an id such as tok_01…, usr_01…, key_01…, or a kind such as command_line',
+      'only changes by this token, user or key, such as tok_01…, usr_01… or key_01…, or of a kind such as command_line',
     )
     .option('--action <action>', 'only changes of this kind, such as accounts.change or keys.delete')
-    .option('--from <instant>', 'only those since then, such as 2026-11-20T00:00:00Z')
-    .option('--to <instant>', 'only those before')
-    .option('--limit <count>', 'how many', '20')
+    .option('--from <instant>', 'only changes since this time, such as 2026-11-20T00:00:00Z')
+    .option('--to <instant>', 'only changes before this time')
+    .option('--limit <count>', 'maximum number of rows', '20')
     .action(
       kit.reading(async (admin, output, given) => {
         const actorMember = /^(usr|tok|key)_\w{26}$/.test(String(given.actor)) ? 'actorId' : 'actorKind';

@@ -20,8 +20,8 @@ export function configCommands(program: Command, kit: CommandKit): void {
   program
     .command('init')
     .description('write a commented configuration to start from, or a short one for a known vendor')
-    .argument('[file]', 'where to', DEFAULT_FILE)
-    .option('--provider <name>', 'a vendor of --list: its addresses, and how it takes its key')
+    .argument('[file]', 'the file to write', DEFAULT_FILE)
+    .option('--provider <name>', 'a vendor of --list, for which the file has the addresses and the header of the key')
     .option('--list', 'only list the known vendors')
     .option(...FORCE)
     .action(

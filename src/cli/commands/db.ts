@@ -32,7 +32,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
       await withDatabases(openOrCreateOwnDatabases(location, createLogger(environment), say), async (databases) => {
         const applied = await migrateAll(databases, { onWaiting: say });
         say(`database: ${await describeDatabase(location)}`);
-        // The first partition is in the schema of the directory.
+        // The partition number 0 is left out, because the first partition is in the schema of the directory.
         const listed = applied.map(({ partition, ...step }) => (partition === 0 ? step : { ...step, partition }));
         const lines = applied.map(
           ({ partition, version, name }) =>

@@ -8,10 +8,10 @@ import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { type ExportEnd, readEnd, TransferError } from '../../transfer/format.ts';
 import type { CliProcess } from '../command.ts';
 
-/** Stands for standard input or output in place of a file. */
+/** The file name that means standard input or output. */
 export const STANDARD = '-';
 
-/** An upper bound of the last line, which has the row counts of some tables. */
+/** Maximum size of the last line, which has the row counts of some tables. */
 const END_BYTES_MAX = 64 * 1024;
 
 export interface Written {
@@ -118,7 +118,7 @@ async function* decompressed(source: Readable): AsyncIterable<Buffer> {
     return;
   }
   const gunzip = createGunzip();
-  // `pipeline` passes errors on to `gunzip`, whose reader gets them.
+  // Errors are ignored here, because `pipeline` passes them to `gunzip`, and the reader of `gunzip` receives them.
   pipeline(all(), gunzip).catch(() => undefined);
   yield* gunzip as AsyncIterable<Buffer>;
 }

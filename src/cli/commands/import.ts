@@ -12,8 +12,8 @@ import { renderTable } from '../table.ts';
 const HELP = `
 SOURCE is a SQLite file or a postgres:// address. It is opened read-only.
 
-Without --apply the command prints what it would create, and what has no counterpart here. With --apply it creates accounts, keys
-and balances; clients keep their keys. Run it again after a failure: what was imported already does not change. Stop the other
+Without --apply the command prints what it would create, and what has no counterpart in Faregate. With --apply it creates accounts, keys
+and balances; clients keep their keys. Run it again after a failure: accounts that are already imported do not change. Stop the other
 gateway first, so that nothing is spent there afterwards.`;
 
 interface Program {
@@ -32,7 +32,7 @@ const PROGRAMS: readonly Program[] = [
     },
   },
   ofOneApi('one-api', 'users with their tokens and what is left of their quota, of a one-api database'),
-  ofOneApi('new-api', 'the same of a new-api database'),
+  ofOneApi('new-api', 'users with their tokens and what is left of their quota, of a new-api database'),
 ];
 
 function ofOneApi(name: OneApi, description: string): Program {
@@ -49,7 +49,7 @@ function ofOneApi(name: OneApi, description: string): Program {
 export function importCommands(program: Command, kit: CommandKit): void {
   const group = program
     .command('import')
-    .description('move in from another gateway: its accounts, keys and balances; keys keep working');
+    .description('import the accounts, keys and balances of another gateway; keys keep working');
   for (const foreign of PROGRAMS) {
     addCommand(group, `${foreign.name} <source>`, foreign.description, {
       source: 'a SQLite file, or a postgres:// address',
@@ -57,7 +57,7 @@ export function importCommands(program: Command, kit: CommandKit): void {
       .requiredOption('--usd-cny <rate>', 'yuan per dollar, such as 7.15')
       .option(
         '--label <name>',
-        'what to call this database, if several of one program move in; the same at each repeat',
+        'a name for this database, if you import several of the same program; use the same name when you repeat the import',
       )
       .option('--apply', 'import; without it nothing is created')
       .addHelpText('after', HELP)
@@ -66,7 +66,7 @@ export function importCommands(program: Command, kit: CommandKit): void {
           const rate = parseDecimal(String(usdCny));
           if (rate === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
           const read = await readFrom(String(source), (database) => foreign.read(database, rate));
-          // An account is identified by its source and its reference there.
+          // An account is identified by its source, which includes the label, and by its reference in that source.
           const books = label === undefined ? read : { ...read, source: `${read.source} ${label}` };
           const { checkBooks } = await import('../import/check-books.ts');
           checkBooks(books);

@@ -10,11 +10,11 @@ import { localTime } from '../local-time.ts';
 import { fieldsOf, renderFields } from '../table.ts';
 
 const SHOWN_LENGTH = KEY_PREFIX.length + SHOWN_CHARS;
-/** Many times the length of a key. */
+/** Maximum length of the input, many times the length of a key. */
 const INPUT_CHARS_MAX = 1_000;
 
 const HELP = `
-  faregate key find sk-fg-Ab12        by the part that lists show
+  faregate key find sk-fg-Ab12        by the first characters, which lists show
   faregate key find                   paste the whole key, then Enter
   faregate key find < key.txt         the same from a file
 
@@ -26,7 +26,7 @@ export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (k
     const { data, nextCursor } = await admin.request<Page<FoundKeyResponse>>('POST', '/keys/search', body);
     output.print(data, () => {
       if (data.length === 0) return 'No account has such a key.';
-      const more = nextCursor === null ? [] : ['There are more; give more characters of the key.'];
+      const more = nextCursor === null ? [] : ['More keys match; give more characters of the key.'];
       return [...data.map((found) => describe(found, describeLimits(found))), ...more].join('\n\n');
     });
     return data.length === 0 ? 1 : 0;
@@ -35,7 +35,7 @@ export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (k
     key,
     'find [prefix]',
     'find the owner of a key, by its first characters, or by the whole key on standard input',
-    { prefix: `what lists show of it, such as ${KEY_PREFIX}Ab12` },
+    { prefix: `the part of the key that lists show, such as ${KEY_PREFIX}Ab12` },
   )
     .addHelpText('after', HELP)
     .action(async (...given: unknown[]) => {
@@ -44,13 +44,13 @@ export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (k
     });
 }
 
-/** @throws UsageError whether or not the key exists */
+/** @throws UsageError if the argument has the length of a whole key, whether or not that key exists */
 function refuseWholeKey(argument: unknown): void {
   if (typeof argument !== 'string' || argument.replace(/…$/, '').length <= SHOWN_LENGTH) return;
   const shown = argument.slice(0, SHOWN_LENGTH);
-  const found = /^sk-fg-[0-9A-Za-z]{4}$/.test(shown) ? `"faregate key find ${shown}" names its id, ` : '';
+  const found = /^sk-fg-[0-9A-Za-z]{4}$/.test(shown) ? `"faregate key find ${shown}" prints its id, ` : '';
   throw new UsageError(
-    'A whole key is no argument: other users of the machine see arguments, and the shell keeps them in its history. Run ' +
+    'Do not give a whole key as an argument: other users of the machine see arguments, and the shell keeps them in its history. Run ' +
       '"faregate key find" and paste the key, or read it from a file: faregate key find < key.txt. If this key is valid, it may ' +
       `be in that history now: revoke it (${found}"faregate key revoke <id>" revokes it) and create another one.`,
   );
@@ -64,7 +64,7 @@ async function readKey({ stdin, writeError }: CliProcess): Promise<string> {
   throw new UsageError('Standard input is empty. Give the key there, or its first characters as an argument.');
 }
 
-/** The first line; a terminal does not end its input. */
+/** Reads only the first line, because input from a terminal does not end. */
 async function readLine(stdin: Readable): Promise<string> {
   let text = '';
   for await (const chunk of stdin) {

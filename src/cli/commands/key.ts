@@ -24,9 +24,9 @@ export function keyCommands(program: Command, kit: CommandKit): void {
 
   addLimitOptions(
     addCommand(key, 'create <account>', 'create an API key; it is shown once')
-      .option('--name <name>', 'what to call the key', 'default')
-      .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z')
-      .option('--scope <names>', 'what it may be used for: calls, account (the account API), or both', readNames)
+      .option('--name <name>', 'name of the key', 'default')
+      .option('--expires <instant>', 'when the key expires, such as 2027-01-01T00:00:00Z')
+      .option('--scope <names>', 'what the key may be used for: calls, account (the account API), or both', readNames)
       .option('--user <id>', 'the member of the account who owns the key'),
   ).action(
     kit.sends<CreatedKey>('POST /accounts/:accountId/keys', {
@@ -42,7 +42,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
   );
 
   addLimitOptions(
-    addCommand(key, 'limit <key>', 'limit what a key may use; "none" removes a limit, and so does an empty list').alias(
+    addCommand(key, 'limit <key>', 'set limits for a key; "none" removes a limit, and so does an empty list').alias(
       'set',
     ),
   ).action(
@@ -52,7 +52,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(key, 'rename <key> <name>', 'give a key another name', { name: 'what to call it' }).action(
+  addCommand(key, 'rename <key> <name>', 'give a key another name', { name: 'the new name' }).action(
     kit.sends<KeyResponse>('PATCH /keys/:key', {
       body: ({ name }) => ({ name }),
       text: ({ id, name }) => `${id} is called ${name} now.`,
@@ -103,7 +103,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
 function addLimitOptions(command: Command): Command {
   return addRateOptions(addOwnerLimitOptions(command)).option(
     '--networks <ranges>',
-    'where it may be used from, such as 10.0.0.0/8,2001:db8::/32',
+    'the networks from which the key may be used, such as 10.0.0.0/8,2001:db8::/32',
     readList,
   );
 }

@@ -13,9 +13,13 @@ export function latencyCommand(program: Command, kit: CommandKit): void {
   addCommand(
     program,
     'latency',
-    'show how fast routes respond, how often they fail and how many tokens a second they write',
+    'show how fast routes respond, how often they fail and how many tokens per second they generate',
   )
-    .option('--group-by <names>', `one or several of ${GROUPS.join(', ')}, with commas`, 'model,provider,providerModel')
+    .option(
+      '--group-by <names>',
+      `one or several of ${GROUPS.join(', ')}, separated by commas`,
+      'model,provider,providerModel',
+    )
     .option('--last <time>', `the last ${Object.keys(HOURS).join(', ')}`, 'day')
     .option('--from <instant>', 'from an instant on, such as 2026-11-20T12:00:00Z, in place of --last')
     .option('--model <model>', 'only this model')
@@ -34,8 +38,8 @@ export function latencyCommand(program: Command, kit: CommandKit): void {
 function describe({ data, from, timezone, isCut }: LatencyResponse): string {
   const named = GROUPS.filter((name) => data[0]?.[name] !== undefined);
   const groups = named.map((title): Column<LatencyRow> => ({ title, cell: (row) => row[title] ?? '' }));
-  const cut = isCut ? '\nThere are more groups than are shown.' : '';
-  return `${renderTable(data, 'No calls.', [...groups, ...FIGURES])}\n\nFrom ${localTime(from)} on; days of ${timezone}.${cut}`;
+  const cut = isCut ? '\nFurther groups are not shown.' : '';
+  return `${renderTable(data, 'No calls.', [...groups, ...FIGURES])}\n\nSince ${localTime(from)}; days are in the time zone ${timezone}.${cut}`;
 }
 
 const ms = (value: number | null): string => (value === null ? '-' : String(value));

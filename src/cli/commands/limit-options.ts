@@ -3,7 +3,7 @@ import type { AccountResponse } from '../../api/management/wire.ts';
 import type { MemberResponse } from '../../api/members/member-keeper.ts';
 import type { Given } from '../kit.ts';
 
-/** Removes a limit, and describes a key or a member without limits. */
+/** The word that removes a limit, and that describes a key or a member without limits. */
 export const NONE = 'none';
 
 /** The value of a limit in a request. Parsers of options cannot return `null`: commander turns it into an empty text. */
@@ -21,11 +21,11 @@ type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: s
 /** Adds the options of limits per minute, which accounts and keys have. */
 export function addRateOptions(command: Command): Command {
   return command
-    .option('--requests-per-minute <count>', 'the most requests in a minute', readCount)
-    .option('--tokens-per-minute <count>', 'the most tokens in a minute, of input and output together', readCount)
+    .option('--requests-per-minute <count>', 'maximum number of requests per minute', readCount)
+    .option('--tokens-per-minute <count>', 'maximum number of tokens per minute, input and output together', readCount)
     .option(
       '--model-limit <model:limits>',
-      'the same for one model, such as acme-large:requests=10,tokens=20000, or acme-large:none; several may be given',
+      'both limits for one model, such as acme-large:requests=10,tokens=20000, or acme-large:none; can be given several times',
       readModelLimit,
     );
 }
@@ -35,23 +35,23 @@ export function addOwnerLimitOptions(command: Command): Command {
   return command
     .option(
       '--budget <yuan/period>',
-      'the most it may spend in a day, a week (from Monday), a month or in all, such as 100/month or 1000/total; several may be given',
+      'maximum spend per day, per week (from Monday), per month or in total, such as 100/month or 1000/total; can be given several times',
       readBudget,
     )
-    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
-    .option('--daily-calls <count>', 'the most calls in a day', readCount)
-    .option('--concurrency <count>', 'the most calls at the same time', readCount)
-    .option('--models <names>', 'the models that it may call, separated by commas', readList);
+    .option('--daily-spend <yuan>', 'maximum spend per day, the same as --budget <yuan>/day')
+    .option('--daily-calls <count>', 'maximum number of calls per day', readCount)
+    .option('--concurrency <count>', 'maximum number of concurrent calls', readCount)
+    .option('--models <names>', 'models that may be called, separated by commas', readList);
 }
 
-/** The members of a request for the options of `addRateOptions`; `null` removes a limit. */
+/** Converts the options of `addRateOptions` to members of a request body; `null` removes a limit. */
 export const rateLimitsOf = ({ requestsPerMinute, tokensPerMinute, modelLimit }: Given) => ({
   requestsPerMinute: orNull(requestsPerMinute),
   tokensPerMinute: orNull(tokensPerMinute),
   modelLimits: modelLimit,
 });
 
-/** The members of a request for the options of `addOwnerLimitOptions`; `null` removes a limit. */
+/** Converts the options of `addOwnerLimitOptions` to members of a request body; `null` removes a limit. */
 export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurrency }: Given) => ({
   dailySpendCapYuan: orNull(dailySpend),
   dailyCalls: orNull(dailyCalls),
@@ -106,7 +106,7 @@ const EXPECTED_MODEL =
 
 type RateMaxima = Pick<AccountResponse, 'requestsPerMinute' | 'tokensPerMinute'>;
 
-/** One text for each limit, such as `60 requests a minute` and `10 requests a minute for acme-large`. */
+/** Describes each limit by one text, such as `60 requests a minute` and `10 requests a minute for acme-large`. */
 export function describeRateLimits(limits: RateMaxima & Pick<AccountResponse, 'modelLimits'>): string[] {
   return [
     ...describeMaxima(limits),
@@ -125,7 +125,7 @@ function describeMaxima({ requestsPerMinute, tokensPerMinute }: RateMaxima): str
 
 type OwnerLimits = Pick<MemberResponse, keyof Budgets | 'dailyCalls' | 'concurrency' | 'allowedModels'>;
 
-/** One text for each limit. */
+/** Describes each limit by one text. */
 export function describeOwnerLimits(owner: OwnerLimits): string[] {
   const { dailyCalls, concurrency, allowedModels } = owner;
   return [
@@ -145,7 +145,7 @@ const USED = {
   totalSpendCapYuan: ['totalSpendYuan', 'in all'],
 } as const;
 
-/** How much of each limit is used, such as `¥3 of 5 today`. */
+/** Describes how much of each limit is used, such as `¥3 of 5 today`. */
 export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used'>): string {
   const { used, dailyCalls } = owner;
   if (used === null) return '';

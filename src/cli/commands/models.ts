@@ -12,14 +12,14 @@ import { targetOf } from '../models/target.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
 
 const HELP = `
-FILE is LiteLLM's price file, as its PyPI package has it (model_prices_and_context_window_backup.json), or the list of models that
-a provider returns (GET /v1/models), such as OpenRouter's, which has prices.
+FILE is LiteLLM's price file (model_prices_and_context_window_backup.json in its PyPI package), or the list of models that a
+provider returns (GET /v1/models). The list of OpenRouter has prices.
 
-Prices are converted exactly from their digits in the file, to the nearest nano-yuan a million tokens. A model that could cost more
+Prices are converted exactly from their digits in the file, to the nearest nano-yuan per million tokens. A model that could cost more
 than its listed prices is left out, with the reason; nothing is guessed. Review the file before you serve it.
 
-The address of the provider decides whose prices apply, if it is the address of a vendor of "faregate init --list". For any other
-address, such as a relay, use --vendor.`;
+The prices are those of the vendor to whom the address of the provider belongs, if "faregate init --list" has this vendor. For any
+other address, such as a relay, name the vendor with --vendor.`;
 
 export function modelCommands(program: Command, kit: CommandKit): void {
   const models = program.command('models').description('create models of the configuration from price files');
@@ -32,16 +32,20 @@ export function modelCommands(program: Command, kit: CommandKit): void {
     )
     .option(
       '--vendor <name>',
-      'whose prices, if the address of the provider does not decide: of that list, or as the price file names it',
+      'the vendor whose prices apply, if not the one of the address: a name of that list or of the price file',
     )
     .requiredOption('--usd-cny <rate>', 'yuan per dollar, such as 7.15')
-    .option('--margin <percent>', 'what you add to the prices; what you pay becomes the cost of the route', '0')
+    .option(
+      '--margin <percent>',
+      'percentage to add to the prices; the prices without it become the cost of the route',
+      '0',
+    )
     .option(
       '--only <pattern>',
       'only models with matching names; * matches any text, commas separate several patterns',
       '*',
     )
-    .option('--output <file>', 'where to; by default standard output')
+    .option('--output <file>', 'the file to write (default: standard output)')
     .option(...FORCE)
     .addHelpText('after', HELP)
     .action(
@@ -53,7 +57,7 @@ export function modelCommands(program: Command, kit: CommandKit): void {
         const wanted = { vendor, isWanted: wantedBy(String(given.only)), rates: readRates(given) };
         const list = checked(readModels(file, readJson(file), wanted), providers);
         const text = modelsYaml(list, providers, String(given.margin) !== '0');
-        const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out, listed at its end.`;
+        const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out (listed at the end of the output).`;
         if (given.output === undefined) {
           kit.process.writeOut(text);
           kit.process.writeError(`${summary}\n`);
@@ -69,7 +73,7 @@ export function modelCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-/** `null`: no configuration but the one of the demo. */
+/** Loads the configuration; `null` if only the demo's is found. */
 function configInUse(flags: GlobalFlags, environment: Environment): Config | null {
   return findConfigSource(flags, environment).isDemo ? null : loadForBooks(flags, environment);
 }
@@ -97,7 +101,7 @@ function readRates(options: Given): { cost: Decimal; price: Decimal } {
   const cost = parseDecimal(String(options.usdCny));
   if (cost === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
   const margin = readDecimal(String(options.margin));
-  if (margin === null) throw new UsageError('--margin: Expected percent such as 20, or 0.');
+  if (margin === null) throw new UsageError('--margin: Expected a percentage such as 20, or 0.');
   return { cost, price: times(cost, withPercent(margin)) };
 }
 
@@ -106,7 +110,7 @@ function wantedBy(patterns: string): (id: string) => boolean {
   return (id) => given.some((pattern) => matches(pattern, id));
 }
 
-/** Leaves out models that the configuration would refuse, with its message. */
+/** Moves models that would make the configuration invalid to `notPriced`, with the message of the error as the reason. */
 function checked({ models, notPriced }: ModelList, providers: readonly RouteTo[]): ModelList {
   const refused: NotPriced[] = [];
   const accepted = models.filter((model) => {

@@ -49,7 +49,7 @@ export function partitionCommands(db: Command, kit: CommandKit): void {
         output.print({ added, partitions: databases.partitions.length }, () =>
           [
             ...added.map((number) => `added partition ${number}`),
-            'Restart running gateways, one after the other if there are several: the partitions take new accounts once no gateway runs that was started before.',
+            'Restart all running gateways, one after the other. New accounts are created in these partitions after the last restart.',
           ].join('\n'),
         );
         return 0;
@@ -65,7 +65,7 @@ function readCount(text: string): number {
 
 interface ListedPartition {
   readonly number: number;
-  /** `null`: the schema of the directory. */
+  /** Name of its schema; `null` for the schema of the directory. */
   readonly schema: string | null;
   /** Whether new accounts may be created in it. */
   readonly takesAccounts: boolean;

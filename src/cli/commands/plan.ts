@@ -13,7 +13,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
   addCommand(plan, 'grant <account> <plan>', 'give an account a plan for one period', {
     plan: 'the plan, as the configuration names it',
   })
-    .option('--starts <instant>', 'when it begins, such as 2027-01-01T00:00:00Z (default: now)')
+    .option('--starts <instant>', 'when the subscription begins, such as 2027-01-01T00:00:00Z (default: now)')
     .option(...IDEMPOTENCY_KEY)
     .action(
       kit.sends<SubscriptionResponse>('POST /accounts/:accountId/subscriptions', {
@@ -105,11 +105,11 @@ function describeRemainder(view: PlanRemainder): string {
     ['five hours', `${fiveHour.used} of ${fiveHour.limit} calls used, ${fiveHour.remaining} left${more}`],
     [
       'week',
-      `${weekly.used} of ${weekly.limit} calls used, ${weekly.remaining} left, new at ${localTime(weekly.resetAt)}`,
+      `${weekly.used} of ${weekly.limit} calls used, ${weekly.remaining} left, resets at ${localTime(weekly.resetAt)}`,
     ],
     [
       'tokens',
-      `${quota.usedTokens} of ${quota.limitTokens} used, ${quota.remainingTokens} left, new at ${localTime(quota.resetAt)}`,
+      `${quota.usedTokens} of ${quota.limitTokens} used, ${quota.remainingTokens} left, resets at ${localTime(quota.resetAt)}`,
     ],
     ['concurrency', `${concurrency.inFlight} of ${concurrency.limit} calls in flight`],
   ]);

@@ -21,13 +21,14 @@ export function providerCommands(program: Command, kit: CommandKit): void {
     'send a provider a minimal call with each of its credentials: print its response, the usage that was read, and what a call ' +
       'would be charged. The vendor may bill it; no account here pays. Exit code 1 if a credential does not work',
     {
-      provider: 'its name in the configuration',
-      model: 'a model of the catalog, or the name of one at the provider (default: the first one routed to it)',
+      provider: 'name of the provider in the configuration',
+      model:
+        'a model of the catalog, or the name of a model at the provider (default: the first model routed to the provider)',
     },
   )
     .option(
       '--operation <name>',
-      'chat, messages, responses, embeddings, rerank or images.generate (default: what the model does)',
+      'chat, messages, responses, embeddings, rerank or images.generate (default: an operation of the model)',
     )
     .action(
       kit.plain(async (flags, output, { provider: name, model, operation }) => {
@@ -38,7 +39,10 @@ export function providerCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-/** Uses the gateway that serves, which has the connections and credentials of calls, or else this process. */
+/**
+ * Sends the test from the running gateway, which has the connections and credentials that calls use. If no gateway runs, sends it from this
+ * process.
+ */
 async function runTest(
   flags: GlobalFlags,
   { process: { environment } }: CommandKit,

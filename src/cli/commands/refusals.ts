@@ -16,11 +16,11 @@ export const refusalColumns: readonly Column<RefusalResponse>[] = [
 
 export function refusalsCommand(program: Command, kit: CommandKit): void {
   addCommand(program, 'refusals', 'list the newest requests that were refused, and why')
-    .option('--account <account>', 'only those of this account (id or name)')
-    .option('--code <code>', 'only those with this code, such as rate_limit_exceeded')
-    .option('--from <instant>', 'only those since then, such as 2026-11-20T00:00:00Z')
-    .option('--to <instant>', 'only those before')
-    .option('--limit <count>', 'how many', '20')
+    .option('--account <account>', 'only refusals of this account (id or name)')
+    .option('--code <code>', 'only refusals with this code, such as rate_limit_exceeded')
+    .option('--from <instant>', 'only refusals since this time, such as 2026-11-20T00:00:00Z')
+    .option('--to <instant>', 'only refusals before this time')
+    .option('--limit <count>', 'maximum number of rows', '20')
     .action(
       kit.lists<RefusalResponse>('/refusals', {
         filters: ['accountId', 'code', 'from', 'to'],

@@ -9,7 +9,8 @@ import { columnsOf, renderTable } from '../table.ts';
 
 type DrainTarget = Pick<DrainResponse, 'provider' | 'model' | 'providerModel'>;
 
-const TARGET = 'PROVIDER, PROVIDER/MODEL, or PROVIDER/MODEL/PROVIDER-MODEL for one route, as "route list" has them';
+const TARGET =
+  'PROVIDER, PROVIDER/MODEL, or PROVIDER/MODEL/PROVIDER-MODEL for one route, with the names that "route list" shows';
 
 export function routeCommands(program: Command, kit: CommandKit): void {
   const route = program.command('route').description('list routes to providers, drain them and resume them');
@@ -23,8 +24,8 @@ export function routeCommands(program: Command, kit: CommandKit): void {
   addCommand(
     route,
     'drain <target>',
-    'send no new calls there, on all nodes and across restarts; calls in flight finish, and calls that continue a ' +
-      'conversation which only this provider can read still go there',
+    'send no new calls to a provider or route, on all nodes and across restarts; calls in flight finish, and calls that ' +
+      'continue a conversation which only this provider can read are still sent to it',
     { target: TARGET },
   )
     .option('--reason <text>', 'reason, shown by `route list`')
@@ -43,7 +44,7 @@ export function routeCommands(program: Command, kit: CommandKit): void {
           drained,
           () => `Drained ${name}: ${count} no new calls.\nResume: faregate route resume ${shellWord(name)}`,
         );
-        // On standard error, so that people see it even if a script captures the output.
+        // Warnings go to standard error, so that people see them even if a script captures the output.
         const say = sayTo(kit.process);
         for (const model of drained.modelsWithoutRoutes) {
           say(`Warning: this was the only available route of ${model}: its calls are now refused with 503.`);
@@ -51,7 +52,7 @@ export function routeCommands(program: Command, kit: CommandKit): void {
       }),
     );
 
-  addCommand(route, 'resume <target>', 'end a drain', { target: TARGET }).action(
+  addCommand(route, 'resume <target>', 'end the drain of a provider or route', { target: TARGET }).action(
     kit.changing(async (admin, output, given) => {
       const target = String(given.target);
       const { drains, data } = await admin.request<RoutesResponse>('GET', '/routes');
@@ -88,11 +89,11 @@ function describeResumed(resumed: EndedDrain): string {
   const lines = [
     `Resumed ${referenceTo(resumed)}, which was drained since ${localTime(resumed.since)} by ${resumed.by}.`,
   ];
-  if (still.size > 0) lines.push(`Some of its routes stay drained by: ${[...still].join(', ')}`);
+  if (still.size > 0) lines.push(`Some of its routes are still drained by: ${[...still].join(', ')}`);
   return lines.join('\n');
 }
 
-/** What drains a route: its provider, its model at that provider, or the route alone. */
+/** The targets whose drain includes this route: its provider, its model at that provider, and the route itself. */
 function targetsOf({ provider, model, providerModel }: RouteResponse): DrainTarget[] {
   return [
     { provider, model: null, providerModel: null },
@@ -108,9 +109,9 @@ function referenceTo({ provider, model, providerModel }: DrainTarget): string {
 }
 
 /**
- * Names may have slashes, so a reference is compared as a whole.
+ * Compares the whole reference with each known target, because names can contain slashes.
  *
- * @throws CliError if it names nothing, or more than one target
+ * @throws CliError if no target or more than one target matches
  */
 function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainTarget {
   const byKey = new Map(
@@ -123,11 +124,13 @@ function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainT
   );
   const [target] = byKey.values();
   if (target === undefined) {
-    throw new CliError(`There is no provider or route "${reference}"; name ${TARGET}.`);
+    throw new CliError(`There is no provider or route "${reference}"; give ${TARGET}.`);
   }
   if (byKey.size > 1) {
     const meant = [...byKey.keys()].join(' or ');
-    throw new CliError(`"${reference}" may be ${meant} (provider, model, provider's model); use the admin API for it.`);
+    throw new CliError(
+      `"${reference}" can mean ${meant} (provider, model, model name at the provider). Use the admin API to choose.`,
+    );
   }
   return target;
 }

@@ -22,7 +22,7 @@ export function runningConfigCommand(program: Command, kit: CommandKit): void {
 
 function describe({ node, file, loadedAt, overridden, needsRestart, lastError }: ConfigResponse): string {
   const fields: (readonly [string, string])[] = [
-    ['node', node ?? 'none runs; this is what the file has now'],
+    ['node', node ?? 'no gateway runs; these are the settings of the file'],
     ['file', file ?? 'none'],
     ['loaded', localTime(loadedAt)],
   ];

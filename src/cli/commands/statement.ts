@@ -10,10 +10,10 @@ export function statementCommand(program: Command, kit: CommandKit): void {
   addCommand(
     program,
     'statement',
-    'the statement of an account for a month: opening balance, entries, calls by model, closing balance',
+    'print the statement of an account for a month: opening balance, entries, calls by model, closing balance',
   )
     .requiredOption('--account <account>', 'id, or a name that only one account has')
-    .requiredOption('--month <month>', 'such as 2026-10, in the billing time zone')
+    .requiredOption('--month <month>', 'the month, such as 2026-10, in the billing time zone')
     .option('--csv', 'print CSV whose lines add up')
     .action(
       kit.reading(async (admin, output, { accountId, month, csv }) => {

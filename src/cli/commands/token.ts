@@ -13,14 +13,14 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
     'create <name>',
     'create a token; it is shown once. It opens the admin API over HTTP, /metrics, and commands with --gateway, where ' +
       'FAREGATE_ADMIN_TOKEN has it',
-    { name: 'what to call it, such as the program that uses it' },
+    { name: 'name of the token, such as the program that uses it' },
   )
     .option(
       '--role <role>',
       'auditor: reads everything and changes nothing; operator: changes too (default: auditor, or none with --scope)',
     )
-    .option('--scope <scope>', 'export: may take a backup of the database')
-    .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)')
+    .option('--scope <scope>', 'export: can export the database for a backup')
+    .option('--expires <instant>', 'when the token expires, such as 2027-01-01T00:00:00Z (default: never)')
     .action(
       kit.sends<NewTokenResponse>('POST /tokens', {
         body: ({ name, role, scope, expires }) => ({
@@ -30,7 +30,7 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
           expiresAt: expires,
         }),
         text: (created) =>
-          `${created.token}\n\nThis is the only time the token is shown. It is ${created.name}, ${rightsOf(created)}; its id is ${created.id}.`,
+          `${created.token}\n\nThis is the only time the token is shown. Its name is ${created.name}, its rights are ${rightsOf(created)}, its id is ${created.id}.`,
       }),
     );
 

@@ -38,8 +38,8 @@ export function transferCommands(db: Command, kit: CommandKit): void {
   addCommand(
     db,
     'export <file>',
-    'write all of a database to a file, also while a gateway serves it; "-" is standard output',
-    { file: 'compressed if the name ends in .gz; it has stored responses, so keep it private' },
+    'export a whole database to a file, also while a gateway serves it; "-" is standard output',
+    { file: 'compressed if the name ends in .gz; the file contains stored responses, so keep it private' },
   ).action(
     kit.plain((flags, output, { file }) =>
       exportTo(String(file), exportSource(flags, environment), output, kit.process),
@@ -50,7 +50,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
     db,
     'backup <file>',
     'export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)',
-    { file: 'as for export' },
+    { file: 'the file, as for faregate db export' },
   ).action(
     kit.plain((flags, output, { file }) => {
       const { database } = loadForBooks(flags, environment);
@@ -65,7 +65,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
   addCommand(
     db,
     'import <file>',
-    'fill an empty database with an export, creating it if there is none; all of it or nothing',
+    'import an export into an empty database, completely or not at all; creates a local database if none exists',
     { file: 'what "faregate db export" wrote; "-" is standard input' },
   ).action(
     kit.plain(async (flags, output, { file }) => {
@@ -77,7 +77,10 @@ export function transferCommands(db: Command, kit: CommandKit): void {
   );
 }
 
-/** The gateway of `--gateway`, which a token with the scope `export` opens, or the configured database. */
+/**
+ * Returns the gateway that `--gateway` names, or the location of the configured database. For the export, the gateway's token needs only
+ * the scope `export`.
+ */
 function exportSource(flags: GlobalFlags, environment: Environment): ServingGateway | DatabaseLocation {
   const { gateway } = flags;
   return gateway === undefined ? loadForBooks(flags, environment).database : locateGateway(gateway, environment);
@@ -106,7 +109,10 @@ async function exportTo(
   return 1;
 }
 
-/** Passes an export to `work`: of the gateway that is given or that serves the database, or else of the database itself. */
+/**
+ * Passes an export to `work`. The export comes from the given gateway, from the gateway that serves the database, or from the database
+ * itself.
+ */
 async function fromSource<Result>(
   location: ServingGateway | DatabaseLocation,
   process: CliProcess,
@@ -141,7 +147,7 @@ async function importFrom(file: string, location: Config['database'], process: C
     say(`database: ${await describeDatabase(location)}`);
     const waits = { onWaiting: say };
     await migrateAll(databases, waits);
-    // Now, because accounts are not moved to partitions that are added later.
+    // The partitions are created before the import, because accounts are not moved to partitions that are added later.
     if ((await createAccountPartitionStore(database).count()).length === 0)
       await makePartitions(databases, partitions, waits);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
@@ -172,7 +178,7 @@ async function noteImport(directory: DirectoryPool, { end, head }: Imported, log
 
 const ACCOUNT_END = Buffer.from('{"account_end":');
 
-/** Misses an account whose end is split between chunks; the count is only for the progress line. */
+/** Counts the accounts that end in this chunk. It misses an end that is split between chunks; the count is only for the progress line. */
 function countAccounts(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(ACCOUNT_END); at >= 0; at = chunk.indexOf(ACCOUNT_END, at + 1)) count++;

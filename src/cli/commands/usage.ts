@@ -18,20 +18,20 @@ const GROUPS = { ...MEMBERS, account: 'accountName', key: 'keyName' } as const;
 type Group = keyof typeof GROUPS;
 const groupNames = Object.keys(GROUPS) as readonly Group[];
 
-/** The most groups in memory, for a table or JSON. CSV has no limit. */
+/** Maximum number of groups in memory, for a table or JSON. CSV has no limit. */
 const GROUPS_MAX = 100_000;
 
 export function usageCommand(program: Command, kit: CommandKit): void {
-  addCommand(program, 'usage', 'sum what was used, charged and paid to providers')
-    .option('--group-by <names>', `one or several of ${groupNames.join(', ')}, with commas`, 'model')
+  addCommand(program, 'usage', 'sum usage, charges and the cost at providers')
+    .option('--group-by <names>', `one or several of ${groupNames.join(', ')}, separated by commas`, 'model')
     .option('--from <day>', 'the first day, such as 2026-10-01, in the billing time zone')
-    .option('--to <day>', 'the day after the last one')
+    .option('--to <day>', 'the day after the last day')
     .option('--account <account>', 'only this account (id or name)')
     .option('--key <id>', 'only the key with this id')
     .option('--model <model>', 'only this model')
     .option('--provider <provider>', 'only this provider')
-    .option('--status <status>', 'only calls that are succeeded, failed, aborted, unresolved or resolved')
-    .option('--context <context>', 'only calls on the balance, or coding: on a plan')
+    .option('--status <status>', 'only calls with this status: succeeded, failed, aborted, unresolved or resolved')
+    .option('--context <context>', 'only calls of this context: balance, or coding (on a Coding Plan)')
     .option('--top <count>', 'only this many groups, the highest charges first')
     .option('--csv', 'print CSV, every group, unsorted')
     .action(
@@ -52,7 +52,7 @@ function readGroups(text: string): readonly Group[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(groupNames as readonly string[]).includes(name));
   if (unknown !== undefined)
-    throw new UsageError(`--group-by: There is no "${unknown}". Known: ${groupNames.join(', ')}.`);
+    throw new UsageError(`--group-by: Unknown name "${unknown}". Known names: ${groupNames.join(', ')}.`);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
   return groupNames.filter((name) => named.has(name));
 }
@@ -65,7 +65,7 @@ function readTop({ top }: Given): number | null {
 
 type Groups = Omit<UsageResponse, 'nextCursor'>;
 
-/** All groups, or the `top` highest charges, with no more in memory than a page and those. */
+/** Returns all groups, or the `top` groups with the highest charges. With `top`, only these groups and one page are in memory. */
 async function listGroups(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
   let data: UsageRowResponse[] = [];
   let first: UsageResponse | null = null;
@@ -98,7 +98,7 @@ function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly G
   const table = renderTable([...data, ...total], 'No calls.', [...groupColumns, ...AMOUNT_COLUMNS]);
   const until =
     completeUntil === null ? 'records are still being summed' : `complete until ${localTime(completeUntil)}`;
-  return `${table}\n\nDays of ${timezone}; ${until}.`;
+  return `${table}\n\nDays are in the time zone ${timezone}; ${until}.`;
 }
 
 function labelOf(row: UsageRowResponse, name: Group): string | null | undefined {
@@ -121,7 +121,7 @@ export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'of plans ¥', cell: (row) => row.planMarginYuan ?? '-' },
 ];
 
-/** Marked with `>` if the cost of some calls is unknown. */
+/** The cost, marked with `>` if the cost of some calls is unknown. */
 function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
   if (callsWithoutCost === 0) return costYuan;
   return costYuan === '0' ? '-' : `>${costYuan}`;

@@ -15,13 +15,13 @@ export function userCommands(program: Command, kit: CommandKit): void {
     user,
     'create <name>',
     'create a user, and print the link with which the person chooses a password; it works once, for 7 days',
-    { name: 'what to call the person' },
+    { name: 'name of the person' },
   )
     .option('--email <address>', 'what the person signs in with (default: the name)')
     .option('--operator', 'the person may do everything in the admin API')
     .option('--auditor', 'the person may read everything in the admin API')
     .option('--account <account>', 'the person belongs to this account: id or name')
-    .option('--role <role>', 'in that account: owner or member (default: member)')
+    .option('--role <role>', 'role in that account: owner or member (default: member)')
     .action(
       kit.sends<LinkedUser>('POST /users', {
         body: (given) => ({
@@ -35,7 +35,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
     );
 
   addCommand(user, 'list', 'list users, newest first')
-    .option('--search <text>', 'only those whose name, e-mail or id has this text')
+    .option('--search <text>', 'only users whose name, e-mail or id contains this text')
     .option('--operators', 'only operators and auditors')
     .action(
       kit.lists<UserResponse>('/users', {
@@ -86,7 +86,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(user, 'sign-out <user>', 'end all sessions of a user; it may sign in again').action(
+  addCommand(user, 'sign-out <user>', 'end all sessions of a user; the user can sign in again').action(
     kit.sends('DELETE /users/:userId/sessions', {
       result: ({ userId: id }) => ({ id, signedOut: true }),
       text: (_, { userId }) => `Ended all sessions of ${userId}.`,
@@ -101,7 +101,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
   );
 }
 
-/** @throws UsageError if it is both. */
+/** @throws UsageError if both roles are given. */
 function readOperatorRole({ operator, auditor }: Given): 'operator' | 'auditor' | null {
   if (operator === true && auditor === true) throw new UsageError('Choose --operator or --auditor.');
   if (operator === true) return 'operator';

@@ -14,7 +14,7 @@ import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { columnsOf, renderFields, renderTable } from '../table.ts';
 
-/** Given in place of a code that is read from standard input. */
+/** The argument that means: read the code from standard input. */
 const STANDARD = '-';
 
 export function voucherCommands(program: Command, kit: CommandKit): void {
@@ -23,17 +23,20 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .description('create vouchers: codes that members of accounts redeem, each once, for money or a Coding Plan');
 
   addCommand(voucher, 'create', 'create a batch of vouchers and print it as CSV; the codes are shown only once')
-    .option('--value <yuan>', 'what each adds to a balance, such as 50')
-    .option('--plan <plan>', 'or the plan that each grants for one period, as the configuration names it')
+    .option('--value <yuan>', 'amount in yuan that each voucher adds to a balance, such as 50')
+    .option(
+      '--plan <plan>',
+      'instead of --value: the plan that each voucher grants for one period, by its id in the configuration',
+    )
     .requiredOption('--count <n>', 'how many, 10000 at most')
-    .option('--name <name>', 'what to call the batch, for operators (default: what it gives)')
+    .option('--name <name>', 'name of the batch, for operators (default: its value or plan)')
     .option('--expires <instant>', 'when the codes expire, such as 2027-01-01T00:00:00Z (default: never)')
     .option('--out <file>', 'a new file for the CSV, which only its owner can read (default: standard output)')
     .option(...IDEMPOTENCY_KEY)
     .action(
       kit.changing(async (admin, output, given) => {
         const body = readBatch(given);
-        // Before the batch is created, because its codes are shown once.
+        // The file is opened before the batch is created, because the codes are shown only once.
         const file = given.out === undefined ? null : await openNew(String(given.out));
         let made: NewBatchResponse;
         try {
@@ -50,7 +53,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
           await file.write(voucherCsv(made));
         } catch (error) {
           throw new CliError(
-            `The codes of ${made.id} could not be written and are lost. Cancel it (faregate voucher cancel ${made.id}) and create another one.`,
+            `The codes of ${made.id} could not be written and are lost. Cancel the batch (faregate voucher cancel ${made.id}) and create another one.`,
             { cause: error },
           );
         }
@@ -73,7 +76,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(voucher, 'show <batch>', 'show a batch, and who has redeemed its vouchers; never a code').action(
+  addCommand(voucher, 'show <batch>', 'show a batch, and who has redeemed its vouchers; codes are not shown').action(
     kit.reading(async (admin, output, { batch: id }) => {
       const batch = await admin.request<BatchResponse>('GET', `/vouchers/${encodeURIComponent(String(id))}`);
       const redemptions = await listAll<RedemptionResponse>(admin, `/vouchers/${batch.id}/redemptions`, {});
@@ -81,7 +84,11 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     }),
   );
 
-  addCommand(voucher, 'cancel <batch>', 'accept no further code of a batch; redeemed ones keep their effect').action(
+  addCommand(
+    voucher,
+    'cancel <batch>',
+    'cancel a batch: no further code is accepted; redeemed vouchers keep their effect',
+  ).action(
     kit.changing(async (admin, output, { batch: id }) => {
       const path = `/vouchers/${encodeURIComponent(String(id))}`;
       await admin.request('DELETE', path);
@@ -105,9 +112,9 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
   );
 }
 
-/** @throws UsageError */
+/** @throws UsageError if an option is missing or invalid */
 function readBatch({ value, plan, count, name, expires }: Given): object {
-  if ((value === undefined) === (plan === undefined)) throw new UsageError('Name either --value or --plan.');
+  if ((value === undefined) === (plan === undefined)) throw new UsageError('Give either --value or --plan.');
   if (!/^\d{1,9}$/.test(String(count))) throw new UsageError('--count: Expected a whole number.');
   const gift = value === undefined ? String(plan) : `¥${value}`;
   return { name: name ?? gift, amountYuan: value, planId: plan, count: Number(count), expiresAt: expires };

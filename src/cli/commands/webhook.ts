@@ -20,9 +20,9 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
   })
     .option(
       '--account <account>',
-      'only notices of this account, by id or name (default: of all, and of the operators)',
+      'only notices of this account, by id or name (default: notices of all accounts and for operators)',
     )
-    .option('--events <kinds>', 'only these, such as balance.low,route.down (default: all)')
+    .option('--events <kinds>', 'only these kinds of notices, such as balance.low,route.down (default: all)')
     .action(
       kit.sends<NewWebhookResponse>('POST /webhooks', {
         body: ({ url, accountId = null, events }) => ({
@@ -36,8 +36,8 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     );
 
   addCommand(webhook, 'list', 'list the endpoints, newest first')
-    .option('--account <account>', 'only those of this account, by id or name')
-    .option('--limit <count>', 'how many', '50')
+    .option('--account <account>', 'only endpoints of this account, by id or name')
+    .option('--limit <count>', 'maximum number of rows', '50')
     .action(
       kit.lists<WebhookResponse>('/webhooks', {
         filters: ['accountId'],
@@ -65,7 +65,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
   );
 
   addCommand(webhook, 'deliveries <endpoint>', 'list sent and pending notices of an endpoint, newest first')
-    .option('--limit <count>', 'how many', '20')
+    .option('--limit <count>', 'maximum number of rows', '20')
     .action(
       kit.lists<DeliveryResponse>('/webhooks/:endpoint/deliveries', {
         empty: 'Nothing was sent to this endpoint yet.',
@@ -110,7 +110,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     webhook,
     'low-balance <account> [yuan]',
     'show or set the balance below which notices of a low balance are sent',
-    { yuan: 'the threshold, or "default" for the one of the configuration' },
+    { yuan: 'the threshold in yuan, or "default" for the one of the configuration' },
   ).action(
     kit.changing(async (admin, output, { accountId, yuan }) => {
       const path = `/accounts/${accountId}/low-balance`;

@@ -18,7 +18,7 @@ const NOBODY_WAITS = { network: '', isKnown: true };
 export interface DemoAccount {
   readonly accountId: string;
   readonly key: string;
-  /** The user is the operator, and the owner of the account. */
+  /** Name of the user, who is the operator and the owner of the account. */
   readonly userName: string;
   /** `null` if the user has changed it. */
   readonly password: string | null;
@@ -31,7 +31,7 @@ interface DemoDependencies {
   readonly writeHistory: (history: History) => Promise<boolean>;
   readonly admin: AdminClient;
   readonly config: Config;
-  /** Whether a new demo has the data of a month. */
+  /** Whether a new demo contains a month of sample data. */
   readonly hasMonth: boolean;
   readonly clock: Clock;
 }

@@ -5,7 +5,7 @@ import { createIds, type FillRandom } from '../../lib/ids.ts';
 
 /** The secrets of the demo and their owners. Stored in a file before the database has their hashes. */
 export interface NewDemo {
-  /** Name of the account, its key, and its owner, who is also the operator. */
+  /** Name of the account, of its key, and of its owner, who is also the operator. */
   readonly name: string;
   readonly accountId: string;
   readonly keyId: string;
@@ -14,7 +14,7 @@ export interface NewDemo {
   readonly password: string;
 }
 
-/** Without characters that are easily confused. */
+/** Letters and digits that are not easily confused. */
 const ALPHABET = 'abcdefghjkmnpqrstvwxyz0123456789';
 const GROUPS = 4;
 const GROUP_CHARS = 4;

@@ -8,7 +8,7 @@ const simulator = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 12, latenc
 
 /** One transparent pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-// Before `onMessage`, whose pattern also matches prompts of images: the first match applies.
+// This is registered before `onMessage`, because the first match applies and the pattern of `onMessage` matches image prompts too.
 simulator.onImage(/[\s\S]*/, { image: { b64Json: PNG } });
 simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
 
@@ -22,7 +22,7 @@ simulator.onMessage(/[\s\S]*/, (request) => {
   const outputTokens = countTokens(content);
   return {
     content,
-    // For the protocols with their different names.
+    // The same counts under the names of each protocol.
     usage: {
       prompt_tokens: inputTokens,
       completion_tokens: outputTokens,
@@ -50,7 +50,7 @@ function lastUserText(messages: readonly SimulatedMessage[]): string {
 }
 
 process.on('disconnect', () => process.exit(0));
-// Ctrl-C signals the whole process group, but the parent still needs the provider to finish calls.
+// SIGINT is ignored: Ctrl-C signals the whole process group, but the parent still needs the provider to finish calls.
 process.on('SIGINT', () => undefined);
 await simulator.start();
 process.send?.({ url: simulator.baseUrl });

@@ -46,7 +46,7 @@ const UNREACHED = 'Check DATABASE_URL, that the server runs, and the network to 
 
 async function checkOpened(databases: Databases, name: string, isLocal: boolean): Promise<Finding[]> {
   const { directory: database } = databases;
-  // The first query also opens the connection.
+  // The first query is not timed, because it also opens the connection.
   await readServerFacts(database);
   const askedMs = Date.now();
   const begunMs = performance.now();
@@ -70,7 +70,7 @@ function checkServer({ major, isStandby, version }: ServerFacts, reached: Findin
     return failed('database', `PostgreSQL ${version}`, `Use PostgreSQL ${SERVER_MAJOR_MIN} or later.`);
   }
   if (!isStandby) return reached;
-  const detail = 'this server is a standby, which takes no writes';
+  const detail = 'this server is a standby, which accepts no writes';
   return failed('database', detail, 'Set DATABASE_URL to the primary server.');
 }
 
@@ -120,7 +120,7 @@ function checkSafety({ unsafeSettings }: ServerFacts): Finding {
   return warning('durability', detail, 'Set these to on.');
 }
 
-/** Only for Citus. */
+/** Finds nothing unless the server has Citus. */
 function checkRecovery({ twoPhaseRecoveryMs: ms }: Pick<ServerFacts, 'twoPhaseRecoveryMs'>): Finding[] {
   if (ms === null) return [];
   const isOff = ms < 0;

@@ -32,7 +32,7 @@ export function checkVersions(): Finding {
   return failed('versions', versions, advice);
 }
 
-/** The directory of the local database, the journal and uploads. */
+/** Checks the directory of the local database, the journal and uploads. */
 export function checkDataDirectory({ dataDir }: Config['database']): Finding[] {
   const path = resolve(dataDir);
   const existing = nearestExisting(path);
@@ -77,12 +77,12 @@ function checkDisk(path: string): Finding {
   return freeBytes < DISK_FREE_MIN_BYTES ? failed('disk', detail, advice) : warning('disk', detail, advice);
 }
 
-/** The directory, or its nearest existing parent. */
+/** Returns the directory, or its nearest existing parent. */
 function nearestExisting(path: string): string {
   try {
     if (statSync(path).isDirectory()) return path;
   } catch {
-    // It does not exist, or cannot be read.
+    // The directory does not exist, or cannot be read.
   }
   const parent = dirname(path);
   return parent === path ? path : nearestExisting(parent);
@@ -106,7 +106,7 @@ export function checkOpenFiles({ connections }: Config['server']): Finding[] {
   const limit = openFilesLimit();
   if (limit === null) return [];
   const needed = connections + OTHER_FILES;
-  const detail = `${limit} files may be open; server.connections takes up to ${connections}`;
+  const detail = `${limit} files can be open; server.connections uses up to ${connections}`;
   if (limit >= needed) return [ok('open files', detail)];
   const advice = `Raise the limit for the gateway (ulimit -n ${needed}), or lower server.connections.`;
   return [warning('open files', detail, advice)];
@@ -122,7 +122,7 @@ function openFilesLimit(): number | null {
   }
 }
 
-/** Whether a gateway can listen on the address, or does already. */
+/** Checks that a gateway can listen on the address, or that one already does. */
 export async function checkAddress({ host, port }: Pick<Config['server'], 'host' | 'port'>): Promise<Finding> {
   const address = `${host}:${port}`;
   if (port === 0) return ok('address', `${host}, on any free port`);
@@ -136,7 +136,7 @@ export async function checkAddress({ host, port }: Pick<Config['server'], 'host'
   return failed('address', `${address} is taken by another program`, advice);
 }
 
-/** The same for the address of the metrics; finds nothing if they have none of their own. */
+/** Like `checkAddress`, for the address of the metrics. Finds nothing if the metrics have no separate address. */
 export async function checkMetricsAddress({ host, port, metrics }: Config['server']): Promise<Finding[]> {
   if (metrics === undefined) return [];
   const check = 'metrics address';

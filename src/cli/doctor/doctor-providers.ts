@@ -18,7 +18,10 @@ interface Probe {
   readonly differenceMs: number | null;
 }
 
-/** Any status proves that the server is reachable the way calls reach it: proxy, certificates, HTTP/2. */
+/**
+ * Sends a request with the proxy, certificates and HTTP version that calls use. A response with any status proves that the server is
+ * reachable.
+ */
 async function probe(provider: Provider): Promise<Probe> {
   const check = `provider ${provider.id}`;
   const limitMs = provider.timeouts.connectMs * 2;
@@ -46,7 +49,7 @@ async function probe(provider: Provider): Promise<Probe> {
   }
 }
 
-/** Compares the smallest difference, so that one provider with a wrong clock causes no warning. */
+/** Uses the smallest difference, so that one provider with a wrong clock causes no warning. */
 function checkClock(differencesMs: readonly number[]): Finding[] {
   const least = differencesMs.toSorted((one, other) => Math.abs(one) - Math.abs(other))[0];
   if (least === undefined || Math.abs(least) <= CLOCK_DIFFERENCE_MAX_MS) return [];

@@ -14,7 +14,7 @@ export function doctorCommand(program: Command, kit: CommandKit): void {
     kit.plain(async (flags, output) => {
       const { environment } = kit.process;
       const source = findConfigSource(flags, environment);
-      // Loaded here, because `--help` does not need the client of providers.
+      // Imported here, because `--help` does not need the HTTP client for providers.
       const { examine } = await import('./doctor-examination.ts');
       const findings = await examine(source, environment, () => loadForCommand(flags, environment));
       output.print(findings, () => findings.map(describe).join('\n'));

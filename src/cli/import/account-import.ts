@@ -34,7 +34,9 @@ interface ImportedAccount {
   readonly name: string;
   readonly accountId: string;
   readonly planId: string | null;
-  /** `known`: in the file of keys; `lost`: created before, and not in the file. */
+  /**
+   * `none`: the row names no key; `made`: created by this run; `known`: in the file of keys; `lost`: created before, but not in the file.
+   */
   readonly key: 'none' | 'made' | 'known' | 'lost';
   readonly keyId: string | null;
 }

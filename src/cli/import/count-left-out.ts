@@ -1,12 +1,12 @@
 import type { ForeignDatabase, LeftOut } from './foreign-books.ts';
 
-/** Data without a counterpart here. */
+/** A kind of data that has no counterpart in Faregate. */
 export interface Counted {
   readonly what: string;
   readonly why: string;
   /** SQL after `select count(*) from`. */
   readonly from: string;
-  /** The column with units that are left out with the rows. */
+  /** The column with the amount of units that is left out with the rows. */
   readonly units?: string;
 }
 

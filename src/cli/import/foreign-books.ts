@@ -6,7 +6,7 @@ import type { RateMaxima } from '../../accounting/reservations/rate-defaults.ts'
 export interface ForeignBooks {
   /** The program, such as `one-api`, and the label of the database if it has one. */
   readonly source: string;
-  /** The version of the program, for people. */
+  /** Version of the program, as shown to people. */
   readonly version: string;
   readonly accounts: readonly ForeignAccount[];
   readonly leftOut: readonly LeftOut[];
@@ -26,7 +26,7 @@ export interface ForeignAccount {
 export interface ForeignKey {
   readonly ref: string;
   readonly name: string;
-  /** The hash of what clients send. */
+  /** SHA-256 of the text that clients send. */
   readonly sha256: Buffer;
   /** The part of the key that lists show. */
   readonly prefix: string;
@@ -38,7 +38,7 @@ export interface ForeignKey {
   readonly allowed: AllowLists;
 }
 
-/** Data that an import leaves out, because it has no counterpart here or would have to be guessed. */
+/** Data that an import leaves out, because it has no counterpart in Faregate or would have to be guessed. */
 export interface LeftOut {
   readonly what: string;
   readonly why: string;

@@ -17,7 +17,7 @@ export async function openForeignDatabase(source: string): Promise<OpenedForeign
   try {
     return await (isAddress ? openPostgres(source) : openSqlite(source));
   } catch (error) {
-    // An address may contain a password.
+    // An address is not shown, because it may contain a password.
     const name = isAddress ? 'The database' : source;
     throw new CliError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
   }

@@ -15,9 +15,9 @@ export interface WrittenAccount {
 }
 
 /**
- * Writes the accounts of another gateway through the admin API. Each account takes several requests, which are safe to repeat: the
- * account and its money have idempotency keys made of its reference, and a key is identified by its hash. So an interrupted import is
- * continued by running it again, and a complete one changes nothing. Keys are written last, so that no call uses a half-imported
+ * Writes the accounts of another gateway through the admin API. Each account takes several requests, which are safe to repeat: the account
+ * and its balance have idempotency keys derived from its reference, and an API key is identified by its hash. So an interrupted import is
+ * continued by running it again, and repeating a complete one changes nothing. Keys are written last, so that no call uses a half-imported
  * account.
  *
  * @throws CliError with the number of complete accounts
@@ -28,8 +28,8 @@ export function writeBooks(admin: AdminClient, books: ForeignBooks, progress: Pr
 }
 
 const IMPORTED_OTHERWISE =
-  'It was imported before with another name, e-mail address or balance than it has there now. Restore the earlier ones there, and ' +
-  'change the account here: faregate account rename, account top-up, account adjust.';
+  'The account was imported before, and its name, e-mail address or balance has changed in the other gateway since then. Restore ' +
+  'the earlier values there, and change the account in Faregate: faregate account rename, account top-up, account adjust.';
 
 async function writeAccount(
   admin: AdminClient,
@@ -42,7 +42,7 @@ async function writeAccount(
   const accountId = made.id;
   const known = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
   const isNew = known.length < keys.length || keys.length === 0;
-  // Only before its keys are complete: an operator may have resumed the account after an earlier run.
+  // The account is suspended only while keys are missing: after a complete run, an operator may have resumed it.
   if (suspendedBecause !== null && isNew && made.status === 'active') {
     await admin.request('PATCH', `/accounts/${accountId}`, { status: 'suspended', statusReason: suspendedBecause });
   }

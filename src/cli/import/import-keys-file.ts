@@ -72,9 +72,9 @@ export async function openKeysFile(path: string): Promise<KeysFile> {
 
 interface Known {
   readonly made: Set<string>;
-  /** An earlier run was stopped before it wrote anything. */
+  /** Whether an earlier run was stopped before it wrote anything. */
   readonly isEmpty: boolean;
-  /** An earlier run was stopped in the middle of a line. */
+  /** Whether an earlier run was stopped in the middle of a line. */
   readonly isCut: boolean;
 }
 
@@ -106,7 +106,10 @@ function readLine(line: string): string[] {
   }
 }
 
-/** As in a line, because files of earlier versions lack the apostrophe before a name that begins like a formula. */
+/**
+ * Compares cells in the form they have in a line, because files of earlier versions lack the apostrophe before a name that begins like a
+ * formula.
+ */
 const idOf = (accountId: string, keyName: string): string => csvLine([accountId, keyName]);
 
 const cellsOf = ({ name, accountId, keyName, keyId, key }: ImportedKey) => [name, accountId, keyName, keyId, key];

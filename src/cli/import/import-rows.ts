@@ -5,7 +5,7 @@ import { issueText } from '../../api/management/issue-text.ts';
 import { CliError } from '../command.ts';
 import { refuseProblems } from './repeats.ts';
 
-/** An account to create. Texts are as in the file, and valid by the schemas of the admin API. */
+/** An account to create. All texts are unchanged from the file, and valid for the admin API. */
 export interface ImportRow {
   /** Line number in the file, from 1. */
   readonly line: number;
@@ -87,13 +87,13 @@ function readCells(file: string, text: string): Cells[] {
         `${file}:${line}: Expected ${names.length} columns, as in the first line, not ${record.length}.`,
       );
     }
-    // White space inside quotes is removed too, as by the admin API, so that it does not make another account.
+    // White space inside quotes is removed too, because the admin API removes it: it must not make a name identify a different account.
     const cells = Object.fromEntries(COLUMNS.map((column) => [column, (record[names.indexOf(column)] ?? '').trim()]));
     return { line, cells: cells as Record<ColumnName, string> };
   });
 }
 
-/** Occurrences in the first line, plus 1. */
+/** Number of cells in the first line. */
 function countIn(text: string, delimiter: string): number {
   return text.split('\n', 1)[0]!.split(delimiter).length;
 }
@@ -117,7 +117,9 @@ function checkHead(file: string, names: readonly string[]): void {
   const known: readonly string[] = COLUMNS;
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw new CliError(`${file}:1: There is no column "${unknown.slice(0, 50)}"; there are: ${COLUMNS.join(', ')}.`);
+    throw new CliError(
+      `${file}:1: There is no column "${unknown.slice(0, 50)}". Known columns: ${COLUMNS.join(', ')}.`,
+    );
   }
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new CliError(`${file}:1: The column "${twice}" occurs twice.`);

@@ -3,7 +3,7 @@ import { AdminClientError } from '../../api/management/admin-client-error.ts';
 import { CliError } from '../command.ts';
 import type { Progress } from '../progress.ts';
 
-/** The idempotency key of an account, made of what identifies it in each run of an import. */
+/** The idempotency key of an account, derived from the values that identify the account in each run of an import. */
 export function importKey(...identity: readonly (string | null)[]): string {
   return `import-${createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32)}`;
 }

@@ -1,18 +1,18 @@
 import { close, write, writeSync } from 'node:fs';
 
 /**
- * The most that is written at once. A write has a fixed cost of some 27 µs on two threads, measured with a file on one core: with
- * 32 KiB more than half of the cost of a line, with 128 KiB a fifth.
+ * Maximum number of bytes in one write. A write has a fixed cost of about 27 µs on two threads, measured with a file on one core. This is
+ * more than half of the cost of a line if 32 KiB are written at a time, and a fifth with 128 KiB.
  */
 const CHUNK_BYTES = 128 * 1024;
-/** The most bytes in UTF-8 for a UTF-16 code unit. */
+/** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3;
 /** Delay before a busy destination is retried. */
 const RETRY_MS = 100;
-/** The same in a process that exits. */
+/** The delay in a process that exits. */
 const RETRY_NOW_MS = 10;
 
-/** Bytes from `start` to `end` are pending. */
+/** The bytes from `start` to `end` are pending. */
 interface Chunk {
   readonly buffer: Buffer;
   start: number;
@@ -20,9 +20,9 @@ interface Chunk {
 }
 
 export interface WriterEvents {
-  /** Nothing is due to be written. */
+  /** Called when no bytes are left that have to be written now. */
   onIdle(): void;
-  /** A write failed. Its bytes stay pending, and are retried with the next ones. */
+  /** Called when a write has failed. Its bytes stay pending, and are retried with the next ones. */
   onError(): void;
 }
 
@@ -38,10 +38,10 @@ export class BackgroundWriter {
   #filling: Chunk;
   /** Complete chunks, the next one first. */
   readonly #full: Chunk[] = [];
-  /** A free chunk: two suffice while the destination keeps up. */
+  /** A free chunk for reuse. Two chunks suffice while the destination keeps up. */
   #spare: Chunk | null = null;
   #waitingBytes = 0;
-  /** Whether `#filling` is to be written before it is full. */
+  /** Whether `#filling` must be written before it is full. */
   #isDue = false;
   /** Whether another thread is writing the first complete chunk. */
   #isWriting = false;
@@ -55,17 +55,17 @@ export class BackgroundWriter {
     this.#filling = newChunk(chunkBytes);
   }
 
-  /** Appended bytes that are not written yet. */
+  /** Number of appended bytes that are not written yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
-  /** Appends a text if it is ASCII and fits into a chunk; returns false if it is not or does not. */
+  /** Appends a text and returns true if it is ASCII and fits into a chunk; otherwise returns false. */
   appendAscii(text: string): boolean {
     const bytesMax = text.length * UTF8_BYTES_MAX;
     if (bytesMax > this.#chunkBytes) return false;
     const chunk = this.#chunkFor(bytesMax);
-    // Other characters take more bytes than code units.
+    // Characters outside ASCII take more bytes than code units.
     if (chunk.buffer.write(text, chunk.end) !== text.length) return false;
     this.#appended(chunk, text.length);
     return true;
@@ -92,8 +92,8 @@ export class BackgroundWriter {
   }
 
   /**
-   * Writes pending bytes synchronously, except the chunk that another thread is writing. Retries a busy destination until the time is
-   * over.
+   * Writes pending bytes synchronously, except the chunk that another thread is writing. Retries a busy destination for `withinMs`
+   * milliseconds.
    *
    * @throws if a write fails, or the destination stays busy; the remaining bytes stay pending
    */

@@ -5,9 +5,9 @@ import { prettyLine } from './pretty-line.ts';
 
 type LogFormat = 'json' | 'pretty';
 
-/** The longest delay of a line: lines are written together, because each write has a fixed cost. */
+/** Maximum delay of a line. Lines are written together, because each write has a fixed cost. */
 const WRITTEN_AFTER_MS = 200;
-/** The most pending bytes. Further lines are dropped and counted. */
+/** Maximum number of pending bytes. Further lines are dropped and counted. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 /** How long a process that exits waits for a busy destination. */
 const LAST_WRITE_MS = 1_000;
@@ -19,14 +19,14 @@ interface LogStreamOptions {
   /** A file descriptor or a path. */
   readonly destination: number | string;
   readonly format: LogFormat;
-  /** Whether each line is written at once, for commands that end soon. */
+  /** Whether each line is written synchronously, for commands that end soon. */
   readonly isSync?: boolean;
   /**
    * Whether other processes write to the same destination. A pipe interleaves writes above `PIPE_BUF`, so each write has complete lines
    * of at most that size. A longer line is written alone.
    */
   readonly isShared?: boolean;
-  /** For tests. */
+  /** For tests: replaces `WAITING_BYTES_MAX`. */
   readonly waitingBytesMax?: number;
 }
 
@@ -58,7 +58,7 @@ export class LogStream {
         this.#reportDropped();
         if (this.#writer.waitingBytes === 0) this.#onSettled?.();
       },
-      // There is nowhere to report it. The bytes are retried with the next ones.
+      // A failure of the log cannot be reported anywhere. The bytes are retried with the next ones.
       onError: () => this.#onSettled?.(),
     };
     const fd = typeof destination === 'string' ? openSync(destination, 'a') : destination;
@@ -66,7 +66,7 @@ export class LogStream {
     if (!isSync) process.on('exit', this.#writeRest);
   }
 
-  /** Dropped lines that the log does not report yet. */
+  /** Number of dropped lines that the log does not report yet. */
   get droppedLines(): number {
     return this.#droppedLines;
   }
@@ -80,8 +80,8 @@ export class LogStream {
   }
 
   /**
-   * Writes pending lines and closes the stream. Resolves with false if the time is over first: then a pending write, which may never
-   * complete, keeps the process alive.
+   * Writes pending lines and closes the stream. Resolves with false if this takes longer than `withinMs` milliseconds; a pending write,
+   * which may never complete, then keeps the process alive.
    */
   close(withinMs: number): Promise<boolean> {
     if (!this.#isOpen) return Promise.resolve(true);
@@ -105,7 +105,7 @@ export class LogStream {
   #append(line: string): boolean {
     if (this.format === 'json') {
       if (!this.#fits(line.length)) return false;
-      // DEL is the only ASCII character to escape that JSON leaves as it is.
+      // DEL is the only ASCII character that needs escaping and that JSON does not escape.
       if (!line.includes('\u007f') && this.#writer.appendAscii(line)) return true;
     }
     const text = this.#format(line);
@@ -128,7 +128,7 @@ export class LogStream {
     try {
       this.#writer.writeNow(withinMs);
     } catch {
-      // There is nowhere to report it.
+      // A failure of the log cannot be reported anywhere.
     }
   }
 
@@ -144,7 +144,7 @@ export class LogStream {
     this.#flush();
   }
 
-  /** For a process that exits without `close`, as after an uncaught error. */
+  /** Called if the process exits without `close`, as after an uncaught error. */
   readonly #writeRest = (): void => this.#writeNow(LAST_WRITE_MS);
 }
 

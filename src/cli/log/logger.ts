@@ -5,7 +5,7 @@ import { LogStream } from './log-stream.ts';
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const STANDARD_ERROR = 2;
-/** How long a gateway that stops waits for standard error. */
+/** How long a gateway waits for standard error when it stops. */
 const CLOSE_MS = 1_000;
 
 /** Logs JSON lines synchronously to standard error; standard output is for the result of a command. */
@@ -13,12 +13,12 @@ export function createLogger(environment: Environment): PinoLogger {
   return loggerTo(new LogStream({ destination: STANDARD_ERROR, format: 'json', isSync: true }), environment);
 }
 
-/** As `createLogger`, but with errors only unless the environment sets a level. */
+/** Like `createLogger`, but logs only errors unless the environment sets a level. */
 export function createQuietLogger(environment: Environment): PinoLogger {
   return createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
 }
 
-/** The log of a gateway that serves. `worker`: number of the worker, which every line has; absent for a single process. */
+/** Creates the log of a gateway that serves. If `worker` is given, every line has this worker number. */
 export function createServerLog(environment: Environment, isTerminal: boolean, worker?: number) {
   const usual = isTerminal ? 'pretty' : 'json';
   const stream = new LogStream({ destination: STANDARD_ERROR, format: usual, isShared: worker !== undefined });
@@ -28,7 +28,7 @@ export function createServerLog(environment: Environment, isTerminal: boolean, w
     setFormat(format: LogStream['format'] | undefined): void {
       stream.format = format ?? usual;
     },
-    /** As `LogStream.close`, within a second. */
+    /** Like `LogStream.close`, within a second. */
     close: () => stream.close(CLOSE_MS),
   };
 }

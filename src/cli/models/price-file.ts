@@ -40,7 +40,10 @@ const TOKENS: ReadonlyMap<string, string> = new Map([
   ['output_cost_per_audio_token', 'audioOutput'],
 ]);
 
-/** Charged as input without a price of their own. Not audio: its price also means that the model accepts audio. */
+/**
+ * Tokens that are charged as input if they have no price of their own. Audio is not among them: a price for audio also means that the model
+ * accepts audio.
+ */
 const COSTS_AS_INPUT = ['cachedInput', 'cacheWrite', 'cacheWrite1h', 'imageInput'] as const;
 
 const TIERS = ['priority', 'flex'] as const;
@@ -58,10 +61,10 @@ const OF_TIER = /_(?:priority|flex)$/;
 const STEP = /^(.*)_above_(\d+)k_tokens(_priority|_flex)?$/;
 
 /**
- * Converts an entry of LiteLLM's file from dollars per token to yuan per million tokens. A price of zero counts as missing: the file has
- * it for free and for unknown prices.
+ * Converts an entry of LiteLLM's file from dollars per token to yuan per million tokens. A price of zero counts as missing: the file has it
+ * for free and for unknown prices.
  *
- * @returns the prices, or why the entry is not priced: a call could cost more than the list has
+ * @returns the prices, or the reason why a call could cost more than the listed prices
  */
 export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
   const entry = withStepsByName(given);
@@ -114,7 +117,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
       const [own, input] = [list.get(name), list.get('input')];
       return own === undefined || (input !== undefined && isSame(own, input));
     };
-    // Left out everywhere, so that a step without it is complete.
+    // A price that equals the input price everywhere is removed from every list, so that a step that lacks it is complete.
     if ([tokens, ...steps.values()].every(isAsInput)) for (const list of [tokens, ...steps.values()]) list.delete(name);
   }
   for (const [above, step] of steps) {
@@ -182,7 +185,7 @@ const text = (perUnit: Decimal, rate: Decimal, units: Decimal): string =>
 const inYuan = (tokens: ReadonlyMap<string, Decimal>, rate: Decimal): PriceList =>
   Object.fromEntries([...tokens].map(([name, perToken]) => [name, text(perToken, rate, MILLION)]));
 
-/** The common factor of all prices of a tier to the usual ones; `null` if there is none. */
+/** The factor between the prices of a tier and the usual prices; `null` if it is not the same for all of them. */
 function factorOf(
   entry: Entry,
   tier: string,

@@ -11,7 +11,7 @@ export interface ModelDraft extends PricedEntry {
   readonly operations: readonly string[];
   readonly contextLength: string | null;
   readonly maxOutputTokens: string | null;
-  /** Remarks of the file. */
+  /** Remarks that the price file has about the model. */
   readonly notes: readonly string[];
 }
 
@@ -72,11 +72,13 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
     if (rank === -1 || !isWanted(id)) continue;
     const before = found.get(id);
     if (before === undefined || rank < before.rank) found.set(id, { rank, entries: [entry] });
-    // The file may have a model with and without the name of its provider.
+    // The file can list a model both with and without the provider's name as a prefix.
     else if (rank === before.rank) before.entries.push(entry);
   }
   if (found.size === 0)
-    throw new CliError(`The price file has no such model of ${vendor.title}.${isKnown ? '' : hintOf(names, others)}`);
+    throw new CliError(
+      `The price file has no matching model of ${vendor.title}.${isKnown ? '' : hintOf(names, others)}`,
+    );
 
   const models: ModelDraft[] = [];
   const notPriced: NotPriced[] = [];
@@ -86,7 +88,7 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
     const [first] = drafts;
     if (reasons.size > 0) notPriced.push(...[...reasons].map((why) => ({ id, why })));
     else if (drafts.every((draft) => isDeepStrictEqual(costOf(draft), costOf(first)))) models.push(first as ModelDraft);
-    else notPriced.push({ id, why: 'the file has it twice, with different prices' });
+    else notPriced.push({ id, why: 'the file lists the model twice, with different prices' });
   }
   return { models, notPriced };
 }
@@ -99,7 +101,7 @@ function namesOf({ title, priceFileNames }: Vendor): readonly string[] {
   );
 }
 
-/** Advice if the file has no models of the vendor at all. */
+/** Advice if the price file has no models of the vendor at all. */
 function hintOf(names: readonly string[], others: ReadonlySet<string>): string {
   const known = [...others];
   const closest = names.map((name) => closestName(name, known)).find((name) => name !== null);
@@ -109,7 +111,7 @@ function hintOf(names: readonly string[], others: ReadonlySet<string>): string {
 
 const costOf = (draft: ModelDraft | string | undefined): unknown => typeof draft === 'object' && draft.cost;
 
-/** A priced model, or why it is left out. */
+/** Returns a priced model, or the reason why it is left out. */
 function draftOf(id: string, entry: Entry, vendor: Vendor, rates: Rates): ModelDraft | string {
   const operations = operationsOf(id, entry, vendor);
   if (typeof operations === 'string') return operations;
@@ -129,9 +131,9 @@ const withoutProvider = (key: string, names: readonly string[]): string => {
   return name === undefined ? key : key.slice(name.length + 1);
 };
 
-/** The operations that the addresses serve, or why there are none. */
+/** Returns the operations that the addresses serve, or the reason why there are none. */
 function operationsOf(id: string, entry: Entry, { protocols, lacks }: Vendor): readonly string[] | string {
-  if (id.startsWith('ft:')) return 'each owner of a fine-tuned model has a name of its own for it';
+  if (id.startsWith('ft:')) return 'a fine-tuned model has a different name for each owner';
   const outputs = listOf(entry.supported_output_modalities);
   if (entry.mode === 'chat' && outputs !== null && !outputs.includes('text'))
     return `its output is ${outputs.join(', ')}`;
@@ -194,11 +196,11 @@ function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }:
         notes: [],
       });
   }
-  if (models.length + notPriced.length === 0) throw new CliError(`The list has no such model of ${vendor.title}.`);
+  if (models.length + notPriced.length === 0) throw new CliError(`The list has no matching model of ${vendor.title}.`);
   return { models, notPriced };
 }
 
-/** OpenRouter's names of prices, also in dollars per token, and the names of LiteLLM's file. */
+/** OpenRouter's names of prices, with LiteLLM's names for the same prices. Both are in dollars per token. */
 const OF_OPENROUTER: Readonly<Record<string, string>> = {
   prompt: 'input_cost_per_token',
   completion: 'output_cost_per_token',
@@ -210,7 +212,8 @@ const OF_OPENROUTER: Readonly<Record<string, string>> = {
 
 function readPricing(pricing: Entry, rates: Rates): PricedEntry | string {
   const perRequest = readDecimal(pricing.request);
-  if (perRequest !== null && !isZero(perRequest)) return 'it has a price per request in addition to tokens';
+  if (perRequest !== null && !isZero(perRequest))
+    return 'it has a price per request in addition to the prices of tokens';
   return readEntry(asPriceFile(pricing), rates);
 }
 

@@ -12,10 +12,10 @@ export interface Target {
 }
 
 /**
- * A provider of the configuration with providers of other protocols at the same vendor, or a known vendor with the providers that
- * `faregate init` writes for it.
+ * Finds a vendor and its providers by the name of a configured provider or of a known vendor. A configured provider is combined with
+ * providers of other protocols at the same vendor; a known vendor has the providers that `faregate init` writes for it.
  *
- * @param vendorName whose prices apply, if not those of the address or the name
+ * @param vendorName the vendor whose prices apply; by default the one of the address or name
  * @throws UsageError
  */
 export function targetOf(name: string, vendorName: string | undefined, config: Config | null): Target {

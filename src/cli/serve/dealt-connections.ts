@@ -1,6 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** `node:cluster` sends it to a worker with a connection; the worker acknowledges it when it has accepted or refused the connection. */
+/**
+ * A message of `node:cluster` that passes a connection to a worker. The worker acknowledges it after it has accepted or refused the
+ * connection.
+ */
 interface ClusterMessage {
   readonly act?: unknown;
   readonly seq?: unknown;
@@ -16,8 +19,8 @@ type Send = (message: ClusterMessage, handle?: ConnectionHandle, ...rest: unknow
 /**
  * Tracks the connections that the primary passes to a worker.
  *
- * @returns closes the connections that the worker has not acknowledged. To be called when the worker has exited: `node:cluster` keeps
- * them open forever, and their clients wait.
+ * @returns a function that closes the connections that the worker has not acknowledged. Call it when the worker has exited: `node:cluster`
+ * keeps these connections open forever, and their clients wait.
  */
 export function watchDealtConnections(worker: ChildProcess): () => void {
   const dealt = new Map<unknown, ConnectionHandle>();

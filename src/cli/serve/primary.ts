@@ -90,7 +90,7 @@ export async function servePrimary(
   const onReload = (): void => supervisor.reload();
   let metrics: { close(): Promise<void> } | null = null;
   try {
-    // First, so that an address in use is reported before workers start.
+    // The metrics server starts first, so that an address in use is reported before workers start.
     metrics = await serveMetricsOfAll(config, all, logger);
     for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
     process.on('SIGHUP', onReload);
@@ -103,7 +103,7 @@ export async function servePrimary(
     await local?.stop();
     process.off('SIGHUP', onReload);
     for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
-    // As in `serveGateway`: a pending write to a pipe that nobody reads would keep the process alive forever.
+    // If the log cannot be closed, a pending write to a pipe that nobody reads would keep the process alive forever.
     if (!(await log.close())) process.kill(process.pid, 'SIGKILL');
   }
 }
@@ -125,7 +125,7 @@ async function serveMetricsOfAll(
 }
 
 function forkWorker(environment: Record<string, string>, handlers: Handlers): ForkedWorker {
-  // Workers get equal numbers of connections, which their shares of the limits rely on, and a worker that hangs gets none.
+  // Round robin gives all workers the same number of connections, on which their shares of the limits rely. A worker that hangs gets none.
   cluster.schedulingPolicy = cluster.SCHED_RR;
   // Metrics may be infinite, which JSON cannot represent.
   cluster.setupPrimary({ serialization: 'advanced' });

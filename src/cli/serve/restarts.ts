@@ -12,11 +12,11 @@ export type Death = 'before-it-served' | { readonly servedMs: number };
 
 export interface Restart {
   readonly history: WorkerHistory;
-  /** Delay of the next start; `null`: give up, and stop the gateway. */
+  /** Delay of the next start; `null` means: give up, and stop the gateway. */
   readonly afterMs: number | null;
 }
 
-/** After this time a death counts as unrelated to the start. */
+/** A process that dies later than this after it began to serve is not counted as soon dead. */
 const SOON_MS = 60_000;
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;

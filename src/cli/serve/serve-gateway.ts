@@ -40,7 +40,7 @@ export async function serveGateway(
 ): Promise<number> {
   const source = findConfigSource(flags, environment);
   const operatorToken = readAdminToken(environment);
-  // It would grant full access, regardless of its role, expiry and revocation.
+  // In this variable, a named token would grant full access, regardless of its role, expiry and revocation.
   if (operatorToken !== null && isAdminToken(operatorToken)) {
     throw new CliError(
       'FAREGATE_ADMIN_TOKEN is a named token of a database. For the gateway itself, choose a secret of your own: ' +
@@ -75,7 +75,7 @@ export async function serveGateway(
     const [databases, { createGateway }] = await Promise.all([open(), import('../../app/gateway.ts')]);
     const database = databases.directory;
 
-    // The demo prints it.
+    // The demo prints this token.
     const localToken = worker?.localToken ?? newLocalToken();
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     let gateway: Gateway;
@@ -136,7 +136,7 @@ export async function serveGateway(
     signalSource.on('SIGHUP', watcher.reload);
     cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
 
-    // Only the first worker prints it.
+    // Only the first worker prints the hint.
     const printsHint = demoAccount === null && (worker === null || worker.number === 1) && !(await users.hasOperator());
     const hint = printsHint ? renderSignInHint(url, source) : '';
     hasServed = true;
@@ -170,7 +170,7 @@ export async function serveGateway(
       return 0;
     }
     if (worker === null || hasServed) throw error;
-    // The primary prints it once, even if several workers fail for the same reason.
+    // The primary prints the message once, even if several workers fail for the same reason.
     worker.cannotStart(describeFailure(error));
     return 1;
   } finally {

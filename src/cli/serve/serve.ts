@@ -26,7 +26,7 @@ export function serveCommand(program: Command, kit: CommandKit): void {
         const { findConfigSource } = await import('../environment.ts');
         // Started before the gateway is loaded, so that both load at the same time.
         const simulator = findConfigSource(flags, environment).isDemo ? startSimulator() : null;
-        // A failure is reported when the gateway awaits the address.
+        // A failure is ignored here, because it is reported when the gateway awaits the address.
         const ended = simulator?.then(
           ({ stop }) => stop,
           () => () => undefined,

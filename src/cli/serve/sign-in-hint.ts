@@ -2,8 +2,8 @@ import { type ConfigSource, DEFAULT_FILE } from '../environment.ts';
 import { shellWord } from '../shell-word.ts';
 
 /**
- * How the first operator signs in, for a gateway without operators. The command has the options that select the gateway's database,
- * because the environment of another terminal may lack them.
+ * Explains how the first operator signs in, for a gateway without operators. The printed command has the options that select the gateway's
+ * database, because the environment of another terminal may lack them.
  */
 export function renderSignInHint(url: string, { file, overrides: { dataDir } }: ConfigSource): string {
   const command = [

@@ -97,7 +97,7 @@ export class Supervisor {
     for (const slot of this.#slots) this.#begin(slot);
   }
 
-  /** Handles a signal. After `ended` all workers are killed, and this process should exit too. */
+  /** Handles a signal. If it returns `ended`, all workers are killed and this process should exit too. */
   stop(signal: StopSignal): 'passed on' | 'ended' {
     const { stage, act } = onStopSignal(this.#stage, signal);
     if (act === 'end') {

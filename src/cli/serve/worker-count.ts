@@ -1,7 +1,7 @@
 import type { Environment } from '../../config/load.ts';
 import { CliError, type GlobalFlags, UsageError } from '../command.ts';
 
-/** More processes than cores bring nothing, and each takes about 100 MB. */
+/** More processes than cores have no benefit, and each takes about 100 MB. */
 const WORKERS_MAX = 128;
 
 export type WorkersAsked = number | 'auto';

@@ -41,7 +41,7 @@ export function thisWorker(environment: Environment): WorkerProcess | null {
 function createWorkerProcess(part: Part, localToken: string | null) {
   const signals = new EventEmitter();
   let own: WorkerOwn | null = null;
-  // Otherwise the process would exit at once, with calls in flight, if the primary dies.
+  // Without this, the process would exit at once, with calls in flight, if the primary dies.
   cluster.worker!.exitedAfterDisconnect = true;
   // Terminals and service managers signal all processes, and the primary passes signals on, so each signal would arrive twice.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
@@ -61,9 +61,9 @@ function createWorkerProcess(part: Part, localToken: string | null) {
   return {
     part,
     localToken,
-    /** From 1, for logs. */
+    /** Number of this worker for logs; the first one is 1. */
     number: part.index + 1,
-    /** The signals from the primary, and SIGINT if the primary dies, because no new connections arrive then. */
+    /** Emits the signals from the primary, and SIGINT if the primary dies, because no new connections arrive after that. */
     signals,
     options: {
       part,
@@ -79,7 +79,7 @@ function createWorkerProcess(part: Part, localToken: string | null) {
     cannotStart: (message: string) => primary.tell('cannotStart', message),
     /** Makes the primary log in the same format. */
     logsAs: (format: LogFormat) => primary.tell('logsAs', format),
-    /** Reports that it accepts nothing new, and finishes calls in flight. */
+    /** Reports that this worker accepts no new calls and finishes those in flight. */
     closes: () => primary.tell('closes'),
     /** Disconnects, so that the process can exit. */
     leave(): void {

@@ -19,7 +19,7 @@ const REFUSALS = {
 
 export type Voucher = ReturnType<typeof storedVoucher> & { readonly batchId: string };
 
-/** Simulates the month of an account, and adds its rows. The account of the demo gets the stored secrets. */
+/** Simulates the month of an account, and adds its rows to the scene. The account of the demo gets the stored secrets. */
 export function playAccount(life: AccountLife, keys: readonly KeyLife[], vouchers: Voucher[], scene: Scene) {
   const { add, atDay, demo, idAt, nowMs } = scene;
   const { name, email, refills, isUnverified = false } = life;
@@ -81,7 +81,7 @@ function addKey({ account, name, day, dailyCapYuan }: KeyLife, accountId: string
   const text = isPrinted ? demo.key : createApiKey(fillRandom);
   const hashed = { keyHash: hashApiKey(text), prefix: displayPrefix(text) };
   add('api_keys', { accountId, id, name, ...hashed, createdAtMs: atDay(day), revokedAtMs: null });
-  // Spending counts from when a cap is set, which is now.
+  // Spending is counted from when a cap is set, and this cap is set now.
   const dailySpendCapNano = dailyCapYuan === undefined ? null : nanoOf(dailyCapYuan);
   if (dailySpendCapNano !== null) add('key_limits', { accountId, keyId: id, dailySpendCapNano });
   return id;

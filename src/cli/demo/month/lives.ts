@@ -1,6 +1,6 @@
 import type { OperationName } from '../../../protocols/operations/all.ts';
 
-/** Days count from the beginning of the month, and may have fractions. */
+/** Number of days in the simulated month. Days count from its beginning, and can have fractions. */
 export const MONTH_DAYS = 30;
 
 /** Relative number of calls in each hour of the day; `weekend` is the factor for Saturdays and Sundays. */
@@ -19,8 +19,8 @@ const CHAT: OperationName[] = ['chat'];
 const DRAWING: OperationName[] = ['images.generate', 'chat', 'chat'];
 
 /**
- * `yuan` is the first payment. An account that refills is topped up to it when a quarter is left, and at the end of the month. Blue
- * Harbor has spent its balance, Tidewater is suspended for an unpaid invoice, and Fern is not verified yet.
+ * `yuan` is the first payment. An account with `refills` is topped up to that amount when a quarter is left, and at the end of the month.
+ * Blue Harbor has spent its balance, Tidewater is suspended for an unpaid invoice, and Fern is not verified yet.
  */
 export const ACCOUNTS = [
   { name: 'demo', email: null, day: 0, yuan: 100, refills: true, voucherDay: 5.5 },
@@ -39,12 +39,12 @@ export const ACCOUNTS = [
 
 export type AccountLife = (typeof ACCOUNTS)[number];
 
-/** `perDay`: calls on a working day. The demo prints the first key. */
+/** `perDay` is the number of calls on a working day. The demo prints the first key. */
 export const KEYS = [
   { account: 'demo', name: 'demo', day: 0, perDay: 8, rhythm: BY_DAY, kinds: CHATTING },
   { account: 'demo', name: 'laptop', day: 0, perDay: 17, rhythm: BY_DAY, kinds: CHATTING, dailyCapYuan: 20 },
   { account: 'demo', name: 'editor', day: 6, perDay: 15, rhythm: BY_DAY, kinds: CODING, isOnPlan: true },
-  // Its calls are within the five-hour window, whenever the demo starts.
+  // This key exists only for the last six hours, so that there are calls within the five-hour window.
   { account: 'demo', name: 'release agent', day: 29.75, perDay: 80, rhythm: ALL_DAY, kinds: CODING, isOnPlan: true },
   { account: 'demo', name: 'covers', day: 2, perDay: 0.4, rhythm: BY_DAY, kinds: DRAWING },
   { account: 'demo', name: 'search index', day: 3, perDay: 10, rhythm: BY_NIGHT, kinds: SEARCH },
@@ -66,7 +66,7 @@ export const KEYS = [
 
 export type KeyLife = (typeof KEYS)[number];
 
-/** The first one has started the demo. The others are invited, and have not signed in yet. */
+/** The first person is the one who runs the demo. The others are invited, and have not signed in yet. */
 export const PEOPLE = [
   { name: 'demo', email: null, day: 0, operatorRole: 'operator', account: 'demo', role: 'owner' },
   { name: 'Lin Wei', email: 'lin@northwind.example', day: 1, account: 'Northwind Research', role: 'owner' },
@@ -75,7 +75,7 @@ export const PEOPLE = [
 ];
 
 export const VOUCHERS = { name: 'autumn workshop', yuan: 10, count: 20, day: 4, endsDay: 90 };
-/** When the demo's plan began, so that a week and a period of it are in progress. */
+/** The day on which the demo's plan begins, so that a week and a period of it are in progress. */
 export const PLAN_DAY = 5.75;
 /** On each of these days a node died during a call. */
 export const UNRESOLVED_DAYS = [18, 27];

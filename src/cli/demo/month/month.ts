@@ -10,10 +10,10 @@ import { createScene, DAY_MS, type DemoDependencies, nanoOf, type Scene } from '
 
 type PlayedAccount = ReturnType<typeof playAccount>;
 
-/** When the demo's account was created, for a month that ends now. */
+/** The start of a month that ends now. The demo's account was created then. */
 export const monthStartMs = (nowMs: number): number => nowMs - MONTH_DAYS * DAY_MS;
 
-/** The demo's account with its key, its balance and its operator. */
+/** Creates the demo's account with its key, its balance and its operator. */
 export function makeBareDemo(dependencies: DemoDependencies): History {
   const scene = createScene(dependencies, dependencies.nowMs);
   const accounts = ACCOUNTS.slice(0, 1).map((life) => playAccount(life, KEYS.slice(0, 1), [], scene));
@@ -21,7 +21,7 @@ export function makeBareDemo(dependencies: DemoDependencies): History {
   return { rows: scene.rows, outcomes: [], unresolved: [] };
 }
 
-/** A month of a gateway with the demo's account and operator, and other accounts. */
+/** Creates a month of a gateway with the demo's account and operator, and other accounts. */
 export function makeMonth(dependencies: DemoDependencies): History {
   const scene = createScene(dependencies, monthStartMs(dependencies.nowMs));
   const vouchers = addVouchers(scene);
@@ -48,7 +48,7 @@ function addPeople(people: typeof PEOPLE, accounts: readonly PlayedAccount[], sc
   }
 }
 
-/** The row of the audit log for an account that the operator has created. */
+/** Adds the row of the audit log for an account that the operator has created. */
 function addCreation({ accountId, life }: PlayedAccount, { add, atDay, demo, idAt }: Scene): void {
   const atMs = atDay(life.day);
   const after = { id: accountId, name: life.name };
@@ -59,7 +59,7 @@ function addCreation({ accountId, life }: PlayedAccount, { add, atDay, demo, idA
   add('changes', { id: idAt(CHANGE_PREFIX, atMs), ...change, ...actor, ...request, ...end });
 }
 
-/** A batch of vouchers. The codes of unredeemed ones are not kept. */
+/** Adds a batch of vouchers. The codes of vouchers that are not redeemed are not kept. */
 function addVouchers({ add, atDay, demo, idAt, fillRandom }: Scene): Voucher[] {
   const { name, yuan, count, day, endsDay } = VOUCHERS;
   const batchId = idAt('vb', atDay(day));
@@ -70,7 +70,7 @@ function addVouchers({ add, atDay, demo, idAt, fillRandom }: Scene): Voucher[] {
   return vouchers;
 }
 
-/** The subscription of the demo, with the use by its calls. */
+/** Adds the subscription of the demo, with the usage of its calls. */
 function addPlan(calls: readonly CallOutcome[], { add, atDay, config, demo, idAt, nowMs, planId }: Scene): void {
   const startsAtMs = atDay(PLAN_DAY);
   const endsAtMs = startsAtMs + periodMsOf(config.plans[planId]!);
@@ -80,7 +80,7 @@ function addPlan(calls: readonly CallOutcome[], { add, atDay, config, demo, idAt
   for (const slot of slots) add('plan_slots', slot);
 }
 
-/** A copy of another call whose node died. */
+/** Creates a call whose node died, as a copy of another call. */
 function lostCall(calls: readonly CallOutcome[], day: number, { atDay, idAt }: Scene): LostOutcome {
   const like = calls.find(({ context, startedAtMs }) => context === 'balance' && startedAtMs > atDay(day))!;
   const requestId = idAt('req', like.startedAtMs);

@@ -15,7 +15,7 @@ export interface DemoDependencies {
   readonly passwordHash: string;
   readonly planId: string;
   readonly nowMs: number;
-  /** For secrets and ids, which do not depend on the seed. */
+  /** Source of random bytes for secrets and ids, which do not depend on the seed. */
   readonly fillRandom?: FillRandom;
 }
 
@@ -28,7 +28,7 @@ export const nanoOf = (yuan: number): bigint => BigInt(yuan) * NANO_PER_YUAN;
 
 export type Scene = ReturnType<typeof createScene>;
 
-/** Shared state of the accounts, and the rows of all. */
+/** Creates the state that all accounts of the month share, including their rows. */
 export function createScene({ fillRandom = randomFillSync, ...parts }: DemoDependencies, startMs: number) {
   const rows: { [Table in HistoryTable]?: HistoryRow[] } = {};
   let idMs = startMs;
@@ -45,7 +45,7 @@ export function createScene({ fillRandom = randomFillSync, ...parts }: DemoDepen
       rows[table] ??= [];
       rows[table].push(row);
     },
-    /** A new id with the time of an instant. */
+    /** Returns a new id that contains the time `atMs`. */
     idAt(prefix: string, atMs: number): string {
       idMs = atMs;
       return ids.next(prefix);

@@ -18,7 +18,7 @@ const COUNTED: readonly Counted[] = [
   },
   {
     what: 'users without a key of their own',
-    why: 'members of a team become members of an account here, and are invited',
+    why: 'invite the members of a team to its account',
     from: `"LiteLLM_UserTable" u where not exists (select 1 from ${KEYS} k where k.user_id = u.user_id and k.team_id is null)`,
   },
   {
@@ -50,30 +50,34 @@ const COUNTED: readonly Counted[] = [
   },
   {
     what: 'keys and teams with model aliases',
-    why: 'aliases belong to models here',
+    why: 'in Faregate, aliases belong to models',
     from: `(select 1 from ${KEYS} where (${IS_READ}) and ${NOT_EMPTY('aliases')}
   union all select 1 from "LiteLLM_TeamTable" where model_id is not null) named`,
   },
   {
     what: 'keys that are limited to some routes',
-    why: 'keys cannot be limited to routes here',
+    why: 'Faregate cannot limit keys to routes',
     from: `${KEYS} where (${IS_READ}) and cardinality(allowed_routes) > 0 and not 'llm_api_routes' = any(allowed_routes)`,
   },
   {
     what: 'keys with tags or guardrails',
-    why: 'keys have none here',
+    why: 'keys of Faregate have none',
     from: `${KEYS} where (${IS_READ}) and metadata ?| array['tags', 'guardrails']`,
   },
-  { what: 'memberships of teams', why: 'people are invited again', from: '"LiteLLM_TeamMembership"' },
-  { what: 'organizations', why: 'accounts have no groups here', from: '"LiteLLM_OrganizationTable"' },
+  { what: 'memberships of teams', why: 'invite the people again', from: '"LiteLLM_TeamMembership"' },
+  { what: 'organizations', why: 'Faregate has no groups of accounts', from: '"LiteLLM_OrganizationTable"' },
   { what: 'projects', why: 'their keys belong to the account of their team', from: '"LiteLLM_ProjectTable"' },
   { what: 'end users', why: 'a client is identified by its key', from: '"LiteLLM_EndUserTable"' },
   {
     what: 'models with their prices and routes',
-    why: 'they belong to the configuration',
+    why: 'they belong into the configuration file',
     from: '"LiteLLM_ProxyModelTable"',
   },
-  { what: 'credentials of providers', why: 'they belong to the configuration', from: '"LiteLLM_CredentialsTable"' },
+  {
+    what: 'credentials of providers',
+    why: 'they belong into the configuration file',
+    from: '"LiteLLM_CredentialsTable"',
+  },
 ];
 
 export function readLeftOut(database: ForeignDatabase): Promise<LeftOut[]> {

@@ -12,7 +12,7 @@ interface Reading {
   readonly usdCny: Decimal;
 }
 
-/** The account of keys without a team and a user. */
+/** The account of keys that have neither a team nor a user. */
 const NOBODY: OwnerRow = {
   ref: 'nobody',
   name: 'LiteLLM keys of nobody',
@@ -25,7 +25,7 @@ const NOBODY: OwnerRow = {
 };
 const EVERY_MODEL = new Set(['all-proxy-models', '*']);
 const NO_MODEL = 'no-default-models';
-/** In the list of a key: every model of its team. */
+/** In the model list of a key, this name means every model of its team. */
 const AS_THE_TEAM = 'all-team-models';
 const PER_MINUTE_MAX = 1_000_000_000;
 
@@ -46,7 +46,7 @@ const PERIODS: ReadonlyMap<string, CapName> = new Map([
 
 /**
  * Reads a database of LiteLLM. A team becomes an account with its keys, and so does a user who has keys without a team. LiteLLM has
- * budgets, not balances: the rest of a budget that is never renewed becomes the balance, and any other budget gives none.
+ * budgets, not balances: the unspent part of a budget that is never renewed becomes the balance; other budgets add nothing to it.
  *
  * @throws CliError if it is not a database of a tested version
  */
@@ -91,21 +91,18 @@ function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
   if (maxBudget === null) {
     notes.add(
       'accounts without a budget',
-      'their spending has no limit there; top them up, so that their keys can call',
+      'their spending has no limit in LiteLLM; top them up, so that their keys can call',
     );
     return 0n;
   }
   if (budgetDuration !== null) {
-    notes.add(
-      'budgets of accounts that are renewed',
-      'they are limits, not balances; top up the account, or grant it a plan',
-    );
+    notes.add('renewed budgets of accounts', 'they are limits, not balances; top up the account, or grant it a plan');
     return 0n;
   }
   return leftOf(maxBudget, owner.spend, usdCny, notes) ?? 0n;
 }
 
-/** `null` if the budget is not an amount; LiteLLM ignores such a budget. */
+/** The unspent part of a budget; `null` if the budget is not an amount. LiteLLM ignores such a budget. */
 function leftOf(maxBudget: string, spend: string, usdCny: Decimal, notes: Notes): bigint | null {
   const [max, spent] = [parseDollars(maxBudget), parseDollars(spend)];
   if (max === null || spent === null) {
@@ -120,15 +117,18 @@ function toKey(key: KeyRow, owner: OwnerRow, usdCny: Decimal, notes: Notes): For
   const models = modelsOf(key, owner);
   if (models === 'none') {
     notes.add(
-      'keys that are revoked here, because no model is allowed',
-      'their lists are empty, or have only patterns and groups',
+      'keys that are imported as revoked, because they allow no model',
+      'their model lists are empty, or have only patterns and groups',
     );
   }
   if (models !== 'none' && models.hasPatterns) {
-    notes.add('keys without the patterns of their model lists', 'lists here name single models; add them to the key');
+    notes.add(
+      'keys whose model lists lose their patterns',
+      'lists in Faregate name single models; add these to the key',
+    );
   }
   if (key.isOfMissingTeam) {
-    notes.add('keys that are revoked here, because their team does not exist', 'LiteLLM refuses them too');
+    notes.add('keys that are imported as revoked, because their team does not exist', 'LiteLLM refuses them too');
   }
   return {
     ref: key.token,
@@ -173,8 +173,8 @@ function capOf(budget: KeyBudget, usdCny: Decimal, notes: Notes): { name: CapNam
   if (period !== undefined && max !== null) return { name: period, nano: notBelowZero(dollarsToNano(max, usdCny)) };
   if (budgetDuration !== null) {
     notes.add(
-      'budgets of keys that are renewed, but not daily, weekly or monthly',
-      'what is left of the present budget becomes the total cap of the key',
+      'renewed budgets of keys whose period is not a day, a week or a month',
+      'the rest of the current budget becomes the total cap of the key',
     );
   }
   const left = leftOf(maxBudget, spend, usdCny, notes);
@@ -198,7 +198,7 @@ function modelsOf(key: KeyRow, owner: OwnerRow): 'none' | { names: string[] | nu
 const isWithin = (name: string, bound: string): boolean =>
   bound === name || (bound.endsWith('*') && name.startsWith(bound.slice(0, -1)));
 
-/** `null`: every model. */
+/** Returns a model list, or `null` if it includes every model. */
 function boundsOf(models: readonly string[]): readonly string[] | null {
   return models.length === 0 || models.some((name) => EVERY_MODEL.has(name)) ? null : models;
 }

@@ -8,17 +8,17 @@ export interface OwnerRow {
   readonly email: string | null;
   readonly models: readonly string[];
   readonly isBlocked: boolean;
-  /** In dollars, as text of the database; `spend` too. */
+  /** Amount in dollars, as text from the database, like `spend`. */
   readonly maxBudget: string | null;
   readonly spend: string;
   readonly budgetDuration: string | null;
 }
 
-/** Amounts are in dollars, as text of the database. */
+/** Amounts are in dollars, as text from the database. */
 export interface KeyBudget {
   readonly maxBudget: string;
   readonly spend: string;
-  /** When the budget is renewed; `null`: never. */
+  /** Interval after which the budget is renewed; `null` if never. */
   readonly budgetDuration: string | null;
 }
 
@@ -27,7 +27,7 @@ export interface KeyRow {
   readonly token: string;
   readonly ownerRef: string;
   readonly name: string;
-  /** Its last characters, as LiteLLM shows it. */
+  /** The last characters of the key, as LiteLLM shows them. */
   readonly shown: string;
   readonly models: readonly string[];
   readonly isBlocked: boolean;
@@ -46,13 +46,13 @@ export interface KeyRow {
 export const IS_READ = `token ~ '^[0-9a-f]{64}$' and team_id is distinct from 'litellm-dashboard'
   and not coalesce(cardinality(allowed_routes) > 0 and allowed_routes <@ '{management_routes,info_routes}', false)`;
 
-/** SQL expression: further budgets of a key besides the one of its row, with what is spent of each. */
+/** SQL expression for the budgets of a key in addition to the one in its row, with the amounts spent. */
 const FURTHER_BUDGETS = `(select json_agg(json_build_object('maxBudget', w.max_budget, 'spend', coalesce(s.spend, 0)::text, 'budgetDuration', w.budget_duration))
     from jsonb_to_recordset(case jsonb_typeof(t.budget_limits) when 'array' then t.budget_limits else '[]' end) w (max_budget text, budget_duration text)
     left join "LiteLLM_BudgetWindowSpend" s on s.entity_type = 'key' and s.entity_id = t.token and s.window_duration = w.budget_duration
     where w.max_budget is not null)::text`;
 
-/** Teams and users, including users that only keys name. */
+/** Reads teams and users, including users that only keys refer to. */
 export async function readOwners(database: ForeignDatabase): Promise<OwnerRow[]> {
   const rows = await database.select(`select * from (
 select 'team:' || team_id as ref, coalesce(nullif(team_alias, ''), team_id) as name, null as email,

@@ -3,25 +3,25 @@ import type { ForeignDatabase, LeftOut } from '../foreign-books.ts';
 import { isDeleted, type Program } from './versions.ts';
 
 interface Kept extends Counted {
-  /** The table, or `table.column`, if not every version has it. */
+  /** The table, or `table.column`, that must exist; absent if every version has it. */
   readonly table?: string;
   readonly only?: Program;
 }
 
-const PEOPLE = 'people are invited: faregate user create';
+const PEOPLE = 'invite the people: faregate user create';
 const CONFIGURED = 'providers and models are in the configuration file';
 
 function keptBy(program: Program): readonly Kept[] {
   const deletedUser = isDeleted(program, 'users');
   return [
     {
-      what: 'users that are deleted, with their keys',
+      what: 'deleted users, with their keys',
       units: 'quota',
       why: 'they were deleted',
       from: `users where ${deletedUser}`,
     },
     {
-      what: 'keys that are deleted',
+      what: 'deleted keys',
       why: 'they were deleted',
       from: `tokens where ${isDeleted(program, 'tokens')}`,
       only: 'new-api',
@@ -70,7 +70,7 @@ function keptBy(program: Program): readonly Kept[] {
       only: 'new-api',
     },
     {
-      what: 'subscriptions that run',
+      what: 'active subscriptions',
       why: 'plans are in the configuration file: faregate plan grant',
       from: `user_subscriptions where status = 'active'`,
       table: 'user_subscriptions',

@@ -7,9 +7,9 @@ import { readLeftOut } from './left-out.ts';
 import { type TokenRow, type TokenTerms, termsOf } from './tokens.ts';
 import { isDeleted, type Program, readColumns, versionOf } from './versions.ts';
 
-/** The default of both programs. */
+/** Units of quota per dollar, the default of both programs. */
 const UNITS_PER_DOLLAR = '500000';
-/** Clients send it before the value of `tokens.key`. */
+/** Prefix that clients send before the value of `tokens.key`. */
 const KEY_PREFIX = 'sk-';
 const ROLE_OF_ROOT = '100';
 const USER_ENABLED = '1';
@@ -126,7 +126,7 @@ from tokens where not (${isDeleted(program, 'tokens')}) order by tokens.id`);
   }));
 }
 
-/** The programs give root a quota when they are installed. */
+/** Lists the balances of root users, because the programs grant root a quota when they are installed. */
 function rootBalances(roots: readonly { readonly name: string; readonly quota: bigint }[]): LeftOut[] {
   return roots.map(({ name, quota }) => ({
     what: `balance of ${name}, ${quota} units`,
@@ -137,7 +137,7 @@ function rootBalances(roots: readonly { readonly name: string; readonly quota: b
 
 function endedKeys(ended: readonly TokenTerms[]): LeftOut[] {
   return [...Map.groupBy(ended, ({ endedBy }) => endedBy!)].map(([why, keys]) => ({
-    what: 'keys that are revoked here',
+    what: 'keys that are imported as revoked',
     why,
     count: keys.length,
   }));

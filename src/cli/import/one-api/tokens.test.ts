@@ -74,9 +74,9 @@ describe('a token of one-api or new-api', () => {
   it('is ended if its lists cannot be imported, because it could do more without them', () => {
     const names = Array.from({ length: 101 }, (_, at) => `model-${at}`).join(',');
     for (const [change, reason] of [
-      [{ models: '' }, 'allowed no models that can be read'],
-      [{ networks: 'somewhere' }, 'allowed no networks that can be read'],
-      [{ models: names }, 'allowed more than 100 models'],
+      [{ models: '' }, 'their list of models cannot be read'],
+      [{ networks: 'somewhere' }, 'their list of networks cannot be read'],
+      [{ models: names }, 'their list of models has more than 100 entries'],
     ] as const) {
       assert.equal(terms(change).endedBy, reason);
     }

@@ -7,7 +7,7 @@ export interface TokenRow {
   readonly id: string;
   readonly userId: string;
   readonly name: string;
-  /** Without its prefix `sk-`. */
+  /** The key without its prefix `sk-`. */
   readonly key: string;
   readonly status: string;
   /** Seconds since 1970, `-1` for never. */
@@ -28,12 +28,12 @@ export interface TokenTerms {
   /** Why the token can never be used again; `null` if it can. */
   readonly endedBy: string | null;
   readonly expiresAt: Date | null;
-  /** The rest of its quota, in units; `null`: not limited. */
+  /** Remaining quota, in units; `null` if it is not limited. */
   readonly remainingUnits: bigint | null;
   readonly allowed: AllowLists;
 }
 
-/** Reads what a token may do, as these programs do. */
+/** Interprets the permissions of a token in the same way as these programs. */
 export function termsOf(program: Program, token: TokenRow, at: Date): TokenTerms {
   const expiresAt = token.expiredTime === NEVER ? null : new Date(Number(token.expiredTime) * 1_000);
   const lists = readLists(program, token);
@@ -72,10 +72,10 @@ function readLists(program: Program, token: TokenRow): { allowed: AllowLists; un
     ['models', allowed.models],
     ['networks', allowed.networks],
   ] as const) {
-    // Such lists cannot be imported, and without its list the key could do more than before.
-    if (list?.length === 0) return { allowed: NO_ALLOW_LISTS, unreadable: `allowed no ${what} that can be read` };
+    // An empty or long list cannot be imported, and without its list the key would have more permissions than before.
+    if (list?.length === 0) return { allowed: NO_ALLOW_LISTS, unreadable: `their list of ${what} cannot be read` };
     if (list !== null && list.length > ALLOWED_MAX) {
-      return { allowed: NO_ALLOW_LISTS, unreadable: `allowed more than ${ALLOWED_MAX} ${what}` };
+      return { allowed: NO_ALLOW_LISTS, unreadable: `their list of ${what} has more than ${ALLOWED_MAX} entries` };
     }
   }
   return { allowed, unreadable: null };
