@@ -16,7 +16,7 @@ export interface Restart {
   readonly afterMs: number | null;
 }
 
-/** A process that dies later than this after it began to serve is not counted as soon dead. */
+/** A process that has served for longer than this is not counted in `soonDead`. */
 const SOON_MS = 60_000;
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
