@@ -76,8 +76,15 @@ export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
   'subscriptions correctly count the slots of their five-hour windows': '套餐订阅的五小时窗口计数正确',
   'limited keys correctly count their calls in flight and the amounts reserved by these calls':
     '受限密钥的进行中调用数及预留金额正确',
-  'what a limited key spent in a day is part of its week and its month, and these of what it spent in all':
-    '受限密钥的日消费计入周、月消费，周、月消费计入总消费',
+  'every account has a balance, and every balance has an account': '账户与余额一一对应',
+  'accounts correctly count their charges of the current day': '账户的当日扣费计数正确',
+  'subscriptions correctly count the calls of the current week': '套餐订阅的本周调用数正确',
+  'subscriptions correctly count the tokens of the current period': '套餐订阅的本周期 token 数正确',
+  'limited keys correctly count the calls of the current day': '受限密钥的当日调用数正确',
+  'limited keys correctly count their charges by day, week and month, and in total':
+    '受限密钥的日、周、月及总扣费计数正确',
+  'subscriptions and limited keys correctly count the records of their calls':
+    '套餐订阅和受限密钥的调用记录计数正确',
   'a coding call has no charge': '套餐内调用不扣费',
   'an ended call has no reservation': '已结束的调用没有预留',
   'every redeemed voucher has a ledger entry of its value or a subscription, and every entry and subscription from a voucher has a redemption':
