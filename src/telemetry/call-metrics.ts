@@ -43,8 +43,8 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     labels: ['kind', 'http_status'],
     unit: 'requests',
     help:
-      'Requests by kind and response status; none if the client disconnected before a response. Counted when the response ' +
-      'is closed and the call, if any, has ended.',
+      'Number of requests by kind and response status; the status is none if the client disconnected before a response. A ' +
+      'request is counted when its response is closed and its call, if any, has ended.',
     read: ({ requests }) => pairs(requests),
   },
   {
@@ -53,8 +53,8 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     labels: ['model', 'provider', 'status', 'code'],
     unit: 'calls',
     help:
-      'Calls by their end: succeeded, failed or aborted as in the call record; refused before admission; repeated, with the ' +
-      'stored response of an earlier call. The code is the error code, or none.',
+      'Number of calls by their end: succeeded, failed or aborted, as in the call record; refused before admission; or ' +
+      'repeated, with the stored response of an earlier call. The code is the error code, or none.',
     *read(counts) {
       for (const route of counts.routes()) {
         for (const [end, codes] of route.ends) {

@@ -1,6 +1,6 @@
 import { type NodeMetric, ofNode } from './node-figures.ts';
 
-/** Notices to accounts and operators. */
+/** Metrics of notices to accounts and operators. */
 export const noticeMetrics: readonly NodeMetric[] = [
   {
     name: 'faregate_notice_attempts_total',

@@ -14,8 +14,8 @@ export const observedMetrics = {
   settlement: histogram('faregate_settlement_duration_seconds', 'seconds', QUICK_BUCKETS, {
     labels: ['place'],
     help:
-      'Time until the settlement of a call was durable, by place: the database, the journal, or nowhere, if its response was ' +
-      'withheld.',
+      'Time until the settlement of a call was durable, by the place of the settlement: the database, the journal, or nowhere. ' +
+      'In the last case, the response of the call was withheld.',
   }),
   settlementBatch: histogram('faregate_settlement_batch_duration_seconds', 'seconds', QUICK_BUCKETS, {
     help: 'Duration of the transaction of a batch of settlements.',

@@ -1,6 +1,6 @@
 import { type NodeMetric, ofNode } from './node-figures.ts';
 
-/** The process, its requests, and the resources that they use. */
+/** Metrics of the process, its requests, and the resources that they use. */
 export const servingMetrics: readonly NodeMetric[] = [
   {
     name: 'faregate_build_info',

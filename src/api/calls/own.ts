@@ -40,7 +40,7 @@ const ownCallMembers = callResponse.pick({
   firstByteMs: true,
 });
 
-/** Without the provider's name of the model. */
+/** Another model that the call used, without the provider's name of that model. */
 const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   model: true,
   inputTokens: true,
@@ -51,10 +51,10 @@ const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   price: true,
 });
 
-/** Without the memo and the person who resolved the call. */
+/** The resolution of a call, without the memo and the person who resolved the call. */
 const resolution = callResponse.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
 
-/** Without the memo, which is for operators. */
+/** A refund, without the memo, which is for operators. */
 const refund = callResponse.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
 
 const ownCall = ownCallMembers

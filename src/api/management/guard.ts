@@ -54,7 +54,7 @@ export interface AccountEntry {
 
 export type Guard = ReturnType<typeof createGuard>;
 
-/** Authenticates and authorizes requests. */
+/** Creates the guard that authenticates and authorizes requests to the admin API and the account API. */
 export function createGuard({ tokens, localToken, readers }: AdminAccess, limits: GuessLimits) {
   const digests = tokens.map(hashSecretText);
 

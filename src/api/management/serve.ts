@@ -39,7 +39,7 @@ export interface ManagementChange {
 export interface ManagementWatch extends GuessLimits {
   /** The audit log. The entry of a change is written before the change takes effect. */
   readonly changes: AuditLog;
-  /** Rate limits of changes. */
+  /** Counts the changes of each actor and account, for their rate limits. */
   readonly changeCounts: ChangeCounts;
   /** Called after each change. */
   readonly onChange: (change: ManagementChange) => void;

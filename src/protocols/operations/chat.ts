@@ -9,7 +9,7 @@ import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 import { type Demand, outputTokensMax, type Splice } from './operation.ts';
 
-/** Chat completions (contract 4.1). */
+/** Creation of chat completions (contract 4.1). */
 export const chat = jsonOperation({
   name: 'chat',
   protocol: chatProtocol,
