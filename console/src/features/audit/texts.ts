@@ -83,8 +83,7 @@ export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
   'limited keys correctly count the calls of the current day': '受限密钥的当日调用数正确',
   'limited keys correctly count their charges by day, week and month, and in total':
     '受限密钥的日、周、月及总扣费计数正确',
-  'subscriptions and limited keys correctly count the records of their calls':
-    '套餐订阅和受限密钥的调用记录计数正确',
+  'subscriptions and limited keys correctly count the records of their calls': '套餐订阅和受限密钥的调用记录计数正确',
   'a coding call has no charge': '套餐内调用不扣费',
   'an ended call has no reservation': '已结束的调用没有预留',
   'every redeemed voucher has a ledger entry of its value or a subscription, and every entry and subscription from a voucher has a redemption':
