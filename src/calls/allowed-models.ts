@@ -75,7 +75,10 @@ export function allowInnerModels(
     const id = model.innerModels.get(name);
     const inner = id === undefined ? null : catalog.find(id);
     if (inner === null) {
-      throw invalidRequest(`The model that "${param}" names cannot be used inside a call of this model.`, param);
+      throw invalidRequest(
+        `The field "${param}" names a model that cannot be used in calls of the requested model.`,
+        param,
+      );
     }
     requireAllowedModel(inner, principal, catalog, param);
     return { name, model: inner, price: priceInForce(inner.price, nowMs) };

@@ -63,7 +63,7 @@ export class Call implements ShownHeaders {
   inner!: readonly AllowedModel[];
   /** Maximum use of the call's own model. */
   estimate!: ReservationEstimate;
-  /** Maximum use of all models of the call together. */
+  /** The amount and tokens that the call reserves: the maximum use of its own model and of the models that its request names in addition. */
   reservation!: { readonly amountNano: bigint; readonly tokens: number };
 
   // Set by the admission of the call and its attempts.

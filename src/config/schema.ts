@@ -79,7 +79,9 @@ const server = section({
   ).prefault({}),
   messagesContext: oneOf(['coding', 'balance'])
     .default('coding')
-    .describe('Whether calls to the messages addresses below the protocol name use the Coding Plan or the balance.'),
+    .describe(
+      'Whether calls to `/NAME/v1/messages`, where NAME is a name of the messages family, use the Coding Plan or the balance.',
+    ),
   cors: section({
     origins: corsOrigins
       .default([])

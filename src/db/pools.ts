@@ -89,8 +89,10 @@ export class Turns {
   }
 
   /**
-   * @param tenant the tenant; `null`: the gateway or an operator.
-   * @param time the time of the work that this is part of; waiting for a slot is excluded from it.
+   * Runs an operation as soon as it gets a slot.
+   *
+   * @param tenant the tenant that the operation belongs to; `null`: the gateway or an operator.
+   * @param time measures the task that the operation belongs to. The time that the operation waits for a slot does not count.
    * @throws PoolFullError
    */
   async run<Result>(

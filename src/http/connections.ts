@@ -52,8 +52,7 @@ export function watchConnections(
   let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
-  // Without this setting, a worker returns a connection beyond the limit to the primary process, which offers it to the workers again and
-  // again.
+  // Otherwise a worker returns a connection beyond the limit to the primary process, which offers it to the workers repeatedly.
   (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
   server.on('drop', (dropped) => {
     onRefused(dropped?.remoteAddress);

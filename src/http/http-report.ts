@@ -19,11 +19,11 @@ export type RequestKind =
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The kind in reports; absent: `unknown`. */
+    /** The kind of the request in its report; absent: `unknown`. */
     kind?: RequestKind;
-    /** The operation in reports. Specified for the address, so that it is also known for requests that are refused early. */
+    /** The operation of the request in its report. Each address specifies it, so a request that is refused before it is read has it too. */
     operation?: string;
-    /** The path in reports; absent: the path of the router. */
+    /** The path of the request in its report; absent: the path pattern of the router. */
     path?: string;
   }
   interface FastifyRequest {
@@ -42,7 +42,7 @@ export type OpenHttpReport = (arrival: Arrival) => HttpReport;
 
 /**
  * The facts about a request and its response. The report is complete when the response is closed and all work for the request has ended;
- * then `over` runs, once.
+ * then `over` is called once.
  */
 export abstract class HttpReport {
   readonly requestId: string;

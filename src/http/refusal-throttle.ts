@@ -79,8 +79,7 @@ export class RefusalThrottle {
     if (subject === undefined) return;
     const isTooOften = overMs(subject.repaidAtMs, this.#rate, this.#nowMs()) >= 0;
     if (!isTooOften || this.recall(name, place) !== null) return;
-    // All refusals are remembered for a second, so the oldest expires first. A flood of subjects creates many of these maps, so they must
-    // be small.
+    // All refusals are remembered for a second, so the oldest expires first. The maps are small, because a flood of subjects creates many.
     subject.refusals ??= new Map();
     subject.refusals.delete(place);
     subject.refusals.set(place, { error, untilMs: this.#nowMs() + HELD_MS_MAX });

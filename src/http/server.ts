@@ -93,8 +93,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   app.decorate('servedAddresses', servedAddresses);
   app.decorate('exactAddresses', exactAddresses);
 
-  // Endpoints read bodies themselves, after they have checked the credential. The framework would handle bodies before
-  // that, for example refuse a content type.
+  // Endpoints read bodies themselves after they have checked the credential. The framework would check the content type before that.
   for (const method of METHODS) {
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
@@ -147,7 +146,7 @@ function createNodeServer(
     connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS_MAX, Math.ceil(limits.headerTimeout / 2)),
     // The total time of an upload is not limited; `readBody` checks that it makes progress.
     requestTimeout: 0,
-    // The admission check refuses a request without Host, with an error in the format of its address.
+    // `gate.judge` refuses requests without a Host header instead, with an error in the format of the requested address.
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,

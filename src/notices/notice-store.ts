@@ -138,8 +138,7 @@ export function createNoticeStore(directory: DirectoryPool) {
         if (last !== undefined && keys.length === KEYS_ROWS) {
           await transaction.query(setKeyProgress, [daysLeft, new Date(last.expiresAtMs), last.id]);
         } else if (until > behind) {
-          // Advances the cursor even if no key expires. Otherwise a key created later in this range would be announced with a wrong number
-          // of days.
+          // Advances the cursor even if no key expires, so that a key created later in this range is not announced with a wrong number of days.
           await transaction.query(setKeyProgress, [daysLeft, until, '']);
         }
         await addNotices(

@@ -22,8 +22,7 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   conversation: stateOrObject('conversation'),
   thread: stateOrObject('thread', { previous_message_id: state('thread') }),
   container: stateOrObject('container', { skills: { items: { readBy: 'skill' }, readBy: 'skill' } }),
-  // The id of a message in the provider's account, with whose prompt the provider would compare this one. The kind is `state`, so that the error
-  // names the field.
+  // The id of an earlier message, whose prompt the provider would compare with this one. Its kind is `state`, so that errors name the field.
   diagnostics: open({ previous_message_id: state('state') }),
   prompt_cache_options: open({ comparison_response_id: state('response') }),
   // Members of Volcengine Ark, Google (also within `google` at its OpenAI-compatible endpoint), and Alibaba Cloud.

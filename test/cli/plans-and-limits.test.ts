@@ -245,7 +245,7 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     const drained = await cli('route', 'drain', 'acme/large', '--reason', 'maintenance', '--by', 'alice');
     assert.equal(
       drained.stdout,
-      'Drained acme/large: one route takes no new calls.\nResume: faregate route resume acme/large\n',
+      'Drained acme/large. Routes without new calls: 1.\nTo resume: faregate route resume acme/large\n',
     );
     assert.equal(
       drained.stderr,

@@ -332,7 +332,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     const dropping = droppingOf(database);
     await dropping.run();
     assert.deepEqual(dropping.said(), [
-      `2026-01 stays: charges of account ${accountId} without a record`,
+      `2026-01 stays: account ${accountId} has charges without call records`,
       '2026-02 dropped',
     ]);
     assert.match(

@@ -60,8 +60,7 @@ export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all
   async create({ id, dailyCapNano, openingNano = 0n, keyed = null, at, ...named }: NewAccount): Promise<string | null> {
     const partition = await place();
     return partAt(all, partition).transactionWithDirectory(async (transaction) => {
-      // Unlike other transactions over both homes, this one does not lock the balance first: no other transaction knows the new account
-      // yet.
+      // Unlike other transactions over both homes, this one does not lock the balance first: no other transaction knows the account.
       const first = keyed === null ? id : await requestedFirst(transaction, keyed, id, at);
       if (first !== id) return first;
       await transaction.query(insertBalance, [id, dailyCapNano]);

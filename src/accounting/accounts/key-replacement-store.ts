@@ -94,8 +94,7 @@ export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'par
         const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));
         if (replaced === null) return null;
         await requireCapacityForKey(transaction, accountId, ownKeys, at, true);
-        // Only users who replace their own keys must be members. Owners and operators can also replace keys of users who have left the
-        // account.
+        // Users must be members to replace their own keys. Owners and operators can also replace keys of users who have left.
         if (ownKeys !== undefined) await requireMembership(transaction, accountId, ownKeys.userId);
         const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));
         const [limits] = await transaction.query<{ counted: string }>(selectCounted, [accountId, keyId]);

@@ -87,8 +87,8 @@ export type RateLimitStore = ReturnType<typeof createRateLimitStore>;
 export function createRateLimitStore(database: PartitionPool) {
   return {
     /**
-     * Changes limits and returns all limits of the owner. Returns `too_many` and changes nothing if they would name too many models. Every
-     * node drops the account's cached keys.
+     * Changes the limits of an account or a key, and returns all its limits. If the limits would then name too many models, returns
+     * `too_many` and changes nothing. After a change, every node drops its cached keys of the account.
      */
     change: (owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> =>
       orTooMany(

@@ -79,7 +79,7 @@ export type CallRecord = RowOf<typeof CALLS>;
 /** Records from before price lists existed have their prices in a column. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
-/** Uses primary keys. The instants select the months. */
+/** Uses primary keys. The start times in $3 determine the monthly partitions to search. */
 const selectListed: Statement = {
   name: 'calls.select-listed',
   text: `select ${CALLS.list}
@@ -89,7 +89,7 @@ left join price_lists l on l.id = c.price_list
 order by c.id desc`,
 };
 
-/** Uses calls_by_id in each month. */
+/** Uses the index calls_by_id of each monthly partition. */
 const selectCall: Statement = { name: 'calls.select', text: `select ${CALLS.list} from ${RECORDS} where c.id = $1` };
 
 const selectDropped: Statement = {
@@ -98,8 +98,8 @@ const selectDropped: Statement = {
 };
 
 /**
- * Finds the calls of a request. If $1 is a request id of the gateway, $2 is the id of its call. Uses calls_by_id and calls_by_request in each
- * month. Page ranges without a summary are scanned.
+ * Finds the calls of a request. If $1 is a request id of the gateway, $2 is the id of the call that belongs to the request. Uses the indexes
+ * calls_by_id and calls_by_request of each monthly partition. Page ranges that calls_by_request has not summarized are scanned.
  */
 const findByRequest: Statement = {
   name: 'calls.find-by-request',

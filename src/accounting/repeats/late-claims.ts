@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 
 interface LateClaimsOptions {
-  /** Frees claims that exist and whose calls have not ended. */
+  /** Frees the keys of the given claims, except claims whose calls already have a result. */
   readonly free: (claims: readonly HeldCall[]) => Promise<void>;
   readonly claimMs: number;
   readonly everyMs: number;
@@ -13,11 +13,11 @@ const CLAIMS_MAX = 10_000;
 const AT_ONCE_MAX = 1_000;
 
 /**
- * The database can carry out an aborted claim even after the claim was freed. Repeats would then wait until the claim expires. So such claims are
- * freed repeatedly until that time.
+ * Frees idempotency keys whose claims were aborted. The database can still execute an aborted claim after its key was freed, and repeats of the call
+ * would then wait until the claim expires. Therefore each key is freed repeatedly until that time.
  */
 export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsOptions) {
-  /** How many more times each claim is freed. The claim that has waited longest is the first one. */
+  /** Number of times that each claim is still to be freed. The claim that was freed or added longest ago is first. */
   const left = new Map<HeldCall, number>();
   let freeing: Promise<void> | null = null;
   const timer = setInterval(() => {
@@ -33,7 +33,7 @@ export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsO
     try {
       await free(claims);
     } catch (error) {
-      logger.warn({ err: error, claims: left.size }, 'freeing late claims of idempotency keys failed; retrying');
+      logger.warn({ err: error, claims: left.size }, 'failed to release idempotency keys of aborted claims; retrying');
       return;
     }
     for (const claim of claims) {

@@ -1,14 +1,15 @@
 import type { Tenant } from '../../lib/fair/shares.ts';
 
-/** Memory and disk space for stored responses, shared with request bodies. Each account has a share. */
+/** Memory and disk space for stored responses. Request bodies use the same memory and disk space. Each account has a share of both. */
 export interface StoredResponseBudget {
-  /** Returns `null` if the account cannot have more now. */
+  /** Reserves memory. Returns `null` if the account cannot have that much more now. */
   takeMemory(tenant: Tenant, sizeBytes: number): Taken | null;
+  /** Reserves disk space. Returns `null` if the account cannot have that much more now. */
   takeDisk(tenant: Tenant, sizeBytes: number): Taken | null;
 }
 
 export interface Taken {
-  /** May be called repeatedly. */
+  /** Returns the reserved amount. Further calls have no effect. */
   release(): void;
 }
 
@@ -18,13 +19,13 @@ export interface Taken {
  */
 export const STORING_FACTOR = 4;
 
-/** The memory of one claim's response, taken once the size of the body is known. */
+/** Memory to store the response to one call with an idempotency key. It is reserved when the size of the response body is known. */
 export class ResponseMemory {
   readonly #budget: StoredResponseBudget;
   readonly #tenant: Tenant;
   readonly #taken: Taken[] = [];
   #bodyBytes = 0;
-  /** Number of users of the body: the claim itself, and whatever stores the response. */
+  /** Number of users of the response body: the call itself, and each operation that stores the response. */
   #users = 1;
 
   constructor(budget: StoredResponseBudget, tenant: Tenant) {
@@ -32,7 +33,7 @@ export class ResponseMemory {
     this.#tenant = tenant;
   }
 
-  /** Takes memory for a body of this size; returns false if none is available. Memory that was taken before is kept. */
+  /** Reserves memory for a body of this size. Returns false if there is not enough; memory that was reserved earlier stays reserved. */
   take(bodyBytes: number): boolean {
     const more = bodyBytes - this.#bodyBytes;
     if (more <= 0) return true;
@@ -47,7 +48,7 @@ export class ResponseMemory {
     this.#users++;
   }
 
-  /** Returns the memory once the last user releases it. */
+  /** Call this once per user, when it no longer needs the body. The last call returns the memory to the budget. */
   release(): void {
     this.#users--;
     if (this.#users === 0) for (const taken of this.#taken) taken.release();

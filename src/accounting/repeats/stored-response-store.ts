@@ -19,7 +19,10 @@ const HELD_UNTIL = 'case when k.is_valid then k.expires_at else k.claimed_until 
 
 const IS_FREE = `${HELD_UNTIL} <= ${nowSql('$6')}`;
 
-/** The same condition, calculated from the end of the new claim, which lasts for $7 milliseconds: Citus does not allow a clock there. */
+/**
+ * The same condition as `IS_FREE`, for `on conflict`. Citus does not allow clock functions there, so the current time is derived from the new claim,
+ * which expires $7 milliseconds after it.
+ */
 const IS_FREE_FOR_NEW = `excluded.claimed_until - ${HELD_UNTIL} >= $7::bigint * interval '1 millisecond'`;
 
 const CLAIMS = selection({

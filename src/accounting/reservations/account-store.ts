@@ -207,7 +207,10 @@ export function addRates(accounts: Accounts, rows: readonly StoredRow[]): void {
   }
 }
 
-/** Skips subscriptions that were already added, because those might include slots. */
+/**
+ * Adds subscriptions without their five-hour slots. A subscription that the account already has is not replaced, because `addSlots` may have added
+ * slots to it.
+ */
 export function addSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);

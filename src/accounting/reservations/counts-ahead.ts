@@ -6,12 +6,12 @@ import type { AccountsBefore } from './account-writes-store.ts';
 /** A count that was reset because its period had started in the future. The database's clock was wrong then, or is wrong now. */
 interface FutureCount {
   readonly accountId: string;
-  /** Name of the count, such as `tokens of the period of sub_…`. */
+  /** Name of the count, such as `tokens in the period of sub_…`. */
   readonly count: string;
   readonly beganAtMs: number;
 }
 
-/** Returns the counts that a decision has reset because they were in the future. */
+/** Returns the counts that a decision has reset because their periods had started in the future. */
 export function futureCounts(
   accounts: ReadonlyMap<string, AccountState>,
   before: AccountsBefore,
@@ -21,7 +21,7 @@ export function futureCounts(
   const aheadMs = nowMs + CLOCK_TOLERANCE_MS;
   for (const { accountId, money, keys, subscriptions, rates } of accounts.values()) {
     const was = before.get(accountId)!;
-    // Callers format names only if a count is in the future, which is rare.
+    // Callers format the names of counts only if a count started in the future, which is rare.
     const note = (count: string, beganAtMs: number, isNowMs?: number): void => {
       if (beganAtMs > aheadMs && isNowMs !== beganAtMs) found.push({ accountId, count, beganAtMs });
     };
@@ -29,22 +29,22 @@ export function futureCounts(
     for (const { keyId, dayBeganAtMs, weekBeganAtMs, monthBeganAtMs } of was.keys) {
       if (Math.max(dayBeganAtMs, weekBeganAtMs, monthBeganAtMs) <= aheadMs) continue;
       const key = keys.get(keyId);
-      note(`day of ${keyId}`, dayBeganAtMs, key?.dayBeganAtMs);
-      note(`week of ${keyId}`, weekBeganAtMs, key?.weekBeganAtMs);
-      note(`month of ${keyId}`, monthBeganAtMs, key?.monthBeganAtMs);
+      note(`daily count of ${keyId}`, dayBeganAtMs, key?.dayBeganAtMs);
+      note(`weekly count of ${keyId}`, weekBeganAtMs, key?.weekBeganAtMs);
+      note(`monthly count of ${keyId}`, monthBeganAtMs, key?.monthBeganAtMs);
     }
     for (const { id, weekBeganAtMs, periodBeganAtMs, oldestSlots } of was.subscriptions) {
       const subscription = subscriptions.get(id);
       if (Math.max(weekBeganAtMs, periodBeganAtMs) > aheadMs) {
-        note(`calls of the week of ${id}`, weekBeganAtMs, subscription?.weekBeganAtMs);
-        note(`tokens of the period of ${id}`, periodBeganAtMs, subscription?.periodBeganAtMs);
+        note(`weekly calls of ${id}`, weekBeganAtMs, subscription?.weekBeganAtMs);
+        note(`tokens in the period of ${id}`, periodBeganAtMs, subscription?.periodBeganAtMs);
       }
       const slot = oldestSlots.findLast(({ takenAtMs }) => takenAtMs > aheadMs);
       if (slot) note(`five-hour calls of ${id}`, slot.takenAtMs);
     }
     for (const rate of was.rates) {
       if (rate.countedAtMs <= aheadMs) continue;
-      const names = ['minute', rate.keyId && `of ${rate.keyId}`, rate.model && `of ${rate.model}`];
+      const names = ['count per minute', rate.keyId && `of ${rate.keyId}`, rate.model && `for ${rate.model}`];
       note(names.filter(Boolean).join(' '), rate.countedAtMs, rates.get(rateName(rate))?.countedAtMs);
     }
   }

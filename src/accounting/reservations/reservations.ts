@@ -157,8 +157,7 @@ export function createReservations(options: ReservationsOptions) {
         return admission;
       } catch (error) {
         known.delete(key);
-        // If the admission was never sent, or the database rejected one of its values, nothing was reserved. Otherwise the result is
-        // unknown.
+        // Nothing was reserved if the admission was not sent, or the database rejected a value. Otherwise the result is unknown.
         if (!(error instanceof NotBegunError) && !isDataError(error)) doubt(request);
         throw refusedFor(error);
       } finally {

@@ -258,7 +258,8 @@ async function requireAgreement(transaction: PartitionQueryable, month: Month): 
     new Date(toMs + DAY_MS),
     month,
   ]);
-  if (orphan !== undefined) throw new DisagreementError(`charges of account ${orphan.account_id} without a record`);
+  if (orphan !== undefined)
+    throw new DisagreementError(`account ${orphan.account_id} has charges without call records`);
 }
 
 async function requireNone(

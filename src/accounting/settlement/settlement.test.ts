@@ -330,7 +330,9 @@ describe('the end of a call while the database is down', () => {
     assert.equal(scene.journal.size, 300);
     assert.deepEqual(scene.arrived, []);
     const messages = (): string[] => scene.logged.map(({ level, message }) => `${level}: ${message}`);
-    assert.deepEqual(messages(), ['warn: the database does not accept ends of calls; they go to the journal']);
+    assert.deepEqual(messages(), [
+      'warn: the database does not accept results of finished calls; they are written to the journal',
+    ]);
 
     scene.state.isDown = false;
     await until(() => scene.journal.size === 0);

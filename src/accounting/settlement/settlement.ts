@@ -83,7 +83,7 @@ export function createSettlement(options: SettlementOptions) {
       attempt: (end) => replayEnd(end, partition),
       onAllTaken(calls) {
         if (unwritten() > 0) return;
-        logger.info({ calls }, 'all ends of calls are in the database again');
+        logger.info({ calls }, 'all results of finished calls are in the database again');
         isDownLogged = false;
       },
     }),
@@ -99,11 +99,15 @@ export function createSettlement(options: SettlementOptions) {
     } catch (error) {
       logger.error(
         { err: error, callId },
-        'the end of a call could be stored neither in the database nor in the journal',
+        'the result of a finished call could be stored neither in the database nor in the journal',
       );
       return false;
     }
-    if (!isDownLogged) logger.warn({ callId }, 'the database does not accept ends of calls; they go to the journal');
+    if (!isDownLogged)
+      logger.warn(
+        { callId },
+        'the database does not accept results of finished calls; they are written to the journal',
+      );
     isDownLogged = true;
     pending++;
     void attempt
@@ -134,7 +138,10 @@ export function createSettlement(options: SettlementOptions) {
   function retryLater(end: Unwritten, { accountId, callId }: CallName): void {
     if ('record' in end) {
       if (unjournaled >= unjournaledMax) {
-        logger.error({ callId }, 'too many ends of calls wait for the database; this one is left for recovery');
+        logger.error(
+          { callId },
+          'too many results of finished calls wait for the database; this one is left for recovery',
+        );
         return;
       }
       unjournaled++;
@@ -281,7 +288,7 @@ export function createSettlement(options: SettlementOptions) {
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
       // A journal takes over only as many entries at a time as it has capacity for, so this repeats until none are left.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
-        logger.warn({ calls: left.length }, 'an earlier process left ends of calls in its journal');
+        logger.warn({ calls: left.length }, 'an earlier process left results of finished calls in its journal');
         await replays[0]!.once(left.map((entry) => ({ entry })));
         await Promise.all(waitedFor.map((replay) => replay.once()));
         if (unwritten() > 0) break;
@@ -301,7 +308,7 @@ export function createSettlement(options: SettlementOptions) {
       if (unwritten() > 0) {
         logger.warn(
           { calls: unwritten() },
-          'some ends of calls are not in the database yet; those in the journal are written at the next start',
+          'some results of finished calls are not in the database yet; those in the journal are written at the next start',
         );
       }
       await database.drain();

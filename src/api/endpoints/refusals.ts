@@ -98,8 +98,7 @@ export class Refusals {
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { addresses, throttle } = this.#dependencies;
     const { request } = subject;
-    // This check must precede all checks of the account, so that a client that may not use the key learns nothing about the account, and its refusals
-    // are not counted for the account.
+    // Precedes all checks of the account: a client that may not use the key must not learn about the account, nor may its refusals count for it.
     const { allowedNetworks } = principal;
     if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
       throw new GatewayError('networkNotAllowed');

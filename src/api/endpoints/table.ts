@@ -75,8 +75,7 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     query('/v1/coding/user/balance', USAGE, codingBalance),
   ];
   for (const name of protocolNames.messages) {
-    // Messages-style base addresses. Some clients append /v1/messages and others /messages, so both /{name} and /{name}/v1 are base
-    // addresses of the same endpoint.
+    // Some messages clients append /v1/messages to their base address, others /messages. So /{name} and /{name}/v1 are both base addresses.
     // biome-ignore format: as above
     rows.push(
       call(`/${name}/v1/messages`, MESSAGES, messages, messagesContext, 402, bodyLimit),

@@ -66,7 +66,7 @@ export const messagesModelResponse = z
   .strictObject({ ...messagesModelMembers, ...lifecycle })
   .meta({ id: 'MessagesModel' });
 
-/** A model in the form for clients of both families. */
+/** A model at an address that both protocol families share, with the members that clients of either family read. */
 const sharedModel = z
   .strictObject({
     id: z.string(),

@@ -92,8 +92,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
         const { hash, view } = await lookAtLink(dependencies, body.token);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
-        // Failed attempts are counted. A link can remain valid after an error, for example if the name is taken, and without a limit each attempt
-        // would cost a password hash.
+        // Failed attempts are limited, because each costs a password hash. A link can stay valid after an error, such as a name that is taken.
         if (typeof used === 'string') throw linkError(used, view);
         dependencies.limits.tryWorked(visit.network);
         visit.hasChanged = true;

@@ -52,7 +52,7 @@ class JsonRelay implements ResponseReceiver {
   readonly #capture: JsonCapture;
   /** The member of the response that may contain signed blocks; `null`: they are not read. */
   readonly #signedMember: string | null;
-  /** Measures chunks when they are released, and the remaining chunks on demand. */
+  /** Measures the model's output. A chunk is measured before it is dropped; the remaining chunks are measured on demand. */
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: Exchange;
@@ -170,7 +170,7 @@ class JsonRelay implements ResponseReceiver {
     this.#letGo();
   }
 
-  /** Measures and releases the held chunks, except `kept`. */
+  /** Measures the model's output in all held chunks, and then drops the chunks except `kept`. */
   #letGo(...kept: readonly Buffer[]): void {
     this.#measure(this.#held);
     this.#held = [...kept];

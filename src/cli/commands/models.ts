@@ -32,7 +32,7 @@ export function modelCommands(program: Command, kit: CommandKit): void {
     )
     .option(
       '--vendor <name>',
-      'the vendor whose prices apply, if not the one of the address: a name of that list or of the price file',
+      'vendor whose prices apply: a name in "faregate init --list" or in the price file (default: the vendor at the address of the provider)',
     )
     .requiredOption('--usd-cny <rate>', 'yuan per dollar, such as 7.15')
     .option(

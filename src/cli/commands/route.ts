@@ -39,10 +39,11 @@ export function routeCommands(program: Command, kit: CommandKit): void {
           by: by ?? (kit.process.environment.USER || undefined),
         });
         const name = referenceTo(drained);
-        const count = drained.routes.length === 1 ? 'one route takes' : `${drained.routes.length} routes take`;
+        const count = drained.routes.length;
         output.print(
           drained,
-          () => `Drained ${name}: ${count} no new calls.\nResume: faregate route resume ${shellWord(name)}`,
+          () =>
+            `Drained ${name}. Routes without new calls: ${count}.\nTo resume: faregate route resume ${shellWord(name)}`,
         );
         // Warnings go to standard error, so that people see them even if a script captures the output.
         const say = sayTo(kit.process);

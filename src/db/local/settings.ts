@@ -16,8 +16,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   shared_buffers: '64MB',
   // With huge pages, PostgreSQL would reserve memory that other programs cannot use.
   huge_pages: 'off',
-  // Uses files in the cluster, because /dev/shm may be missing or tiny in containers, and systemd empties it when a user logs out
-  // (RemoveIPC).
+  // Uses files in the cluster: /dev/shm may be missing or tiny in containers, and systemd's RemoveIPC empties it when a user logs out.
   dynamic_shared_memory_type: 'mmap',
   // Reserves main memory for statistics, so that the files of the previous setting are rarely needed.
   min_dynamic_shared_memory: '4MB',

@@ -10,7 +10,7 @@ interface ClockReading {
 
 /** An estimate of the database's clock from heartbeats, for display and waiting times. Decisions read the database's clock itself. */
 export interface DatabaseClock extends Clock {
-  /** Minimum by which this node's clock is ahead of the database's, in milliseconds; negative: it is behind. */
+  /** Minimum difference between the clocks, in milliseconds: positive if this node's clock is ahead of the database's, negative if it is behind. */
   readonly aheadMs: number;
   /** A warning if the clocks differ by more than two seconds; otherwise `null`. */
   readonly warning: string | null;

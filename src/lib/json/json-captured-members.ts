@@ -21,11 +21,11 @@ export interface MarkedMember {
   readonly name: string;
   /** The names that mark the member; `null`: it is never marked. */
   readonly marks: MemberNames | null;
-  /** Whether the member is also kept without a mark, with the same size limit. */
+  /** Whether the member is kept even if it is not marked. The size limit is the same. */
   readonly isKeptUnmarked?: boolean;
 }
 
-/** Maximum size of a marked member, in addition to the limit of the other members. */
+/** Maximum size of a member that is requested only by `keepMarked`. Its bytes do not count towards `keptBytesMax`. */
 export const MARKED_BYTES_MAX = 1024 * 1024;
 
 /** The state of a requested member. */
@@ -50,7 +50,7 @@ export class CapturedMembers {
   readonly #keptBytesMax: number;
   #keptBytes = 0;
   #markedBytes = 0;
-  /** The member that is kept only if it is marked, with a separate limit. */
+  /** The member that only `keepMarked` requests. It has a separate size limit. */
   #onlyMarked: CapturedMember | null = null;
   #keepsUnmarked = false;
 
@@ -111,7 +111,7 @@ export class CapturedMembers {
     return this.#member?.marks ?? null;
   }
 
-  /** Call this when a mark is found in the current member. */
+  /** Call this when the current member turns out to be marked. */
   marked(): void {
     this.#member!.isMarked = true;
   }
@@ -151,7 +151,7 @@ export class CapturedMembers {
     }
   }
 
-  /** Drops the value that is kept because of a mark, and keeps no more of it. */
+  /** Drops the value of the member that only `keepMarked` requests, and does not keep it from now on. */
   giveUpMarked(): void {
     const member = this.#onlyMarked;
     if (member === null) return;

@@ -56,8 +56,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
     if (SPECIAL_BYTES[chunk[at]!] === 1) return at;
     at++;
   }
-  // Four bytes at a time. Subtracting n sets the top bit of a byte below n. Flipping bit 1 first moves the quote (0x22)
-  // below 0x21, but not the space and the exclamation mark.
+  // Four bytes at a time. Subtracting n sets the top bit of bytes below n. Flipping bit 1 first brings the quote below 0x21, unlike 0x20 and 0x21.
   let word = (at - firstWord) >> 2;
   while (word < words.length) {
     const bytes = words[word]!;

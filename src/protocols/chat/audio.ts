@@ -1,7 +1,10 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { stateKey } from '../state-references.ts';
 
-/** Returns the continuation keys of the audio in a response. Later calls can refer to the audio by id. */
+/**
+ * Returns the `stateKey` of each audio output in a response. The gateway stores the provider of the audio under this key, because later calls can
+ * refer to the audio by its id.
+ */
 export function audioKeys(choices: unknown): string[] {
   if (!Array.isArray(choices)) return [];
   return choices.flatMap((choice: unknown) => {

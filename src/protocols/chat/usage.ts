@@ -77,8 +77,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     reasoningTokens: Math.min(reasoning, output.left),
     ...separate,
     ...toolUses,
-    // The same use can be counted twice, because OpenRouter also includes it in its totals. This only widens the bounds that are derived
-    // from rounds.
+    // A use can be counted twice, because OpenRouter also includes it in its totals. This only widens bounds derived from rounds.
     serverToolUses,
     ...(servedOn && { servedOn }),
     ...(marked.length > 0 && { unexplained: marked }),

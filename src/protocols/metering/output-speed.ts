@@ -34,8 +34,7 @@ export class OutputSpeeds {
   note(routeId: string, { outputTokens, reasoningTokens, visibleTextBytes, durationMs }: CompletedStream): void {
     const observed = this.#routes.get(routeId) ?? { tokens: 0, seconds: 0, reasonsUnseen: null };
     if (reasoningTokens > 0) {
-      // The token count of a text can only be estimated, so reasoning counts as not shown only if more than half of it is missing from the
-      // text.
+      // The tokens of the visible text are an estimate, so reasoning counts as not shown only if more than half of its tokens are missing.
       observed.reasonsUnseen = outputTokens - estimateTokens(visibleTextBytes) > reasoningTokens / 2;
     }
     if (durationMs >= DURATION_MS_MIN) {

@@ -278,13 +278,13 @@ function noteFolding(key: string): string {
   return folded;
 }
 
-/** @throws GatewayError `invalidRequest` if the bytes are not valid JSON or exceed a limit. */
+/** @throws GatewayError `invalidRequest` if the bytes are not valid JSON, or exceed a limit on members, values or depth. */
 function outlineOf(bytes: Buffer, start: number, end: number, limits = defaultJsonScanLimits): JsonOutline {
   try {
     return scanJson(bytes, start, end, limits);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    const problem = error instanceof JsonLimitError ? 'exceeds a limit' : 'is not valid JSON';
+    const problem = error instanceof JsonLimitError ? 'is too complex' : 'is not valid JSON';
     throw invalidRequest(`The body ${problem}: ${error.message} (at byte ${error.offset}).`);
   }
 }

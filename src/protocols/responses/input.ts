@@ -29,8 +29,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['name', text],
   ['namespace', text],
   ['call_id', text],
-  // Arguments are written by a model, so they can be invalid JSON. In `tool_search_call`, the arguments are a JSON value instead of a
-  // string.
+  // A model writes the arguments, so they can be invalid JSON. In `tool_search_call`, they are a JSON value instead of a string.
   ['arguments', { forms: ['any'] }],
   ['encrypted_content', text],
   [

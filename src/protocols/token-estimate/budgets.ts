@@ -52,30 +52,30 @@ export const BUDGETS = {
   },
   imageLow: {
     tokens: 512,
-    when: 'image of a responses body with detail low',
+    when: 'for every image of a responses body with `detail: low`',
     why: 'higher than 256 patches x 1.2 = 307, and than 85 for models that use tiles',
   },
   image: {
     tokens: 3_072,
-    when: 'image of a responses body with detail high, auto or none',
+    when: 'for every image of a responses body with `detail: high`, `detail: auto` or no `detail`',
     why: 'higher than 2,500 patches x 1.2 = 3,000',
   },
   imageOriginal: {
     tokens: 12_288,
-    when: 'image of a responses body with detail original',
+    when: 'for every image of a responses body with `detail: original`',
     why: 'higher than 10,000 patches x 1.2 = 12,000',
   },
   imageMessages: {
     tokens: 4_864,
-    when: 'image block of a messages body',
+    when: 'for every image block of a messages body',
     why: 'higher than 4,784, the maximum of Claude 4.7 and later',
   },
   fileUnknown: {
     tokens: 48_000,
-    when: 'file or document by URL or id, or of unknown size',
+    when: 'for every file or document that is given by URL or id, or has an unknown size',
     why: 'the file is not fetched; the tier for about a dozen pages',
   },
-  audioChunk: { tokens: 1_000, when: 'audio, for each started 64 KiB of its decoded size', why: 'inference' },
+  audioChunk: { tokens: 1_000, when: 'for each started 64 KiB of the decoded size of audio', why: 'inference' },
 } as const satisfies Record<string, Budget>;
 
 interface FileTier {
@@ -86,7 +86,7 @@ interface FileTier {
 
 /** Budgets of files by size. A PDF page takes 1,500 to 3,000 tokens of text and one image. Other files use the same tiers. */
 export const FILE_TIERS: readonly FileTier[] = [
-  { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages x (3,000 + 1,000)' },
+  { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages, each with 3,000 tokens of text and 1,000 of an image' },
   { sizeBytesMax: 2 ** 20, tokens: 48_000, why: '10 to 12 pages' },
   { sizeBytesMax: 8 * 2 ** 20, tokens: 160_000, why: '40 pages' },
   { sizeBytesMax: Number.POSITIVE_INFINITY, tokens: 400_000, why: '100 pages' },

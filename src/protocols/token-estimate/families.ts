@@ -18,8 +18,7 @@ export const FAMILIES: readonly Family[] = [
       'the vocabulary of 2023, measured against o200k and multiplied by 1.1: 1.08 for prose, 1.20 for JSON, 1.22 for source code, 1.26 for Markdown, 1.69 for Chinese',
   },
   {
-    // Matches the version in `claude-opus-4-5-20250929`, `claude-4.5-sonnet` or `claude-opus-4@20250514`. A date without a minor version means
-    // version 4.0.
+    // Matches for example `claude-opus-4-5-20250929`, `claude-4.5-sonnet` and `claude-opus-4@20250514`, which has no minor version: 4.0.
     name: 'Claude 4 to 4.6',
     pattern: /\bclaude-(?:[a-z]+-)?4(?:[-.@](?:[0-6]|\d{8})(?!\d)|(?![-.@]?\d))/,
     factor: 1.2,

@@ -25,7 +25,7 @@ export function pieceEnd(bytes: Uint8Array, start: number, end: number): number 
     case CharClass.both:
       return wordEnd(bytes, start, end);
     case CharClass.mark: {
-      // If no word follows the mark (rule 1 with the mark as its prefix), rule 1 matches the mark itself as the word.
+      // Rule 1 first takes the mark as the optional character before a word. If no word follows, the mark itself is the word.
       const word = lowerWordEnd(bytes, afterFirst, end);
       return word === -1 ? contractionEnd(bytes, afterFirst, end) : word;
     }
@@ -83,8 +83,9 @@ function wordEnd(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * Applies rule 1. U* first matches the whole run of capitals, caseless letters and marks. If no lowercase letter follows, the match is shortened to
- * the last character of the run that can end a word; the capitals after it begin the next piece.
+ * Returns the end of the match of rule 1; -1 if there is no match. U* first matches the whole run of capitals, caseless letters and marks. If no
+ * lowercase letter follows, the match is shortened to the last caseless letter or mark of the run, because L+ must match at least one character. The
+ * capitals after it begin the next piece.
  */
 function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
@@ -108,7 +109,10 @@ function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   return contractionEnd(bytes, at, end);
 }
 
-/** Applies rule 2 after rule 1 did not match: the run consists only of capitals, and no lowercase letter follows it. */
+/**
+ * Returns the end of the match of rule 2; -1 if there is no match. Called only if rule 1 does not match, so the run consists only of capitals, and no
+ * lowercase letter follows it.
+ */
 function capitalsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {
@@ -142,7 +146,7 @@ function isSymbol(charClass: number): boolean {
   return charClass === CharClass.other || charClass === CharClass.mark;
 }
 
-/** Applies rule 4 after its first character. */
+/** Returns the end of the match of rule 4. `start`: the offset after the first character of the match. */
 function symbolsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {

@@ -114,7 +114,7 @@ export class ConnectionGate {
       slot = this.#concurrentCalls.take(account, 1);
       return slot !== null;
     };
-    // One free slot can admit two calls: an account that exceeded its share may be within it again after it has returned a slot.
+    // One returned slot can admit two calls: one of another account, and one of the account that returned it, from the reserved eighth.
     for (let next = this.#waiting.shift(getsSlot); next !== undefined; next = this.#waiting.shift(getsSlot)) {
       leaveQueue(next);
       this.#admit(next.entrant, slot!);

@@ -139,8 +139,7 @@ export class Credentials {
     const credential = this.#find(value);
     const rest = credential?.cooldowns.get(model);
     if (rest !== undefined && endsCooldown(rest, sentAtMs)) credential!.cooldowns.delete(model);
-    // A success of a call that was sent before the refusal does not prove that the credential is valid: it might have been revoked during a long
-    // stream.
+    // If the call was sent before the refusal, its success proves nothing: the credential may have been revoked during a long stream.
     if (credential?.refusal != null && credential.refusal.atMs <= sentAtMs) credential.refusal = null;
   }
 

@@ -81,8 +81,7 @@ export const minuteRates: Limit = {
       const state = rates.get(rateName(place));
       const fill = rateFills[i];
       if (state === undefined || !fill) continue;
-      // Sets the level that the bucket would have if the actual use had been known when it was last drained. That was at the admission of
-      // this call, or later.
+      // Sets the level that the bucket would have if the actual use had been known when it was last drained, at this admission or later.
       state.tokensUsed =
         more >= 0
           ? withMore(state.tokensUsed, more)

@@ -8,7 +8,7 @@ const NOT_EMPTY = (column: string): string => `coalesce(${column}::text, '{}') n
 const COUNTED: readonly Counted[] = [
   {
     what: 'keys that are not stored as a SHA-256, sign-ins to the dashboard, and keys for its administration only',
-    why: 'clients do not call with them',
+    why: 'clients do not use these keys for calls',
     from: `${KEYS} where not (${IS_READ})`,
   },
   {
@@ -23,7 +23,7 @@ const COUNTED: readonly Counted[] = [
   },
   {
     what: 'users with a password or a single sign-on',
-    why: 'they set a new password, or link their single sign-on again',
+    why: 'passwords and sign-ons are not imported; each user sets a new password, or links the sign-on again',
     from: `"LiteLLM_UserTable" where password is not null or sso_user_id is not null`,
   },
   {
@@ -34,17 +34,17 @@ const COUNTED: readonly Counted[] = [
   },
   {
     what: 'keys with budgets or limits for single models',
-    why: 'they are not imported; set limits for models: faregate key limit',
+    why: 'limits for single models are not imported; set them again: faregate key limit',
     from: `${KEYS} where (${IS_READ}) and (${NOT_EMPTY('model_max_budget')} or metadata ?| array['model_rpm_limit', 'model_tpm_limit'])`,
   },
   {
     what: 'teams with several budgets',
-    why: 'they are limits, not balances; set limits of keys: faregate key limit',
+    why: 'these budgets are limits, not balances; set limits of keys: faregate key limit',
     from: `"LiteLLM_TeamTable" where ${NOT_EMPTY('budget_limits')}`,
   },
   {
     what: 'members of teams with a budget or limits of their own',
-    why: 'they are not imported; set limits of their keys: faregate key limit',
+    why: 'limits of members are not imported; set limits of the keys that a member uses: faregate key limit',
     from: `"LiteLLM_TeamMembership" m join "LiteLLM_BudgetTable" b on b.budget_id = m.budget_id
   where coalesce(b.max_budget, b.rpm_limit, b.tpm_limit, b.max_parallel_requests) is not null`,
   },
@@ -66,16 +66,16 @@ const COUNTED: readonly Counted[] = [
   },
   { what: 'memberships of teams', why: 'invite the people again', from: '"LiteLLM_TeamMembership"' },
   { what: 'organizations', why: 'Faregate has no groups of accounts', from: '"LiteLLM_OrganizationTable"' },
-  { what: 'projects', why: 'their keys belong to the account of their team', from: '"LiteLLM_ProjectTable"' },
+  { what: 'projects', why: 'keys of a project belong to the account of its team', from: '"LiteLLM_ProjectTable"' },
   { what: 'end users', why: 'a client is identified by its key', from: '"LiteLLM_EndUserTable"' },
   {
     what: 'models with their prices and routes',
-    why: 'they belong into the configuration file',
+    why: 'models belong in the configuration file',
     from: '"LiteLLM_ProxyModelTable"',
   },
   {
     what: 'credentials of providers',
-    why: 'they belong into the configuration file',
+    why: 'credentials belong in the configuration file',
     from: '"LiteLLM_CredentialsTable"',
   },
 ];

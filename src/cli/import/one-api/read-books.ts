@@ -7,7 +7,7 @@ import { readLeftOut } from './left-out.ts';
 import { type TokenRow, type TokenTerms, termsOf } from './tokens.ts';
 import { isDeleted, type Program, readColumns, versionOf } from './versions.ts';
 
-/** Units of quota per dollar, the default of both programs. */
+/** Units of quota per dollar in a database without the option `QuotaPerUnit`: one-api and new-api have the same default. */
 const UNITS_PER_DOLLAR = '500000';
 /** Prefix that clients send before the value of `tokens.key`. */
 const KEY_PREFIX = 'sk-';
