@@ -225,7 +225,7 @@ describe('the local server of root', { skip }, () => {
       try {
         await assert.rejects(
           own.start({ clustersDir: join(readOnly, 'clusters') }),
-          /is read-only.*Mount a volume there.*DATABASE_URL/,
+          /is read-only.*Mount a volume at that path.*DATABASE_URL/,
         );
       } finally {
         execFileSync('umount', [readOnly]);

@@ -39,7 +39,7 @@ export async function assertCrashBooks(
   for (const [number, tries] of Map.groupBy(attempts, (attempt) => attempt.number)) {
     const ofCall = byResponse.get(responseId(number)) ?? [];
     assertCall(number, tries, ofCall, provider);
-    for (const { belief, pool } of tries) count(`${pool.name}: ${belief}`);
+    for (const { belief, callKind } of tries) count(`${callKind.name}: ${belief}`);
   }
   for (const { requestId, belief } of attempts) {
     // A refusal by the gateway has an id of its own.
@@ -64,8 +64,8 @@ function assertCall(
   provider: CrashProvider,
 ): void {
   const said = `call ${number}: ${inspect(tries)}\nin the database: ${inspect(records)}`;
-  const [{ pool }] = tries as [Attempt];
-  const isKeyed = pool.purse === 'idempotency key';
+  const [{ callKind }] = tries as [Attempt];
+  const isKeyed = callKind.purse === 'idempotency key';
   const charged = records.filter(({ chargeNano }) => chargeNano !== null);
   const succeeded = records.filter(({ status, errorCode }) => status === 'succeeded' && errorCode === null);
   assert.ok(charged.length <= 1, said);
@@ -77,7 +77,7 @@ function assertCall(
   if (records.length > 0) assert.ok(provider.executionsOf(number) >= 1, said);
   if (isKeyed || tries.some(({ belief }) => belief === 'success')) {
     assert.equal(succeeded.length, 1, said);
-    assert.equal(succeeded[0]!.chargeNano, pool.purse === 'plan' ? null : costOf(number), said);
+    assert.equal(succeeded[0]!.chargeNano, callKind.purse === 'plan' ? null : costOf(number), said);
   } else if (tries.some(({ belief }) => belief === 'free')) {
     assert.deepEqual([charged.length, succeeded.length], [0, 0], said);
   }
@@ -115,7 +115,7 @@ async function assertPlan(database: Database, attempts: readonly Attempt[], reco
     name: 'test.crash-plan',
     text: `select slots::int, week_calls::int, (select count(*)::int from plan_slots) as taken from subscriptions`,
   });
-  const delivered = attempts.filter(({ pool, belief }) => pool.purse === 'plan' && belief === 'success').length;
+  const delivered = attempts.filter(({ callKind, belief }) => callKind.purse === 'plan' && belief === 'success').length;
   const begun = records.filter(
     ({ context, status, usageSource }) =>
       context === 'coding' && (status === 'succeeded' || (status === 'aborted' && usageSource !== null)),

@@ -8,7 +8,7 @@ import type { Admin } from './callers.ts';
 
 /** Clients that call nodes which may die at any moment, with calls of every kind, and what they observed. */
 
-export interface DatabasePool {
+export interface CallKind {
   readonly name: string;
   readonly path: string;
   readonly isStream: boolean;
@@ -20,7 +20,7 @@ const MESSAGES = '/v1/messages';
 const CODING = '/v1/coding/chat/completions';
 
 /** So many clients at once; each makes one call after another. */
-const POOLS: readonly DatabasePool[] = (
+const CALL_KINDS: readonly CallKind[] = (
   [
     [4, 'chat', CHAT, false, 'balance'],
     [4, 'chat stream', CHAT, true, 'balance'],
@@ -73,7 +73,7 @@ export type Belief = 'success' | 'free' | 'open';
 export interface Attempt {
   /** The number of the call, which is in the id of the provider's response. Repeats have the number of the first attempt. */
   readonly number: number;
-  readonly pool: DatabasePool;
+  readonly callKind: CallKind;
   readonly nodeIndex: number;
   readonly belief: Belief;
   /** Null if no response was received. */
@@ -177,10 +177,16 @@ export class CrashLoad {
   /** Calls the nodes at these addresses until `isOver`; resolves when every client has its response, or none. */
   async run(urls: readonly string[], isOver: () => boolean): Promise<void> {
     await Promise.all(
-      POOLS.map(async (pool) => {
+      CALL_KINDS.map(async (callKind) => {
         while (!isOver()) {
           const nodeIndex = Math.floor(this.#randomSource() * urls.length);
-          await this.#attempt(pool, this.#takeNumber(pool), nodeIndex, urls[nodeIndex]!, this.#randomSource() < 0.04);
+          await this.#attempt(
+            callKind,
+            this.#takeNumber(callKind),
+            nodeIndex,
+            urls[nodeIndex]!,
+            this.#randomSource() < 0.04,
+          );
         }
       }),
     );
@@ -188,51 +194,53 @@ export class CrashLoad {
 
   /** Repeats every call with an Idempotency-Key until it has succeeded. */
   async finish(urls: readonly string[]): Promise<void> {
-    const pool = POOLS.find(({ purse }) => purse === 'idempotency key')!;
+    const callKind = CALL_KINDS.find(({ purse }) => purse === 'idempotency key')!;
     for (let i = 0; this.#unfinished.length > 0; i++) {
-      await this.#attempt(pool, this.#unfinished.shift()!, i % urls.length, urls[i % urls.length]!, false);
+      await this.#attempt(callKind, this.#unfinished.shift()!, i % urls.length, urls[i % urls.length]!, false);
     }
   }
 
   /** Asserts that repeats of calls that succeeded get the same response again, from any node. */
   async assertRepeated(urls: readonly string[], provider: CrashProvider): Promise<void> {
-    const done = this.attempts.filter(({ pool, belief }) => pool.purse === 'idempotency key' && belief === 'success');
-    for (const [i, { pool, number, text }] of done.slice(-40).entries()) {
+    const done = this.attempts.filter(
+      ({ callKind, belief }) => callKind.purse === 'idempotency key' && belief === 'success',
+    );
+    for (const [i, { callKind, number, text }] of done.slice(-40).entries()) {
       const executions = provider.executionsOf(number);
-      await this.#attempt(pool, number, i % urls.length, urls[i % urls.length]!, false);
+      await this.#attempt(callKind, number, i % urls.length, urls[i % urls.length]!, false);
       const again = this.attempts.at(-1)!;
       assert.deepEqual([again.status, again.text, again.isRepeated], [200, text, true]);
       assert.equal(provider.executionsOf(number), executions);
     }
   }
 
-  #takeNumber({ purse }: DatabasePool): number {
+  #takeNumber({ purse }: CallKind): number {
     return (purse === 'idempotency key' ? this.#unfinished.shift() : undefined) ?? ++this.#next;
   }
 
-  async #attempt(pool: DatabasePool, number: number, nodeIndex: number, url: string, leaves: boolean): Promise<void> {
-    const isKeyed = pool.purse === 'idempotency key';
-    const { key } = this.#purses.find(({ name }) => name === pool.purse)!;
+  async #attempt(callKind: CallKind, number: number, nodeIndex: number, url: string, leaves: boolean): Promise<void> {
+    const isKeyed = callKind.purse === 'idempotency key';
+    const { key } = this.#purses.find(({ name }) => name === callKind.purse)!;
     const body = {
       model: 'test-both',
       max_tokens: 50,
       messages: [{ role: 'user', content: 'Say it.' }],
-      stream: pool.isStream,
+      stream: callKind.isStream,
       number,
     };
-    const started = startCall(url + pool.path, key, body, {
+    const started = startCall(url + callKind.path, key, body, {
       headers: isKeyed ? { 'idempotency-key': `call-${number}` } : {},
     });
     const response = await started.response.catch(() => null);
-    if (leaves && pool.isStream && response?.status === 200) {
+    if (leaves && callKind.isStream && response?.status === 200) {
       await response.until('words').catch(() => undefined);
       started.drop();
     }
     const isWhole = response !== null && (await response.ended());
-    const belief = response === null ? 'open' : beliefIn(response, pool, number, isWhole);
+    const belief = response === null ? 'open' : beliefIn(response, callKind, number, isWhole);
     this.attempts.push({
       number,
-      pool,
+      callKind,
       nodeIndex,
       belief,
       status: response?.status ?? null,
@@ -259,10 +267,10 @@ const TERMINAL: Readonly<Record<string, string>> = {
   [MESSAGES]: 'event: message_stop\n',
 };
 
-function beliefIn({ status, text }: ClientResponse, pool: DatabasePool, number: number, isWhole: boolean): Belief {
+function beliefIn({ status, text }: ClientResponse, callKind: CallKind, number: number, isWhole: boolean): Belief {
   assert.ok([200, 500, 503].includes(status), `call ${number} got ${status}: ${text}`);
   if (status !== 200) return 'free';
-  const hasEnd = pool.isStream ? text.includes(TERMINAL[pool.path]!) : isWhole;
+  const hasEnd = callKind.isStream ? text.includes(TERMINAL[callKind.path]!) : isWhole;
   if (hasEnd) {
     assert.ok(text.includes(wordsOf(number)), `the response of call ${number} is another one's: ${text}`);
     return 'success';

@@ -178,9 +178,9 @@ class Scene {
   /** Every success that a node delivered before it died is in the database by the time its next process serves. */
   async #assertCharged(index: number, delivered: readonly Attempt[]): Promise<void> {
     const { admin } = this.#nodes[index]!;
-    for (const { callId, pool, number, isRepeated } of delivered) {
+    for (const { callId, callKind, number, isRepeated } of delivered) {
       const { status, chargeYuan, errorCode } = await admin('GET', `/calls/${callId}`);
-      const charge = pool.purse === 'plan' ? null : formatYuan(costOf(number));
+      const charge = callKind.purse === 'plan' ? null : formatYuan(costOf(number));
       assert.deepEqual([status, chargeYuan, errorCode], ['succeeded', charge, null], `call ${number} ${isRepeated}`);
     }
     await assertSound(admin);

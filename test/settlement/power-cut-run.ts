@@ -98,7 +98,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
     load.attempts.flatMap(({ number, callId }) => (callId === undefined ? [] : [[number, callId]])),
   );
   const isKeyed = new Set(
-    load.attempts.filter(({ pool }) => pool.purse === 'idempotency key').map(({ number }) => number),
+    load.attempts.filter(({ callKind }) => callKind.purse === 'idempotency key').map(({ number }) => number),
   );
 
   async function assertSurvived(found: Database, changes: number): Promise<Survivors> {
@@ -107,11 +107,11 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
     );
     const known = load.attempts.filter(({ endedAt }) => endedAt <= changes);
     const successes = known.filter(({ belief }) => belief === 'success');
-    for (const { callId, number, pool } of successes) {
+    for (const { callId, number, callKind } of successes) {
       const record = records.get(callId!);
-      const said = `call ${number} (${pool.name}) was acknowledged`;
+      const said = `call ${number} (${callKind.name}) was acknowledged`;
       assert.ok(record !== undefined, `${said}, and there is no record of it`);
-      const charge = pool.purse === 'plan' ? null : costOf(number);
+      const charge = callKind.purse === 'plan' ? null : costOf(number);
       assert.deepEqual([record.status, record.chargeNano, record.errorCode], ['succeeded', charge, null], said);
     }
     for (const { callId, number } of known.filter(({ belief }) => belief === 'free')) {

@@ -45,9 +45,19 @@ export function createBareDatabase(): Promise<TestDatabase> {
 export async function copyDatabase({ url }: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
   const name = new URL(url).pathname.slice(1);
   const server = requireVariable('FAREGATE_TEST_POSTGRES_LOCAL_URL');
-  await administer(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
-  return createPostgres(name);
+  // A gateway may connect again between the two statements.
+  for (let attempt = 1; ; attempt++) {
+    await administer(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+    try {
+      return await createPostgres(name);
+    } catch (error) {
+      if ((error as pg.DatabaseError).code !== OBJECT_IN_USE || attempt === COPY_ATTEMPTS_MAX) throw error;
+    }
+  }
 }
+
+const OBJECT_IN_USE = '55006';
+const COPY_ATTEMPTS_MAX = 20;
 
 async function createPostgres(template: string, partitions = 1): Promise<TestDatabase> {
   const server = requireVariable('FAREGATE_TEST_POSTGRES_URL');
