@@ -1,4 +1,4 @@
-import { registerHooks } from 'node:module';
+import { type Replacement, replaceOnLoad } from './replace-on-load.ts';
 
 /**
  * Loaded into a gateway before its own code (`node --import`), together with the meter. Removes parts of a call's path, so that their
@@ -8,13 +8,6 @@ import { registerHooks } from 'node:module';
 
 /** The parts to remove, separated by commas. */
 export const ABLATED = 'FAREGATE_BENCH_ABLATED';
-
-interface Replacement {
-  /** The end of a source file's path. */
-  readonly file: string;
-  readonly code: string;
-  readonly by: string;
-}
 
 const PREPARED = ['model', 'routes', 'price', 'basis', 'inner', 'estimate', 'reservation', 'hasSeveralMakers'];
 
@@ -33,7 +26,7 @@ export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
       code: 'const { policy, principal, input, settings } = call;\n    const named',
       by: `const first = globalThis.preparedCall;
     if (first !== undefined) {
-      call.startedAtMs = this.#parts.clock.nowMs();
+      call.startedAtMs = this.#dependencies.clock.nowMs();
       call.report.callId = call.callId;
       ${PREPARED.map((name) => `call.${name} = first.${name};`).join(' ')}
       return;
@@ -106,31 +99,18 @@ export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
       by: 'return globalThis.callHeaders ??= this.newHeaders;\n  }\n\n  get newHeaders() {\n    const { callId, policy, settings, principal } = this;\n    if',
     },
   ],
-  observers: [{ file: 'app/request-observers.ts', code: 'all: [', by: 'all: [], unused: [' }],
+  observers: [{ file: 'app/gateway.ts', code: 'observers: requestObservers,', by: 'observers: [],' }],
   timers: [
     {
       file: 'providers/upstream/exchange.ts',
-      code: 'this.#setTimer(looksAtMs, nowMs);',
-      by: 'this.#firesAtMs = looksAtMs;',
+      code: 'this.#setTimer(checkAtMs, nowMs);',
+      by: 'this.#firesAtMs = checkAtMs;',
     },
   ],
 };
 
 const ablated = process.env[ABLATED];
 if (ablated !== undefined && ablated !== '') {
-  const replacements = ablated.split(',').flatMap((part) => PARTS[part]!);
-  registerHooks({
-    load(url, context, nextLoad) {
-      const loaded = nextLoad(url, context);
-      const wanted = replacements.filter(({ file }) => url.endsWith(`/src/${file}`));
-      if (wanted.length === 0) return loaded;
-      let source = String(loaded.source);
-      for (const { file, code, by } of wanted) {
-        if (!source.includes(code)) throw new Error(`${file} no longer has "${code}"; change bench/ablate.ts`);
-        source = source.replace(code, () => by);
-      }
-      return { ...loaded, source };
-    },
-  });
+  replaceOnLoad(ablated.split(',').flatMap((part) => PARTS[part]!));
 }
 await import('./meter.ts');

@@ -1,6 +1,6 @@
-import { registerHooks } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTarget, replyToOrders } from './orders.ts';
+import { type Replacement, replaceOnLoad } from './replace-on-load.ts';
 
 /**
  * Loaded into a gateway before its own code (`node --import`), in place of the meter. Switches the observers of requests (log, records of
@@ -21,8 +21,22 @@ export interface SwitchedPair {
 
 /** The time in which pending writes of the half before complete. */
 const SETTLED_AFTER_MS = 60;
-const WIRING = '/src/app/gateway.ts';
 const SWITCH = Symbol.for('faregate.bench.switch');
+
+const given = `globalThis[Symbol.for('${SWITCH.description}')]`;
+/** The wiring of observers, which the switch wraps. */
+export const SWITCHED: readonly Replacement[] = [
+  {
+    file: 'app/gateway.ts',
+    code: 'const metrics = createMetrics();',
+    by: `const metrics = ${given}.metrics(createMetrics());`,
+  },
+  {
+    file: 'app/gateway.ts',
+    code: 'observers: requestObservers,',
+    by: `observers: ${given}.requests(requestObservers),`,
+  },
+];
 
 /** The observers that the gateway gets: its own, or none. */
 type Observers = Record<string, unknown>;
@@ -51,24 +65,8 @@ const gatewaySwitch = {
 
 if (isTarget) {
   Reflect.set(globalThis, SWITCH, gatewaySwitch);
-  registerHooks({
-    load(url, context, nextLoad) {
-      const loaded = nextLoad(url, context);
-      if (!url.endsWith(WIRING)) return loaded;
-      const given = `globalThis[Symbol.for('${SWITCH.description}')]`;
-      const source = [
-        ['const metrics = createMetrics();', `const metrics = ${given}.metrics(createMetrics());`],
-        ['observers: requestObservers,', `observers: ${given}.requests(requestObservers),`],
-      ].reduce((text, [from, to]) => replaced(text, from!, to!), String(loaded.source));
-      return { ...loaded, source };
-    },
-  });
+  replaceOnLoad(SWITCHED);
   replyToOrders(measure);
-}
-
-function replaced(text: string, from: string, to: string): string {
-  if (!text.includes(from)) throw new Error(`${WIRING} wires its observers in another way now`);
-  return text.replace(from, to);
 }
 
 async function measure({ pairs, sliceMs }: SwitchOrder): Promise<SwitchedPair[]> {

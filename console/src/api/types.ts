@@ -289,7 +289,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly Invitation[] };
   };
-  /** Invite somebody to the account; the link is shown only once. */
+  /** Invite a person to the account; the link is shown only once. */
   'POST /account/v1/invitations': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };

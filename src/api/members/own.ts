@@ -96,7 +96,7 @@ export function memberEndpoints(dependencies: MemberDependencies): AccountEndpoi
       method: 'POST',
       path: '/invitations',
       status: 201,
-      summary: 'Invite somebody to the account; the link is shown only once',
+      summary: 'Invite a person to the account; the link is shown only once',
       needs: 'person',
       body: invitation,
       response: z.strictObject({ ...invitationMembers, ...linkMembers }),

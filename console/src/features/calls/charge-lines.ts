@@ -10,7 +10,7 @@ export interface ChargeLine {
   readonly count: number;
   readonly priceYuan: string;
   readonly per: 'million' | 'one';
-  /** What selected the token prices besides the price list, if anything. */
+  /** What selected the token prices in addition to the price list, if anything. */
   readonly step: PriceStep | null;
   /** Count times price, exact, before factors and rounding. */
   readonly amountYuan: string;

@@ -4,7 +4,7 @@ import { useFormat } from '../../text/format.ts';
 import { defineTexts, useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 
-/** Names of the fields that change most often, besides limits. Other fields keep their API names. */
+/** Names of the fields that change most often, except limits. Other fields keep their API names. */
 const fieldTexts = defineTexts(
   {
     name: 'Name',

@@ -17,7 +17,7 @@ export function keyInEnvironment(name: string, { key, system }: Wanted): Setting
 
 interface Post {
   readonly url: string;
-  /** The header besides `Content-Type`. */
+  /** The header in addition to `Content-Type`. */
   readonly header: readonly [name: string, value: string];
   readonly body: object;
 }
