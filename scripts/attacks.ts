@@ -34,7 +34,7 @@ const PAUSE_MS = 300;
  * Maximum growth of resident memory, unless an attack sets less: the budget of bodies, the memory of the threads that read them, and
  * a heap that grows with each attack and shrinks late. It fits into a container of 2 GB.
  */
-const MEMORY_MIB_MAX = 1_024;
+const MEMORY_MIB_MAX = 896;
 
 /** The bill of the innocent caller is checked like the outcome of an attack. */
 function innocentAt(gateway: string): Attack {

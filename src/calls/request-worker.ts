@@ -55,14 +55,17 @@ const estimates = { responses: inputTokens, messages: countTokens };
 let tokenizer: Tokenizer | null = null;
 
 export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
+  let isMovedBack = false;
   try {
-    return perform(task);
+    const result = perform(task);
+    isMovedBack = task.does === 'read';
+    return result;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { refusal: refusalOf(error) };
   } finally {
-    // Frees the memory now rather than at this thread's next garbage collection. The body of a read is moved back instead.
-    if (task.does !== 'read') task.body.transfer(0);
+    // Frees the memory now rather than at this thread's next garbage collection.
+    if (!isMovedBack) task.body.transfer(0);
   }
 }
 
