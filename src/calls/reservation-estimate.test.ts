@@ -28,7 +28,7 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
     id: 'm',
     aliases: [],
     operations: new Set([chat]),
-    price: { base: prices, timeOfDay: null },
+    price: { base: prices, timeOfDay: null, later: [] },
     contextTokensMax: null,
     outputTokensMax: null,
     tokenFactor: null,

@@ -197,8 +197,17 @@ const PLAIN_TEXT = 'text without control characters or bidirectional marks';
 export const nameOrNone = anyText.refine(isPlainText, { error: PLAIN_TEXT });
 export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
 
+const START_OF_PRICE = 'a day such as 2026-12-01, or an instant such as 2026-12-01T08:00:00+08:00';
+
 /** A date in ISO 8601. */
 export const day = z.iso.date({ error: 'a day such as 2026-10-01' });
+
+const instant = z.iso.datetime({ offset: true });
+
+/** The start of a price: a day in the billing time zone, or an instant. The text stays as it is. */
+export const startOfPrice = z
+  .string({ error: START_OF_PRICE })
+  .refine((text) => day.safeParse(text).success || instant.safeParse(text).success, { error: START_OF_PRICE });
 
 /** A credential that is a valid header value. */
 export const secret = z

@@ -8,7 +8,7 @@ import { isPem } from './fields.ts';
 import { credentialFilesOf, fillCredentialFiles } from './provider-credentials.ts';
 import { type ReadFile, readRegularFile, UnreadableFileError } from './regular-file.ts';
 import { findRuleBreaches } from './rules.ts';
-import { type Config, configSchema } from './schema.ts';
+import { CATALOG_SECTIONS, type Config, configSchema } from './schema.ts';
 
 export type { Environment } from './document.ts';
 
@@ -18,6 +18,8 @@ interface ConfigProblem {
   /** The dotted path, such as `models.acme-large.price.input`; empty for the file as a whole. */
   readonly key: string;
   readonly message: string;
+  /** The revision that contains the problem; absent: the file. */
+  readonly revision?: string;
 }
 
 /** The configuration is not valid. The message contains file, line and key of every problem. */
@@ -27,7 +29,8 @@ export class ConfigError extends ForeseenError {
 
   constructor(file: string, problems: readonly ConfigProblem[]) {
     const lines = problems.map((problem) => {
-      const place = problem.line > 0 ? `${file}:${problem.line}` : file;
+      const source = problem.revision ?? file;
+      const place = problem.line > 0 ? `${source}:${problem.line}` : source;
       return escapeText(`  ${place}: ${problem.key === '' ? '' : `${problem.key}: `}${problem.message}`);
     });
     super(`The configuration cannot be used:\n${lines.join('\n')}`);
@@ -62,6 +65,15 @@ export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<stri
 export interface ConfigOptions extends ConfigOverrides {
   /** Leaves the providers' credential files unread, for commands that call no provider. */
   readonly withoutCredentialFiles?: boolean;
+  /** The catalog of the database. Without it, a configuration with `catalog: database` has no models. */
+  readonly catalog?: CatalogText | undefined;
+}
+
+/** The catalog sections as YAML. */
+export interface CatalogText {
+  /** For messages, such as `revision 7`. */
+  readonly name: string;
+  readonly text: string;
 }
 
 /**
@@ -106,14 +118,12 @@ export function parseConfigText(
   text: string,
   file: string,
   environment: Environment,
-  { withoutCredentialFiles = false, ...overrides }: ConfigOptions = {},
+  { withoutCredentialFiles = false, catalog, ...overrides }: ConfigOptions = {},
 ): ParsedConfig {
-  const document = readDocument(text, environment);
-  const problems: ConfigProblem[] = document.problems.map(({ path, line, message }) => ({
-    line,
-    key: dotted(path),
-    message,
-  }));
+  const document = withCatalog(readDocument(text, environment), catalog, environment);
+  const problems = document.problems.map(({ path, line, message, revision }) =>
+    problemAt({ path, line, revision }, message),
+  );
   // If the document has no values, there is nothing else to check.
   if (document.value === undefined && problems.length > 0) throw new ConfigError(file, problems);
 
@@ -142,6 +152,50 @@ export function parseConfigText(
   );
 }
 
+interface Place extends Omit<ReturnType<ConfigDocument['locate']>, 'found'> {
+  readonly revision?: string | undefined;
+}
+
+interface ConfigSource extends Omit<ConfigDocument, 'locate' | 'problems'> {
+  readonly problems: readonly (Place & { readonly message: string })[];
+  locate(path: Path): Place & { readonly found: string | null };
+}
+
+/** The file, with the sections of the catalog from the database if it is there. */
+function withCatalog(file: ConfigDocument, catalog: CatalogText | undefined, environment: Environment): ConfigSource {
+  const sections = isRecord(file.value) ? file.value : {};
+  if (sections.catalog !== 'database') return file;
+  const misplaced = (path: string, message: string, document: ConfigDocument, revision?: string) => ({
+    ...document.locate([path]),
+    revision,
+    message,
+  });
+  const ofFile = CATALOG_SECTIONS.filter((name) => sections[name] !== undefined).map((name) =>
+    misplaced(name, IN_DATABASE, file),
+  );
+  if (catalog === undefined) return { ...file, problems: [...file.problems, ...ofFile] };
+  const { name: revision, text } = catalog;
+  const document = readDocument(text, environment);
+  const given = isRecord(document.value) ? document.value : {};
+  const ofNode = Object.keys(given)
+    .filter((name) => !isCatalogSection(name))
+    .map((name) => misplaced(name, IN_FILE, document, revision));
+  const inCatalog = document.problems.map((problem) => ({ ...problem, revision }));
+  return {
+    value: { ...sections, ...given },
+    problems: [...file.problems, ...ofFile, ...ofNode, ...inCatalog],
+    locate: (path) => (isCatalogSection(path[0]) ? { ...document.locate(path), revision } : file.locate(path)),
+  };
+}
+
+const IN_DATABASE =
+  'With "catalog: database" this section is in the database. Copy it there with "faregate catalog push FILE", and remove it here.';
+const IN_FILE = 'This section is not part of the catalog. It belongs in the configuration file of each node.';
+
+function isCatalogSection(name: unknown): boolean {
+  return (CATALOG_SECTIONS as readonly unknown[]).includes(name);
+}
+
 function certificateFilesOf({ mail, providers = {} }: z.input<typeof configSchema>): string[] {
   const given = [mail?.smtp.ca, ...Object.values(providers).map(({ ca }) => ca)];
   return given.filter((ca) => ca !== undefined && !isPem(ca)) as string[];
@@ -162,7 +216,7 @@ function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown 
 /** Converts issues of the schema to problems, which report what the schema expected and what the document contains. */
 function issueProblems(
   issue: z.core.$ZodIssue,
-  document: ConfigDocument,
+  document: ConfigSource,
   overridden: ReadonlyMap<string, string>,
 ): ConfigProblem[] {
   if (issue.code === 'unrecognized_keys') {
@@ -185,9 +239,12 @@ function issueProblems(
   return [placed(issue.path, message, document)];
 }
 
-function placed(path: Path, message: string, document: ConfigDocument): ConfigProblem {
-  const place = document.locate(path);
-  return { line: place.line, key: dotted(place.path), message };
+function placed(path: Path, message: string, document: ConfigSource): ConfigProblem {
+  return problemAt(document.locate(path), message);
+}
+
+function problemAt({ path, line, revision }: Place, message: string): ConfigProblem {
+  return { line, key: dotted(path), message, ...(revision !== undefined && { revision }) };
 }
 
 function dotted(path: Path): string {

@@ -23,6 +23,7 @@ import {
   priceFactor,
   section,
   sizeBytes,
+  startOfPrice,
   text,
   timezone,
   trueOrFalse,
@@ -113,8 +114,20 @@ const pricesOfDay = <Prices extends z.ZodRawShape>(prices: Prices) =>
     }).optional(),
   });
 
-const price = pricesOfDay({ ...unitPrices, official: officialPrices.optional() });
-const cost = pricesOfDay(unitPrices);
+const listPrices = { ...unitPrices, official: officialPrices.optional() };
+
+/** A price list, and the lists that replace it from later days on. */
+const pricesOverTime = <Prices extends z.ZodRawShape>(prices: Prices) =>
+  pricesOfDay(prices).extend({
+    later: listOf('prices with `from`', pricesOfDay(prices).extend({ from: startOfPrice }))
+      .optional()
+      .describe('Prices that apply from a day on, with all keys of `price`, in the order of their `from`.'),
+  });
+
+const price = pricesOverTime(listPrices);
+const cost = pricesOverTime(unitPrices);
+/** The price of a model for the accounts of a group. */
+export const groupPrice = cost;
 
 const route = section({
   provider: name.describe('The provider that serves the model.'),
@@ -201,6 +214,8 @@ export const plan = section({
 type ModelConfig = z.infer<typeof model>;
 type PriceConfig = ModelConfig['price'];
 export type CostConfig = NonNullable<ModelConfig['routes'][number]['cost']>;
+/** The lists of one time, without the ones that follow. */
+export type PricesOfDayConfig = Omit<CostConfig, 'later'>;
 export type RunPricesConfig = Pick<PriceConfig, 'thinking' | 'outputAbove'>;
 /** The prices of one list: the model's own, or the list of a time of day. */
 export type UnitPricesConfig = Pick<PriceConfig, keyof typeof unitPrices>;

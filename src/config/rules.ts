@@ -28,7 +28,9 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
     ...protocolNameBreaches(value),
     ...budgetBreaches(field(value, 'server')),
     ...oidcBreaches(field(value, 'oidc'), field(field(value, 'server'), 'publicUrl')),
-    ...['providers', 'models', 'plans'].flatMap((section) => plainNameBreaches(section, entries(value, section))),
+    ...['providers', 'models', 'plans', 'groups'].flatMap((section) =>
+      plainNameBreaches(section, entries(value, section)),
+    ),
     ...providers.flatMap(([id, provider]) => [
       ...keyBreaches(id, provider),
       ...baseUrlBreaches(id, provider),
@@ -43,6 +45,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
       ...innerModelBreaches(id, model, models),
     ]),
     ...entries(value, 'plans').flatMap(([id, plan]) => planBreaches(id, plan, models)),
+    ...entries(value, 'groups').flatMap(([id, group]) => groupBreaches(id, group, models, names(providers))),
     ...entries(field(value, 'limits'), 'models').flatMap(([name]) =>
       canonicalBreaches(name, ['limits', 'models', name], models),
     ),
@@ -224,8 +227,8 @@ function costBreaches(id: string, model: unknown, providers: readonly (readonly 
 }
 
 function priceListBreaches(root: Path, price: unknown, operations: readonly unknown[]): RuleBreach[] {
-  return priceLists(price).flatMap((list) => {
-    const prices = list.reduce<unknown>((value, key) => field(value, String(key)), price);
+  const breaches = priceLists(price).flatMap((list) => {
+    const prices = list.reduce(member, price);
     if (!isRecord(prices)) return [];
     const path = [...root, ...list];
     if (prices.perCall !== undefined && prices.perSearchUnit !== undefined) {
@@ -253,11 +256,27 @@ function priceListBreaches(root: Path, price: unknown, operations: readonly unkn
       ];
     });
   });
+  return [...laterBreaches(root, price), ...breaches];
 }
 
-/** Returns the paths of the price lists within a price: the price itself, and its time-of-day lists. */
+/** Returns the paths of the price lists within a price: the price itself, its time-of-day lists, and those of later prices. */
 function priceLists(price: unknown): Path[] {
-  return field(price, 'timeOfDay') === undefined ? [[]] : [[], ['timeOfDay', 'peak'], ['timeOfDay', 'offPeak']];
+  const own: Path[] =
+    field(price, 'timeOfDay') === undefined ? [[]] : [[], ['timeOfDay', 'peak'], ['timeOfDay', 'offPeak']];
+  const later = items(price, 'later').flatMap(([list, index]) =>
+    priceLists(list).map((path): Path => ['later', index, ...path]),
+  );
+  return [...own, ...later];
+}
+
+/** Later prices must be in the order of their start. Starts of different forms (day, instant) are compared when they are compiled. */
+function laterBreaches(root: Path, price: unknown): RuleBreach[] {
+  const starts = items(price, 'later').map(([list]) => field(list, 'from'));
+  return starts.flatMap((from, index): RuleBreach[] => {
+    const before = starts[index - 1];
+    if (typeof from !== 'string' || typeof before !== 'string' || Date.parse(before) < Date.parse(from)) return [];
+    return [{ path: [...root, 'later', index, 'from'], message: `This must be later than "${before}" before it.` }];
+  });
 }
 
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
@@ -318,6 +337,33 @@ function planBreaches(id: string, plan: unknown, models: readonly (readonly [str
   });
 }
 
+function groupBreaches(
+  id: string,
+  group: unknown,
+  models: readonly (readonly [string, unknown])[],
+  providers: readonly string[],
+): RuleBreach[] {
+  return [
+    ...items(group, 'models').flatMap(([name, index]) =>
+      typeof name === 'string' ? canonicalBreaches(name, ['groups', id, 'models', index], models) : [],
+    ),
+    ...items(group, 'providers').flatMap(([name, index]): RuleBreach[] => {
+      if (typeof name !== 'string' || providers.includes(name)) return [];
+      return [{ path: ['groups', id, 'providers', index], message: unknownName('provider', name, providers) }];
+    }),
+    ...entries(group, 'prices').flatMap(([name, price]) => {
+      const path = ['groups', id, 'prices', name];
+      const model = models.find(([modelId]) => modelId === name)?.[1];
+      if (model === undefined) return canonicalBreaches(name, path, models);
+      return priceListBreaches(
+        path,
+        price,
+        items(model, 'operations').map(([operation]) => operation),
+      );
+    }),
+  ];
+}
+
 /** The name must be the id of a model, not an alias. */
 function canonicalBreaches(name: string, path: Path, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   if (names(models).includes(name)) return [];
@@ -338,6 +384,11 @@ function unknownName(what: string, name: string, known: readonly string[]): stri
 
 function field(value: unknown, key: string): unknown {
   return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/** A member of an object or a list. */
+function member(value: unknown, key: PropertyKey): unknown {
+  return Array.isArray(value) && typeof key === 'number' ? value[key] : field(value, String(key));
 }
 
 function entries(value: unknown, key: string): [string, unknown][] {

@@ -35,11 +35,11 @@ import {
   wholeNumber,
   wireName,
 } from './fields.ts';
-import { model, onClientAbort, plan } from './model-schema.ts';
+import { groupPrice, model, onClientAbort, plan } from './model-schema.ts';
 import { oidcProvider } from './oidc.ts';
 import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
 
-export type { CostConfig, RunPricesConfig, UnitPricesConfig } from './model-schema.ts';
+export type { CostConfig, PricesOfDayConfig, RunPricesConfig, UnitPricesConfig } from './model-schema.ts';
 
 /**
  * The schema of `faregate.yaml`. Parsed values have units: money in nano-yuan, time in milliseconds, sizes in bytes.
@@ -310,8 +310,38 @@ const limits = section({
   models: named('model names', section(minute('for this model'))).default({}),
 });
 
+/** Accounts whose prices and limits differ from those of other accounts. */
+const group = section({
+  name: name.describe('Display name.'),
+  models: listOf('at least one model', text, 1).optional().describe('Models that accounts may use. Default: all.'),
+  providers: listOf('at least one provider', text, 1)
+    .optional()
+    .describe('Providers that serve calls of these accounts. Default: all.'),
+  priceFactorBasisPoints: wholeNumber(0, 100_000)
+    .default(10_000)
+    .describe('Share of the price that accounts without a price factor of their own pay; 8000 is 80 %.'),
+  prices: named('model names', groupPrice)
+    .default({})
+    .describe('Prices that replace those of the models, with the keys of `price`.'),
+  limits: section({
+    ...minute('of the group without a limit of its own'),
+    dailySpendCapYuan: amountNano.optional().describe('Maximum daily spend of an account without a cap of its own.'),
+  }).prefault({}),
+});
+
+/**
+ * The sections that operators change while the gateway runs. With `catalog: database` they are in the database
+ * (`docs/decisions/0081-catalog-revisions.md`).
+ */
+export const CATALOG_SECTIONS = ['billing', 'limits', 'providers', 'models', 'plans', 'groups'] as const;
+
 export const configSchema = section(
   {
+    catalog: oneOf(['file', 'database'])
+      .default('file')
+      .describe(
+        'Where `billing`, `limits`, `providers`, `models`, `plans` and `groups` are: in this file, or in the database, where people edit them.',
+      ),
     server: server.prefault({}),
     database: database.prefault({}),
     billing: billing.prefault({}),
@@ -329,6 +359,7 @@ export const configSchema = section(
     models: named('model names', model).default({}),
     plans: named('plan names', plan).default({}),
     limits: limits.prefault({}),
+    groups: named('group names', group).default({}),
   },
   { refusals: keptAs('refusals', '30d'), changes: keptAs('changes', '400d') },
 );
@@ -337,3 +368,4 @@ export type Config = z.infer<typeof configSchema>;
 export type TracingConfig = NonNullable<Config['tracing']>;
 export type ProviderConfig = Config['providers'][string];
 export type ModelConfig = Config['models'][string];
+export type GroupConfig = Config['groups'][string];

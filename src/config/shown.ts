@@ -26,6 +26,7 @@ import {
   publicUrl,
   sender,
   sizeBytes,
+  startOfPrice,
   text,
   timezone,
   wireName,
@@ -51,7 +52,9 @@ export function showConfig(config: Config): Shown {
 
 // biome-ignore lint/suspicious/noExplicitAny: each function takes the values of its own field
 const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => Shown])[] = [
-  ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender].map((field) => [field, asItIs] as const),
+  ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender, startOfPrice].map(
+    (field) => [field, asItIs] as const,
+  ),
   ...[corsOrigins, issuerUrl, protocolNames, publicUrl, scope].map((field) => [field, asItIs] as const),
   ...[durationMs, durationOrZeroMs, longDurationMs, keptDayMs, keptWeekMs, keptOrZeroMs].map(
     (field) => [field, formatDuration] as const,

@@ -2,7 +2,7 @@ import { isPlaceholder } from '../lib/weak-secret.ts';
 import { operationOf } from '../protocols/operations/all.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
 import { credentialsOf } from './provider-credentials.ts';
-import type { Config, ModelConfig, UnitPricesConfig } from './schema.ts';
+import type { Config, ModelConfig, PricesOfDayConfig, UnitPricesConfig } from './schema.ts';
 
 /** A possible problem in a valid configuration. */
 export interface ConfigWarning {
@@ -43,12 +43,17 @@ function toolWarnings(id: string, model: ModelConfig): ConfigWarning[] {
   });
 }
 
-function priceListsInForce({ price }: ModelConfig): readonly (readonly [path: string, prices: UnitPricesConfig])[] {
-  const { timeOfDay } = price;
-  if (timeOfDay === undefined) return [['price', price]];
+function priceListsInForce({ price }: ModelConfig): (readonly [path: string, prices: UnitPricesConfig])[] {
+  const later = price.later ?? [];
+  return [...listsOf('price', price), ...later.flatMap((prices, index) => listsOf(`price.later.${index}`, prices))];
+}
+
+function listsOf(path: string, prices: PricesOfDayConfig): (readonly [path: string, prices: UnitPricesConfig])[] {
+  const { timeOfDay } = prices;
+  if (timeOfDay === undefined) return [[path, prices]];
   return [
-    ['price.timeOfDay.peak', timeOfDay.peak],
-    ['price.timeOfDay.offPeak', timeOfDay.offPeak],
+    [`${path}.timeOfDay.peak`, timeOfDay.peak],
+    [`${path}.timeOfDay.offPeak`, timeOfDay.offPeak],
   ];
 }
 

@@ -29,6 +29,7 @@ function priceWith(peakHours: readonly DayRange[], timezone = 'Asia/Shanghai'): 
   return {
     base,
     timeOfDay: { scheduleId: 'day', timezone, localTime: createLocalTime(timezone), peakHours, peak, offPeak },
+    later: [],
   };
 }
 
@@ -42,8 +43,18 @@ function minuteOf(clock: string): number {
 }
 
 describe('price in force', () => {
+  it('is that of the last later price whose start has passed, to the millisecond', () => {
+    const lists = (prices: UnitPrices, fromMs: number) => ({ base: prices, timeOfDay: null, fromMs });
+    const price = { base, timeOfDay: null, later: [lists(peak, atMinute(10)), lists(offPeak, atMinute(20))] };
+    const inForce = (epochMs: number) => priceInForce(price, epochMs).prices;
+    assert.equal(inForce(atMinute(10) - 1), base);
+    assert.equal(inForce(atMinute(10)), peak);
+    assert.equal(inForce(atMinute(20) - 1), peak);
+    assert.equal(inForce(atMinute(20)), offPeak);
+  });
+
   it('is the base price if a model has no prices by time of day', () => {
-    assert.deepEqual(priceInForce({ base, timeOfDay: null }, atMinute(0)), { rule: 'base', prices: base });
+    assert.deepEqual(priceInForce({ base, timeOfDay: null, later: [] }, atMinute(0)), { rule: 'base', prices: base });
   });
 
   const cases: readonly [hours: readonly DayRange[], clock: string, rule: PriceRule][] = [

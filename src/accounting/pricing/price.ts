@@ -17,9 +17,19 @@ export interface TimeOfDayPrice {
   readonly offPeak: UnitPrices;
 }
 
-export interface ModelPrice {
+/** Price lists that apply at the same time. */
+export interface PriceLists {
   readonly base: UnitPrices;
   readonly timeOfDay: TimeOfDayPrice | null;
+}
+
+export interface ModelPrice extends PriceLists {
+  /** Price lists that replace the others from an instant on, in the order of the instants. */
+  readonly later: readonly LaterPrice[];
+}
+
+interface LaterPrice extends PriceLists {
+  readonly fromMs: number;
 }
 
 export type PriceRule = 'base' | 'peak' | 'off_peak';
@@ -31,11 +41,17 @@ export interface PriceInForce {
 
 /** The price in force at an instant. A call keeps the price of its admission for its reservation and its charge. */
 export function priceInForce(price: ModelPrice, epochMs: number): PriceInForce {
-  const timeOfDay = price.timeOfDay;
-  if (timeOfDay === null) return { rule: 'base', prices: price.base };
+  const { base, timeOfDay } = listsInForce(price, epochMs);
+  if (timeOfDay === null) return { rule: 'base', prices: base };
   return isPeak(timeOfDay, epochMs)
     ? { rule: 'peak', prices: timeOfDay.peak }
     : { rule: 'off_peak', prices: timeOfDay.offPeak };
+}
+
+/** The price lists in force at an instant. */
+export function listsInForce(price: ModelPrice, epochMs: number): PriceLists {
+  // Nearly all prices have no later lists.
+  return price.later.length === 0 ? price : (price.later.findLast(({ fromMs }) => fromMs <= epochMs) ?? price);
 }
 
 type Schedule = Pick<TimeOfDayPrice, 'localTime' | 'peakHours'>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
-import { priceInForce, type TimeOfDayPrice } from '../../accounting/pricing/price.ts';
+import { listsInForce, priceInForce, type TimeOfDayPrice } from '../../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { recordedPrices } from '../../accounting/pricing/priced-by.ts';
 import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
@@ -139,7 +139,9 @@ export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndp
         );
         return {
           data: models.map((model) => {
-            const { rule, prices } = priceInForce(model.price, clock.nowMs());
+            const nowMs = clock.nowMs();
+            const { rule, prices } = priceInForce(model.price, nowMs);
+            const schedule = listsInForce(model.price, nowMs).timeOfDay;
             return {
               id: model.id,
               aliases: named[model.id]!.aliases,
@@ -148,7 +150,7 @@ export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndp
               contextTokens: model.contextTokensMax,
               outputTokens: model.outputTokensMax,
               price: priceToWire(rule, recordedPrices(prices)),
-              timeOfDay: model.price.timeOfDay === null ? null : timeOfDayToWire(model.price.timeOfDay),
+              timeOfDay: schedule === null ? null : timeOfDayToWire(schedule),
               isInPlan: planModels.has(model.id),
             };
           }),

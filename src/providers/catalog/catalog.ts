@@ -1,7 +1,14 @@
 import type { UnitPrices } from '../../accounting/pricing/charge.ts';
-import { createLocalTime } from '../../accounting/pricing/local-time.ts';
-import type { ModelPrice } from '../../accounting/pricing/price.ts';
-import type { Config, CostConfig, ModelConfig, RunPricesConfig, UnitPricesConfig } from '../../config/schema.ts';
+import { createLocalTime, type LocalTime } from '../../accounting/pricing/local-time.ts';
+import type { ModelPrice, PriceLists } from '../../accounting/pricing/price.ts';
+import type {
+  Config,
+  CostConfig,
+  ModelConfig,
+  PricesOfDayConfig,
+  RunPricesConfig,
+  UnitPricesConfig,
+} from '../../config/schema.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { byProtocol, type ProtocolName } from '../../protocols/all.ts';
@@ -70,9 +77,10 @@ export function allRoutes({ models }: Catalog): { readonly model: Model; readonl
 
 export function createCatalog(config: Config): Catalog {
   const byName = new Map<string, Model>();
+  const localTime = createLocalTime(config.billing.timezone);
   for (const [id, modelConfig] of Object.entries(config.models)) {
     if (!modelConfig.listed) continue;
-    const model = compileModel(id, modelConfig, config);
+    const model = compileModel(id, modelConfig, config, localTime);
     for (const name of [id, ...modelConfig.aliases]) byName.set(name, model);
   }
   return {
@@ -88,7 +96,7 @@ export function createCatalog(config: Config): Catalog {
   };
 }
 
-function compileModel(id: string, model: ModelConfig, config: Config): Model {
+function compileModel(id: string, model: ModelConfig, config: Config, localTime: LocalTime): Model {
   const routes = byProtocol((): Route[] => []);
   for (const route of model.routes) {
     const provider = config.providers[route.provider]!;
@@ -98,14 +106,14 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
       providerModel: route.model,
       priority: route.priority,
       weight: route.weight,
-      ...(route.cost && { cost: compilePrice(route.cost) }),
+      ...(route.cost && { cost: compilePrice(route.cost, localTime) }),
     });
   }
   return {
     id,
     aliases: model.aliases,
     operations: new Set(model.operations.map(operationOf)),
-    price: compilePrice(model.price),
+    price: compilePrice(model.price, localTime),
     contextTokensMax: tokenLimit(model.contextLength),
     outputTokensMax: tokenLimit(model.maxOutputTokens),
     tokenFactor: model.tokenFactor ?? null,
@@ -117,7 +125,23 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
   };
 }
 
-function compilePrice(price: ModelConfig['price'] | CostConfig): ModelPrice {
+/** @param localTime the calendar of the billing time zone, in which later prices start */
+export function compilePrice(price: ModelConfig['price'] | CostConfig, localTime: LocalTime): ModelPrice {
+  const later = (price.later ?? []).map((lists) => ({
+    ...compileLists(lists),
+    fromMs: startMs(lists.from, localTime),
+  }));
+  return { ...compileLists(price), later: later.sort((one, other) => one.fromMs - other.fromMs) };
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** The start of a later price: midnight of a day, or an instant. */
+export function startMs(from: string, localTime: LocalTime): number {
+  return DAY.test(from) ? localTime.dayStartMs(from) : Date.parse(from);
+}
+
+function compileLists(price: PricesOfDayConfig): PriceLists {
   const timeOfDay = price.timeOfDay;
   return {
     base: compilePrices(price),

@@ -1,10 +1,11 @@
-import { createLocalTime } from '../../accounting/pricing/local-time.ts';
+import { createLocalTime, type LocalTime } from '../../accounting/pricing/local-time.ts';
 import { isPeak, nextPriceSwitchMs } from '../../accounting/pricing/price.ts';
 import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
+import { startMs } from './catalog.ts';
 
 /** The public model catalog (contract 2.5, 4.9): the callable models, their endpoints and prices. */
 
@@ -72,9 +73,10 @@ export function describeCatalog(
   published: readonly PublishedOperation[],
   nowMs: number,
 ): PublicCatalog {
+  const localTime = createLocalTime(config.billing.timezone);
   const models = Object.entries(config.models)
     .filter(([, model]) => model.listed)
-    .map(([id, model]) => describeModel(id, model, config, published, nowMs))
+    .map(([id, model]) => describeModel(id, model, config, published, { localTime, nowMs }))
     .filter((model) => model.apiInterfaces.length > 0);
   return { models, priceUnit: PRICE_UNIT };
 }
@@ -90,6 +92,8 @@ export function createPublicCatalog(
   published: readonly PublishedOperation[],
   clock: Clock,
 ): () => PublicCatalog {
+  const localTime = createLocalTime(config.billing.timezone);
+  const starts = Object.values(config.models).flatMap(({ price }) => price.later ?? []);
   let kept: PublicCatalog | null = null;
   let describedAtMs = 0;
   let keptUntilMs = 0;
@@ -99,7 +103,8 @@ export function createPublicCatalog(
       kept = describeCatalog(config, published, nowMs);
       const switches = kept.models.flatMap(({ timePricing }) => timePricing?.nextSwitchAt ?? []);
       describedAtMs = nowMs;
-      keptUntilMs = Math.min(nowMs + KEPT_MS, ...switches.map((instant) => Date.parse(instant)));
+      const later = starts.map(({ from }) => startMs(from, localTime)).filter((fromMs) => fromMs > nowMs);
+      keptUntilMs = Math.min(nowMs + KEPT_MS, ...switches.map((instant) => Date.parse(instant)), ...later);
     }
     return kept;
   };
@@ -110,12 +115,13 @@ function describeModel(
   model: ModelConfig,
   config: Config,
   published: readonly PublishedOperation[],
-  nowMs: number,
+  { localTime, nowMs }: { readonly localTime: LocalTime; readonly nowMs: number },
 ): PublicModel {
-  const timePricing = describeTimePricing(model, nowMs);
+  const price = model.price.later?.findLast(({ from }) => startMs(from, localTime) <= nowMs) ?? model.price;
+  const timePricing = describeTimePricing(price, nowMs);
   const inForce =
     timePricing === null
-      ? describePrices(model.price)
+      ? describePrices(price)
       : timePricing.activePeriod === 'PEAK'
         ? timePricing.peak
         : timePricing.offPeak;
@@ -137,6 +143,7 @@ function describeModel(
   };
 }
 
+type ListedPrice = Omit<ModelConfig['price'], 'later'>;
 type PricesConfig = UnitPricesConfig & { readonly official?: ModelConfig['price']['official'] };
 
 function describePrices(prices: PricesConfig): PeriodPricing {
@@ -161,7 +168,7 @@ function priceText(priceNano: bigint | undefined): string | null {
   return priceNano === undefined ? null : formatYuan(priceNano);
 }
 
-function describeTimePricing({ price }: ModelConfig, nowMs: number): TimePricing | null {
+function describeTimePricing(price: ListedPrice, nowMs: number): TimePricing | null {
   if (price.timeOfDay === undefined) return null;
   const { id, timezone, peak, offPeak } = price.timeOfDay;
   const schedule = { localTime: createLocalTime(timezone), peakHours: peak.hours };
