@@ -70,16 +70,25 @@ export class RunningGateway {
     return this.#deps.publicApi.admissionQueue.waiting(accountId);
   }
 
-  /** Applies another configuration to calls that begin from now on. The listening address and the database stay the same. */
-  reload(next: Config): void {
+  /**
+   * Applies another configuration to calls that begin from now on. The listening address and the database stay the same.
+   *
+   * @param fromMs the instant of the database's clock from which its prices are in force; `null`: from now on
+   */
+  reload(next: Config, fromMs: number | null = null): void {
     const { part, settings, health, publicApi, management, status, updateBodyBudgets } = this.#deps;
     // All workers reload the same file, so only the first one records the reload.
     if (part.index === 0) management.reloadLog.record(settings.current.config, next);
-    settings.change(next);
+    settings.change(next, fromMs);
     void updateBodyBudgets();
     publicApi.reload(next);
     health.keepOnly(new Set(allRoutes(settings.current.catalog).map(({ route }) => route.id)));
     status.reloaded();
+  }
+
+  /** Announces the configuration whose prices are in force from an instant of the database's clock on; `null`: none is scheduled. */
+  schedule(next: { readonly config: Config; readonly fromMs: number } | null): void {
+    this.#deps.settings.schedule(next);
   }
 
   /** Records for the metrics whether the configuration file, as last read, is valid and in force. */

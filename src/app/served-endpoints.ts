@@ -68,7 +68,7 @@ export class PublicApi {
     const admission = new CallAdmission({ reservations, queue, databaseClock });
     const randomSource = options.randomSource ?? Math.random;
     const calls = new CallRunner({
-      preparation: new Preparation({ continuationKeys, health, drained: drains, clock, randomSource }),
+      preparation: new Preparation({ continuationKeys, health, drained: drains, clock, databaseClock, randomSource }),
       admission,
       settlement,
       onEnded: (accountId) => queue.ended(accountId),

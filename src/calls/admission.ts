@@ -104,7 +104,8 @@ function isConcurrencyLimited(admission: Admission): boolean {
 }
 
 function reservationRequest(call: Call): ReservationRequest {
-  const { policy, principal, input, model, routes, price, inner, reservation } = call;
+  const { policy, principal, input, model, routes, inner, sides } = call;
+  const { price, reservation } = call.pricing;
   const [first] = routes;
   const isOnPlan = policy.context === 'coding';
   return {
@@ -118,6 +119,8 @@ function reservationRequest(call: Call): ReservationRequest {
     isRateLimited: principal.isRateLimited,
     tokens: reservation.tokens,
     amountNano: isOnPlan ? null : reservation.amountNano,
+    sides:
+      sides === null ? null : sides.map((side) => ({ fromMs: side.fromMs, amountNano: side.reservation.amountNano })),
     plan: isOnPlan
       ? {
           inputBytes: input.sizeBytes,

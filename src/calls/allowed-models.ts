@@ -1,5 +1,4 @@
 import type { Principal } from '../accounting/accounts/principals.ts';
-import { priceInForce } from '../accounting/pricing/price.ts';
 import type { PricedInnerModel } from '../accounting/pricing/priced-models.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Demand } from '../protocols/operations/operation.ts';
@@ -55,7 +54,7 @@ function whichMay(allowed: readonly Model[]): string {
   return `It may use: ${named.join(', ')}${others}.`;
 }
 
-export interface AllowedModel extends PricedInnerModel {
+export interface AllowedModel extends Omit<PricedInnerModel, 'price'> {
   readonly model: Model;
 }
 
@@ -69,7 +68,6 @@ export function allowInnerModels(
   named: Demand['innerModels'],
   model: Model,
   { principal, catalog }: { readonly principal: ModelLists; readonly catalog: Catalog },
-  nowMs: number,
 ): AllowedModel[] {
   return named.map(({ name, param }) => {
     const id = model.innerModels.get(name);
@@ -81,6 +79,6 @@ export function allowInnerModels(
       );
     }
     requireAllowedModel(inner, principal, catalog, param);
-    return { name, model: inner, price: priceInForce(inner.price, nowMs) };
+    return { name, model: inner };
   });
 }

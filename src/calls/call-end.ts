@@ -2,17 +2,17 @@ import type { Principal } from '../accounting/accounts/principals.ts';
 import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
-import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
+import { priceInForce } from '../accounting/pricing/price.ts';
 import { atPriceFactor } from '../accounting/pricing/price-factor.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import type { StoredClaim } from '../accounting/repeats/stored-response-store.ts';
 import type { Claim } from '../accounting/repeats/stored-responses.ts';
 import type { MadeState, SettlementRecord } from '../accounting/settlement/settlement-record.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import { type ChargeBasis, totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
+import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
-import type { AllowedModel } from './allowed-models.ts';
+import type { CallPricing } from './call.ts';
 import type { CallReport, CallSession, EndpointPolicy } from './call-request.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
 
@@ -47,10 +47,7 @@ interface CallAtEnd {
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
   readonly session: CallSession | null;
-  readonly price: PriceInForce;
-  readonly basis: ChargeBasis;
-  readonly inner: readonly AllowedModel[];
-  readonly reservation: { readonly amountNano: bigint };
+  readonly pricing: Omit<CallPricing, 'estimate'>;
   readonly priceFactorBasisPoints: number;
   /** Whether a limit of tokens per minute counts the usage of the call. */
   readonly isTokenLimited: boolean;
@@ -61,7 +58,8 @@ interface CallAtEnd {
  * that the call can have used, at the price and the price factor that were in force at its admission.
  */
 export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: number): SettlementRecord {
-  const { principal, policy, input, callId, model, route, price, startedAtMs, report } = call;
+  const { principal, policy, input, callId, model, route, startedAtMs, report } = call;
+  const { price } = call.pricing;
   const { counts } = end;
   const isOnPlan = policy.context === 'coding';
   const charge = end.usage === null ? null : chargeOf(call, end.usage);
@@ -117,7 +115,8 @@ export function shownCharge({ context }: CallAtEnd['policy'], chargeNano: bigint
 }
 
 function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
-  const { route, model, policy, price, basis, inner, input, priceFactorBasisPoints } = call;
+  const { route, model, policy, input, priceFactorBasisPoints } = call;
+  const { price, basis, inner } = call.pricing;
   return chargeCall(usage, {
     model,
     prices: price.prices,
@@ -138,7 +137,7 @@ const NO_NAMES: readonly string[] = [];
 function costOf(
   { policy, startedAtMs, route: { providerId } }: CallAtEnd,
   cost: NonNullable<Route['cost']>,
-): CostTerms<AllowedModel> {
+): CostTerms<CallPricing['inner'][number]> {
   const { prices } = priceInForce(cost, startedAtMs);
   return {
     prices,
@@ -166,7 +165,7 @@ function chargeNotesOf(
 ): CallOutcome['notes'] {
   const notes = doubted?.length ? { ...chargeNotes, doubted } : chargeNotes;
   if (usage.source !== 'estimated' || call.policy.context !== 'balance') return notes;
-  const reservedNano = atPriceFactor(call.reservation.amountNano, call.priceFactorBasisPoints);
+  const reservedNano = atPriceFactor(call.pricing.reservation.amountNano, call.priceFactorBasisPoints);
   return chargeNano > reservedNano ? { ...notes, reservedNano: reservedNano.toString() } : notes;
 }
 

@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { chat } from '../protocols/operations/chat.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
-import { Call } from './call.ts';
+import { Call, type CallPricing } from './call.ts';
 import type { CallEnd } from './call-end.ts';
 import type { CallRequest } from './call-request.ts';
 
@@ -48,13 +48,17 @@ function admittedCall(fails: boolean) {
   const route = { providerId: 'provider', providerModel: 'model' } as Route;
   call.startedAtMs = 0;
   call.routes = [route];
+  call.pricing = { price: { rule: 'base', prices: {} }, basis: 'tokens', inner: [] } as unknown as CallPricing;
   Object.defineProperty(call, 'model', {
     get() {
       if (leftToFail-- > 0) throw new Error('no record can be created');
       return { id: 'model' };
     },
   });
-  call.admitted({ isAdmitted: true, remaining: null, rates: null, budgets: [], priceFactorBasisPoints: 10_000 }, 0);
+  call.admitted(
+    { isAdmitted: true, remaining: null, rates: null, budgets: [], priceFactorBasisPoints: 10_000, side: 0 },
+    0,
+  );
   const permit = {
     began: () => undefined,
     succeeded: () => undefined,

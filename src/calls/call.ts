@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import { callIdOf, type FailedRoute } from '../accounting/calls/call-outcome.ts';
 import type { PriceInForce } from '../accounting/pricing/price.ts';
+import type { PricedInnerModel } from '../accounting/pricing/priced-models.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import { type Claim, ClaimLostError } from '../accounting/repeats/stored-responses.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
@@ -27,6 +28,22 @@ export interface SettlementDependencies {
   readonly onEnded: (accountId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** What a call costs, with prices that are in force at the same time. */
+export interface CallPricing {
+  readonly price: PriceInForce;
+  readonly basis: ChargeBasis;
+  readonly inner: readonly (AllowedModel & PricedInnerModel)[];
+  /** Maximum use of the call's own model. */
+  readonly estimate: ReservationEstimate;
+  /** The amount and tokens that the call reserves: the maximum use of its own model and of the models that its request names in addition. */
+  readonly reservation: { readonly amountNano: bigint; readonly tokens: number };
+}
+
+/** Prices from an instant of the database's clock on. */
+interface PricingSide extends CallPricing {
+  readonly fromMs: number;
 }
 
 /**
@@ -57,14 +74,12 @@ export class Call implements ShownHeaders {
   hasSeveralMakers = false;
   /** The session of the call; `null`: the call has none, or there is no choice of routes or credentials. */
   session: CallSession | null = null;
-  /** The price in force, for the reservation and the charge. */
-  price!: PriceInForce;
-  basis!: ChargeBasis;
+  /** Other models that the request names. */
   inner!: readonly AllowedModel[];
-  /** Maximum use of the call's own model. */
-  estimate!: ReservationEstimate;
-  /** The amount and tokens that the call reserves: the maximum use of its own model and of the models that its request names in addition. */
-  reservation!: { readonly amountNano: bigint; readonly tokens: number };
+  /** The prices in force: until the admission by the estimated clock of the database, then by the clock itself. */
+  pricing!: CallPricing;
+  /** The prices on each side of a switch of prices that is near; `null`: none is. */
+  sides: readonly PricingSide[] | null = null;
 
   // Set by the admission of the call and its attempts.
   /** The route of the current or the last attempt. */
@@ -98,6 +113,7 @@ export class Call implements ShownHeaders {
   /** Records the admission. The reservation is durable, so from now on the call must be ended. */
   admitted(admission: Admitted, atMs: number): void {
     this.#admitted = admission;
+    if (this.sides !== null) this.pricing = this.sides[admission.side]!;
     this.#admittedAtMs = atMs;
     this.#remaining = admission.remaining;
     this.route = this.routes[0]!;

@@ -1,22 +1,23 @@
 import { hash } from 'node:crypto';
 import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
 import { chargeBasis, type UnitPrices } from '../accounting/pricing/charge.ts';
-import { priceInForce } from '../accounting/pricing/price.ts';
+import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import { unpricedTerms } from '../accounting/pricing/token-rates.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { serviceTerms } from '../protocols/metering/service-terms.ts';
-import type { Demand, Operation } from '../protocols/operations/operation.ts';
-import type { Model, Route } from '../providers/catalog/catalog.ts';
+import type { CallInput, Demand, Operation } from '../protocols/operations/operation.ts';
+import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
 import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { allowInnerModels, requireAllowedModel } from './allowed-models.ts';
-import type { Call } from './call.ts';
+import type { Call, CallPricing } from './call.ts';
 import type { CallSession } from './call-request.ts';
 import { type Continuation, findContinuation, routesThatAllow, routesToState } from './continuation.ts';
-import { continuedTokens, estimateReservation } from './reservation-estimate.ts';
+import { sideAt } from './price-switches.ts';
+import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
@@ -25,6 +26,8 @@ interface PreparationDependencies {
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly clock: Clock;
+  /** The estimate of the clock that decides which prices are in force. */
+  readonly databaseClock: Clock;
   readonly randomSource: RandomSource;
 }
 
@@ -76,16 +79,24 @@ export class Preparation {
     call.session = sessionOf(call);
     call.startedAtMs = this.#dependencies.clock.nowMs();
     call.routes = this.#routesOf(call, continuation);
-    call.price = priceInForce(model.price, call.startedAtMs);
-    const { prices } = call.price;
-    call.basis = chargeBasis(policy.operation, prices);
-    if (policy.context === 'balance') checkPriced(input.demand, prices);
-    const allowed = { principal, catalog: settings.catalog };
-    call.inner = allowInnerModels(input.demand.innerModels, model, allowed, call.startedAtMs);
-    const continued = continuedTokens(input.demand, continuation.continuedTokens, model);
-    call.estimate = estimateReservation(input, { model, prices, basis: call.basis, continuedTokens: continued });
-    call.reservation = call.inner.length === 0 ? call.estimate : withInnerModels(call, continued);
+    call.inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog: settings.catalog });
+    this.#price(call, continuedTokens(input.demand, continuation.continuedTokens, model));
     call.report.callId = call.callId;
+  }
+
+  /** Sets the prices of the call, and near a switch of prices those of each side. */
+  #price(call: Call, continued: number): void {
+    const { policy, model, input, settings } = call;
+    const { switches, catalog } = settings;
+    const nowMs = this.#dependencies.databaseClock.nowMs();
+    call.pricing = pricingOf(call, { catalog, atMs: nowMs }, continued);
+    if (policy.context !== 'balance') return;
+    checkPriced(input.demand, call.pricing.price.prices);
+    if (!switches.isNear(nowMs)) return;
+    const sides = switches.sidesNear(nowMs).filter((side) => side.catalog.find(model.id) !== null);
+    if (sides.length === 0) return;
+    call.sides = sides.map((side) => ({ ...pricingOf(call, side, continued), fromMs: side.fromMs }));
+    call.pricing = call.sides[Math.max(sideAt(call.sides, nowMs), 0)]!;
   }
 
   #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
@@ -117,8 +128,31 @@ function sessionOf({ policy, principal, input, requestHeaders, settings, model }
   return { source: by, key };
 }
 
+/** The price of a call on a balance at an instant of the database's clock. The time of day is that of the call's start. */
+function pricingOf(
+  { policy, input, model, inner, startedAtMs }: Call,
+  { catalog, atMs }: { readonly catalog: Catalog; readonly atMs: number },
+  continued: number,
+): CallPricing {
+  const priceOf = ({ id, price }: Model): PriceInForce =>
+    priceInForce(catalog.find(id)?.price ?? price, startedAtMs, atMs);
+  const price = priceOf(model);
+  const basis = chargeBasis(policy.operation, price.prices);
+  const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
+  if (inner.length === 0) return { price, basis, inner: NO_INNER, estimate, reservation: estimate };
+  const priced = inner.map((each) => ({ ...each, price: priceOf(each.model) }));
+  return { price, basis, inner: priced, estimate, reservation: withInnerModels(input, estimate, priced, continued) };
+}
+
+const NO_INNER: CallPricing['inner'] = [];
+
 /** Adds the maximum use of inner models. Each of them can read the whole request and write its maximum output. */
-function withInnerModels({ input, inner, estimate }: Call, continued: number): Call['reservation'] {
+function withInnerModels(
+  input: CallInput,
+  estimate: ReservationEstimate,
+  inner: CallPricing['inner'],
+  continued: number,
+): CallPricing['reservation'] {
   let { amountNano, tokens } = estimate;
   const unlimited = { ...input, demand: { ...input.demand, outputTokensLimit: null } };
   for (const { model, price } of inner) {

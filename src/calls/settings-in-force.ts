@@ -1,4 +1,6 @@
 import type { Config } from '../config/schema.ts';
+import { createCatalog } from '../providers/catalog/catalog.ts';
+import { type CatalogFrom, NEAR_MS, PriceSwitches } from './price-switches.ts';
 import { createSettings, type Settings } from './settings.ts';
 
 /** The current settings, and earlier ones until their last request has ended. */
@@ -7,6 +9,9 @@ export class SettingsInForce {
   current: Settings;
   readonly #ofProcess: (config: Config) => Config;
   readonly #inUse: Set<Settings>;
+  /** The catalogs of the last switches of revisions, up to the current one. */
+  #catalogs: readonly CatalogFrom[];
+  #next: CatalogFrom | null = null;
   /** Resolves when no request uses earlier settings. */
   #retired: Promise<void> = Promise.resolve();
 
@@ -15,12 +20,31 @@ export class SettingsInForce {
     this.#ofProcess = ofProcess;
     this.current = createSettings(config, undefined, ofProcess(config));
     this.#inUse = new Set([this.current]);
+    this.#catalogs = [{ fromMs: Number.NEGATIVE_INFINITY, catalog: this.current.catalog }];
   }
 
-  /** Applies another configuration to requests that begin from now on. */
-  change(config: Config): void {
+  /**
+   * Applies another configuration to requests that begin from now on.
+   *
+   * @param fromMs the instant of the database's clock from which it is in force; `null`: from now on
+   */
+  change(config: Config, fromMs: number | null = null): void {
     const previous = this.current;
     this.current = createSettings(config, previous, this.#ofProcess(config));
+    if (fromMs === null) {
+      this.#catalogs = [{ fromMs: Number.NEGATIVE_INFINITY, catalog: this.current.catalog }];
+    } else {
+      const earlier = this.#catalogs.filter(
+        (each, index, { [index + 1]: next }) => (next ?? each).fromMs > fromMs - 2 * NEAR_MS || next === undefined,
+      );
+      const [first, ...others] = earlier;
+      this.#catalogs = [
+        { fromMs: Number.NEGATIVE_INFINITY, catalog: first!.catalog },
+        ...others,
+        { fromMs, catalog: this.current.catalog },
+      ];
+    }
+    this.#setSwitches();
     const { providers } = this.current;
     providers.useCredentials();
     this.#inUse.add(this.current);
@@ -29,6 +53,18 @@ export class SettingsInForce {
       .then(() => previous.inFlight.idle())
       .then(() => previous.providers.retire(providers))
       .finally(() => this.#inUse.delete(previous));
+  }
+
+  /** Announces the configuration that follows at an instant of the database's clock; `null`: none is scheduled. */
+  schedule(next: { readonly config: Config; readonly fromMs: number } | null): void {
+    this.#next = next === null ? null : { fromMs: next.fromMs, catalog: createCatalog(next.config) };
+    this.#setSwitches();
+  }
+
+  #setSwitches(): void {
+    const next = this.#next;
+    const isAhead = next !== null && next.fromMs > this.#catalogs.at(-1)!.fromMs;
+    this.current.switches = new PriceSwitches(isAhead ? [...this.#catalogs, next] : this.#catalogs);
   }
 
   /** Retries provider credentials that were refused. */

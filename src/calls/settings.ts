@@ -4,6 +4,7 @@ import { compileRateDefaults, type RateDefaults } from '../accounting/reservatio
 import type { Config } from '../config/schema.ts';
 import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
+import { PriceSwitches } from './price-switches.ts';
 
 /** Compiled once per configuration. A call keeps the settings in force at its start, even if the configuration is reloaded. */
 export interface Settings {
@@ -18,6 +19,8 @@ export interface Settings {
   readonly rateDefaults: RateDefaults | null;
   /** Size of the largest request that any plan accepts. It limits token counts at coding addresses, which need no subscription. */
   readonly codingInputBytesMax: number;
+  /** Instants at which prices change. Replaced when a revision of the catalog is scheduled. */
+  switches: PriceSwitches;
   /** Requests that use these settings; the connections to providers stay open until the last one has ended. */
   readonly inFlight: InFlight;
 }
@@ -25,9 +28,11 @@ export interface Settings {
 /** @param own the same configuration with this process's share of its limits, if several processes share them */
 export function createSettings(config: Config, previous?: Settings, own: Config = config): Settings {
   const plans = compilePlans(own);
+  const catalog = createCatalog(config);
   return {
     config,
-    catalog: createCatalog(config),
+    catalog,
+    switches: new PriceSwitches([{ fromMs: Number.NEGATIVE_INFINITY, catalog }]),
     providers: createProviders(own.providers, previous?.providers),
     localTime: createLocalTime(config.billing.timezone),
     plans,

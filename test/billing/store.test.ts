@@ -101,7 +101,7 @@ describe(`admissions and ends in the database`, () => {
               }
               state.reserved += amount;
               const remaining = { availableNano: state.balance - state.reserved };
-              return { isAdmitted: true, remaining, rates: null, budgets: [], priceFactorBasisPoints: 10_000 };
+              return { isAdmitted: true, remaining, rates: null, budgets: [], priceFactorBasisPoints: 10_000, side: 0 };
             });
             const requests = batch.map(({ wallet, callId, amount }) => requestOf(ids[wallet]!, callId, amount));
             assert.deepEqual(await reservations.admit(requests, termsOf(CONTEXT)), expected);

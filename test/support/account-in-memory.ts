@@ -70,6 +70,7 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
     isRateLimited: false,
     tokens: 1,
     amountNano: 1n,
+    sides: null,
     plan: null,
     facts: '[]',
     ...parts,

@@ -39,9 +39,13 @@ export interface PriceInForce {
   readonly prices: UnitPrices;
 }
 
-/** The price in force at an instant. A call keeps the price of its admission for its reservation and its charge. */
-export function priceInForce(price: ModelPrice, epochMs: number): PriceInForce {
-  const { base, timeOfDay } = listsInForce(price, epochMs);
+/**
+ * The price in force at an instant. A call keeps the price of its admission for its reservation and its charge.
+ *
+ * @param listsAtMs the instant that selects among later prices, if it differs from the one that selects by the time of day
+ */
+export function priceInForce(price: ModelPrice, epochMs: number, listsAtMs = epochMs): PriceInForce {
+  const { base, timeOfDay } = listsInForce(price, listsAtMs);
   if (timeOfDay === null) return { rule: 'base', prices: base };
   return isPeak(timeOfDay, epochMs)
     ? { rule: 'peak', prices: timeOfDay.peak }

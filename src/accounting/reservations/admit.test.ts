@@ -110,7 +110,14 @@ describe('admissions', () => {
     const { admissions, reservations } = decideAdmissions(requests, new Map([['acct_test', account.state]]), context);
     assert.deepEqual(admissions, [
       { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null },
-      { isAdmitted: true, remaining: { availableNano: 0n }, rates: null, budgets: [], priceFactorBasisPoints: 10_000 },
+      {
+        isAdmitted: true,
+        remaining: { availableNano: 0n },
+        rates: null,
+        budgets: [],
+        priceFactorBasisPoints: 10_000,
+        side: 0,
+      },
     ]);
     assert.deepEqual(
       reservations.map(({ callId }) => callId),
@@ -141,6 +148,7 @@ describe('the price factor of an account', () => {
       rates: null,
       budgets: [{ isOfMember: false, period: 'day', capNano: 1_000n, spentNano: 0n }],
       priceFactorBasisPoints: 8_500,
+      side: 0,
     });
     assert.deepEqual([amountOf(account, 'a'), account.open.get('a')!.keyAmountNano], [9n, 9n]);
   });
@@ -169,6 +177,25 @@ describe('the price factor of an account', () => {
     const account = new MemoryAccount({ ...factor, balanceNano: 1n });
     assert.equal(verdictIn(account), 'admitted');
     assert.equal(amountOf(account, 'a'), 0n);
+  });
+
+  it('applies to the side of a switch of prices on which the clock of the batch is', () => {
+    const sides = [
+      { fromMs: Number.NEGATIVE_INFINITY, amountNano: 10n },
+      { fromMs: START_MS, amountNano: 20n },
+      { fromMs: START_MS + 5, amountNano: 30n },
+    ];
+    for (const [atMs, side, amountNano] of [
+      [START_MS - 1, 0, 5n],
+      [START_MS, 1, 10n],
+      [START_MS + 4, 1, 10n],
+      [START_MS + 5, 2, 15n],
+    ] as const) {
+      const account = new MemoryAccount({ balanceNano: 1_000n, priceFactorBasisPoints: 5_000 });
+      const [admission] = account.admit([balanceCall('a', { amountNano: 99n, sides })], atMs);
+      assert.equal(admission!.isAdmitted && admission!.side, side);
+      assert.equal(amountOf(account, 'a'), amountNano);
+    }
   });
 
   it('does not raise a reservation above the maximum', () => {

@@ -45,7 +45,9 @@ function admit(
 ): Admission {
   if (account === undefined) return { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null };
   const { priceFactorBasisPoints } = account.money;
-  const request = pricedRequest(asked, priceFactorBasisPoints);
+  const { sides } = asked;
+  const side = sides === null ? 0 : sides.findLastIndex(({ fromMs }) => fromMs <= context.nowMs);
+  const request = pricedRequest(sides === null ? asked : { ...asked, ...sides[side]! }, priceFactorBasisPoints);
   const { accountId, keyId, isKeyLimited, memberId } = request;
   const isOnPlan = request.plan !== null;
   const isRated = hasRates(account, context);
@@ -62,6 +64,7 @@ function admit(
     rates: isRated ? rateStatus(request, account, context) : null,
     budgets: isKeyLimited || memberId !== null ? shownBudgets(request, account, context) : NO_BUDGETS,
     priceFactorBasisPoints,
+    side,
   };
 }
 

@@ -19,6 +19,7 @@ const requestOf = (callId: string): ReservationRequest => ({
   isRateLimited: false,
   tokens: 1,
   amountNano: 1n,
+  sides: null,
   plan: null,
   facts: '[]',
 });

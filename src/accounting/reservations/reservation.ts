@@ -27,6 +27,11 @@ export interface ReservationRequest {
   readonly tokens: number;
   /** Maximum cost at list prices of a call on the balance, in nano-yuan; `null` on a Coding Plan. */
   readonly amountNano: bigint | null;
+  /**
+   * The maximum cost on each side of a switch of prices, in the order of their instants (the first one is `-Infinity`), if a switch is near; otherwise
+   * `null`. The clock of the database selects the side.
+   */
+  readonly sides: readonly { readonly fromMs: number; readonly amountNano: bigint }[] | null;
   /** What the call requires of its Coding Plan; `null` for a call on the balance. */
   readonly plan: PlanRequest | null;
   readonly facts: string;
@@ -109,6 +114,8 @@ export interface Admitted {
   readonly budgets: readonly ShownBudget[];
   /** The account's price factor for this call. It has no effect on a plan, where calls are not charged. */
   readonly priceFactorBasisPoints: number;
+  /** The index of the request's side whose prices were in force; 0 if no switch of prices is near. */
+  readonly side: number;
 }
 
 export type Admission =

@@ -32,10 +32,11 @@ export interface EstimateDependencies {
 
 export async function estimateInput(
   countInput: CountInput,
-  { policy, principal, model, estimate: { inputTokens } }: Call,
+  { policy, principal, model, pricing }: Call,
   body: RequestBody,
 ): Promise<number> {
   const { countedAs } = policy.operation;
+  const { inputTokens } = pricing.estimate;
   if (countedAs === null || !Buffer.isBuffer(body)) return inputTokens;
   try {
     const count = await countInput(countedAs, body, principal);
@@ -99,7 +100,8 @@ export async function usageOfWhole(
   { provider, body }: Pick<UpstreamRequest, 'provider' | 'body'>,
   countInput: CountInput,
 ): Promise<UsageFacts | null> {
-  const { input, basis } = call;
+  const { input } = call;
+  const { basis } = call.pricing;
   const usage = input.response.usage(restatedResponse(whole.response, provider.restatesUsage), basis);
   const doubted = usage === null ? NO_DOUBTS : doubtsOfWhole(usage, whole, input.response, basis);
   if (usage !== null && doubted.length === 0) return { ...usage, source: 'observed' };
@@ -117,7 +119,8 @@ async function estimateUnreported(
   call: Call,
   body: RequestBody,
 ): Promise<UsageFacts | null> {
-  const { input, basis } = call;
+  const { input } = call;
+  const { basis } = call.pricing;
   const { response } = whole;
   const { estimate } = input.response;
   if (!estimate?.isSuccess(response)) return null;
@@ -163,7 +166,9 @@ interface Reservation {
   readonly assumesOutput: boolean;
 }
 
-export function reservationOf({ price, basis, estimate: { amountNano, assumesOutput } }: Call): Reservation {
+export function reservationOf({ pricing }: Call): Reservation {
+  const { price, basis, estimate } = pricing;
+  const { amountNano, assumesOutput } = estimate;
   return { amountNano, prices: price.prices, basis, assumesOutput };
 }
 

@@ -274,7 +274,8 @@ class JsonRelay implements ResponseReceiver {
   }
 
   #unusable(response: ReadResponse | null): UpstreamFailure {
-    const { input, basis } = this.#call;
+    const { input } = this.#call;
+    const { basis } = this.#call.pricing;
     if (response === null) return unusableSuccess(this.#requestId);
     if (input.response.usage(response, basis) !== null) return unusableSuccess(this.#requestId, UNTRUE_USAGE);
     const lacksUsage = basis === 'tokens' && (response.member('usage') ?? null) === null;

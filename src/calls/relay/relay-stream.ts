@@ -80,7 +80,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   #refusal: UpstreamFailure | null = null;
 
   constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, hasAlternative: boolean) {
-    const { requestId, input, basis, hasSeveralMakers } = call;
+    const { requestId, input, hasSeveralMakers } = call;
+    const { basis } = call.pricing;
     this.#call = call;
     this.#upstream = upstream;
     this.#dependencies = dependencies;
