@@ -41,6 +41,7 @@ export const HOMES = {
   /** An address may receive notices of several accounts. */
   send_rates: 'directory',
   route_drains: 'directory',
+  catalog_revisions: 'directory',
   nodes: 'directory',
   database_identity: 'directory',
   partitions: 'directory',

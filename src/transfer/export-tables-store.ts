@@ -121,6 +121,7 @@ export const WHOLE_TABLES = {
     columns: ', t.month::text as key',
   }),
   route_drains: read('route_drains', 't.provider, t.model, t.provider_model'),
+  catalog_revisions: read('catalog_revisions', 't.number'),
   admin_tokens: read('admin_tokens', 't.id'),
   users: read('users', 't.id'),
   memberships: read('memberships', 't.user_id, t.account_id'),

@@ -32,6 +32,7 @@ export const EXPORTED_TABLES = [
   'price_lists',
   'dropped_months',
   'route_drains',
+  'catalog_revisions',
   'admin_tokens',
   'users',
   'memberships',
