@@ -30,15 +30,14 @@ const ADMIT_CALLS = 'reservations.admit';
 export type BatchStore = ReturnType<typeof createBatchStore>;
 
 /**
- * Runs the transaction of a batch of calls in two round trips. The first one locks the accounts and reads their limits, and the reservations of
- * the calls that end. The second one writes the decisions. The statements are in `reservations` and `settlement`.
+ * Runs the transaction of a batch of calls in two round trips: the first one locks and reads, the second one writes the decisions.
  *
  * @param logger receives warnings about counts that begin in the future
  */
 export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   const storedPriceLists = new StoredPriceLists();
   return {
-    /** Admissions can use what the ends release. For an end, `availableNano` is the amount that remains for the account after the batch. */
+    /** Admissions can use what the ends release. For an end, `availableNano` is what remains for the account after the batch. */
     async run<Locks extends LockMode = 'all'>(
       { ends, admissions }: CallBatch,
       terms: AdmissionTerms,
@@ -103,7 +102,7 @@ function askedBy(
   terms: AdmissionTerms,
 ): AskedAccounts {
   const asked = new AskedAccounts();
-  // Includes calls without a reservation: a late charge counts, too.
+  // Calls without a reservation count, too: their charge is late.
   for (const { key, outcome } of ends) {
     const { accountId, keyId } = outcome;
     asked.accountIds.add(accountId);
@@ -121,7 +120,7 @@ function askedBy(
   return asked;
 }
 
-/** Puts the results of some items at the positions of those items. All other positions are `locked`. */
+/** Positions without a result are `locked`. */
 function inPlace<Item, Result>(
   all: readonly Item[],
   some: readonly Item[],

@@ -31,10 +31,7 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
   };
 }
 
-/**
- * Merges pages of several partitions. Leaves out items that are older than the cursor of any partition, because that partition may still have
- * newer ones.
- */
+/** Leaves out items older than any partition's cursor, because that partition may still have newer ones. */
 export function mergeLookedThrough<Item extends Pick<CallRecord, 'id'>>(
   pages: readonly LookedThrough<Item>[],
   limit: number,

@@ -14,8 +14,7 @@ interface FirstPeriod {
 }
 
 /**
- * Creates the rows of a subscription and its slots, as they are after all calls of the account. Call records of a history do not contain the
- * counters that count them, so `countedBefore` contains all counts.
+ * The rows after all calls of the account. Call records of a history do not contain their counters, so `countedBefore` contains all counts.
  */
 export function subscriptionRows(
   { startsAtMs, ...subscription }: FirstPeriod,

@@ -9,12 +9,9 @@ const STATES = selection({
   planId: textColumn('s.plan_id'),
   startsAtMs: instantColumn('s.starts_at'),
   endsAtMs: instantColumn('s.ends_at'),
-  /** Number of calls in the five hours before the instant. */
+  /** In the five hours before the instant. */
   fiveHourCalls: countColumn('lapsed.five_hour_calls'),
-  /**
-   * The time at which the five-hour window has capacity for one more call than now, or for the first one if the window is full. `null` if it
-   * counts no call.
-   */
+  /** When the window gets capacity for one more call than now, or, if it is full, for one call; `null` if it counts no call. */
   fiveHourMoreAtMs: orNull(instantColumn(`freeing.taken_at + interval '5 hours' as five_hour_more_at`)),
   weekBeganAtMs: instantColumn('s.week_began_at'),
   weekCalls: countColumn('s.week_calls'),
@@ -31,9 +28,9 @@ const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 /**
- * Selects the subscription that is active at an instant, with its counts. If none is active, selects the one that ended last or begins next, to
- * report the reason. Also selects the slot whose expiry next adds capacity to the window. Uses the primary key, and plan_slots_by_time twice: for
- * slots that have expired or lie in the future but are not deleted yet, and for the oldest of the others.
+ * Selects the active subscription with its counts. If none is active, selects the one that ended last or begins next, to report the reason.
+ * Also selects the slot whose expiry next adds capacity. Uses the primary key, and plan_slots_by_time twice: for slots that have expired or
+ * lie in the future but are not deleted yet, and for the oldest of the others.
  */
 const selectState: Statement = {
   name: 'plans.select-state',

@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 
 interface LateClaimsOptions {
-  /** Frees the keys of the given claims, except claims whose calls already have a result. */
+  /** Frees keys unless their calls have a result. */
   readonly free: (claims: readonly HeldCall[]) => Promise<void>;
   readonly claimMs: number;
   readonly everyMs: number;
@@ -13,11 +13,11 @@ const CLAIMS_MAX = 10_000;
 const AT_ONCE_MAX = 1_000;
 
 /**
- * Frees idempotency keys whose claims were aborted. The database can still execute an aborted claim after its key was freed, and repeats of the call
- * would then wait until the claim expires. Therefore each key is freed repeatedly until that time.
+ * Frees the idempotency keys of aborted claims. The database can still execute an aborted claim later, and repeats would then wait until
+ * the claim expires. Therefore each key is freed repeatedly until that time.
  */
 export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsOptions) {
-  /** Number of times that each claim is still to be freed. The claim that was freed or added longest ago is first. */
+  /** Number of times that each claim is still to be freed; the least recently freed claim is first. */
   const left = new Map<HeldCall, number>();
   let freeing: Promise<void> | null = null;
   const timer = setInterval(() => {
@@ -47,7 +47,7 @@ export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsO
     add({ accountId, callId }: HeldCall): void {
       if (left.size < CLAIMS_MAX) left.set({ accountId, callId }, Math.ceil(claimMs / everyMs));
     },
-    /** Resolves when no statement is pending. The remaining claims expire. */
+    /** The remaining claims expire. */
     async stop(): Promise<void> {
       clearInterval(timer);
       await freeing;

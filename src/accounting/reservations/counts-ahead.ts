@@ -3,15 +3,15 @@ import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, rateName } from './account-state.ts';
 import type { AccountsBefore } from './account-writes-store.ts';
 
-/** A count that was reset because its period had started in the future. The database's clock was wrong then, or is wrong now. */
+/** A count that was reset because its period had started in the future: the database's clock was wrong then, or is wrong now. */
 interface FutureCount {
   readonly accountId: string;
-  /** Name of the count, such as `tokens in the period of sub_…`. */
+  /** For example `tokens in the period of sub_…`. */
   readonly count: string;
   readonly beganAtMs: number;
 }
 
-/** Returns the counts that a decision has reset because their periods had started in the future. */
+/** The counts that a decision has reset because their periods had started in the future. */
 export function futureCounts(
   accounts: ReadonlyMap<string, AccountState>,
   before: AccountsBefore,
@@ -21,7 +21,7 @@ export function futureCounts(
   const aheadMs = nowMs + CLOCK_TOLERANCE_MS;
   for (const { accountId, money, keys, subscriptions, rates } of accounts.values()) {
     const was = before.get(accountId)!;
-    // Callers format the names of counts only if a count started in the future, which is rare.
+    // Callers format the names only if a count started in the future.
     const note = (count: string, beganAtMs: number, isNowMs?: number): void => {
       if (beganAtMs > aheadMs && isNowMs !== beganAtMs) found.push({ accountId, count, beganAtMs });
     };

@@ -1,4 +1,4 @@
-/** Thrown if the call records of a month contradict the ledger. */
+/** The call records of a month contradict the ledger. */
 export class DisagreementError extends Error {
   /** Identifies the call or the account that disagrees. */
   readonly detail: string;

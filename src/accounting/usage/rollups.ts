@@ -4,18 +4,16 @@ import type { RollupStore } from './rollup-store.ts';
 
 interface RollupsDependencies {
   readonly store: RollupStore;
-  /** Returns the billing time zone in force. */
   readonly timezone: () => string;
   readonly logger: Logger;
-  /** For tests: the pause between rounds in milliseconds. */
+  /** For tests: the pause between rounds. */
   readonly intervalMs?: number;
 }
 
 const INTERVAL_MS = 2_000;
 
 /**
- * Creates the job that sums usage by day. The sums include a call some seconds after its end. Every node runs the job; a lock in the
- * database assigns each batch to one node.
+ * Sums usage by day, some seconds after the end of a call. Every node runs the job; a lock in the database assigns each batch to one node.
  */
 export function createRollups({
   store,

@@ -4,15 +4,15 @@ import { bigintColumn, type Column, intColumn, type RowOf, selection, textColumn
 import { ENTRIES, type LedgerEntry, type LedgerKind } from '../ledger/ledger-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 
-/** The SQL of account statements, which sum the ledger entries of a period. */
+/** Account statements sum the ledger entries of a period. */
 
-/** Column of a sum that is selected as text. */
+/** Selected as text. */
 const sumColumn = (sql: string): Column<bigint> => ({
   ...bigintColumn(sql),
   read: (stored) => BigInt(stored as string),
 });
 
-/** Sums by kind of entry. They are selected as text, because they can exceed the range of a balance. */
+/** Sums are selected as text, because they can exceed the range of a balance. */
 const SUMS = selection({
   kind: textColumn<LedgerKind>('kind'),
   entries: intColumn('(count(*) filter (where created_at >= $2::timestamptz))::int as entries'),
@@ -25,13 +25,13 @@ const SUMS = selection({
   lastEntryNo: bigintColumn('max(entry_no) as last_entry_no'),
 });
 
-/** All sums come from one snapshot: the closing balance is the opening balance plus the sums. */
+/** From one snapshot: the closing balance is the opening balance plus the sums. */
 export interface LedgerSums {
   readonly openingNano: bigint;
   readonly closingNano: bigint;
-  /** Number of the last ledger entry in the snapshot before the end of the period. */
+  /** The last entry in the snapshot before the end of the period. */
   readonly lastEntryNo: bigint;
-  /** The kinds that have entries in the period, with their sums. */
+  /** The kinds that have entries in the period. */
   readonly kinds: readonly Pick<RowOf<typeof SUMS>, 'kind' | 'entries' | 'amountNano'>[];
 }
 
@@ -41,8 +41,8 @@ const selectAccount: Statement = {
 };
 
 /**
- * Reads all entries of the account by the primary key. It cannot select a range of entry numbers: entries are numbered in the order of
- * their insertion, and entries from a journal are inserted after newer ones.
+ * Reads all entries of the account by the primary key. A period is not a range of entry numbers, because entries from a journal are
+ * inserted after newer ones.
  */
 const sumEntries: Statement = {
   name: 'statement.sum-entries',
@@ -64,7 +64,7 @@ export type StatementStore = ReturnType<typeof createStatementStore>;
 
 export function createStatementStore(database: PartitionPool) {
   return {
-    /** Returns `null` if the account does not exist. */
+    /** `null`: the account does not exist. */
     async sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null> {
       const [account] = await database.query(selectAccount, [accountId]);
       if (account === undefined) return null;
@@ -79,7 +79,7 @@ export function createStatementStore(database: PartitionPool) {
           .map(({ kind, entries, amountNano }) => ({ kind, entries, amountNano })),
       };
     },
-    /** Lists entries other than charges up to `lastEntryNo`, oldest first. */
+    /** Entries other than charges up to `lastEntryNo`, oldest first. */
     listOtherEntries: async (
       accountId: string,
       from: Date,

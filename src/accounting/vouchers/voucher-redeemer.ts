@@ -12,9 +12,9 @@ export type VoucherRedeemer = ReturnType<typeof createVoucherRedeemer>;
 
 export const createVoucherRedeemer = ({ redemptions, databaseNowMs, ids }: VoucherRedeemerDependencies) => ({
   /**
-   * Redeems a code for an account. If the account has already redeemed it, returns the first redemption.
+   * If the account has already redeemed the code, returns the first redemption.
    *
-   * @param code a code as returned by `readVoucherCode`
+   * @param code as returned by `readVoucherCode`
    * @param by the name of the user who redeems the code, for lists
    */
   redeem: async (accountId: string, code: string, by: string): Promise<RedeemResult> =>

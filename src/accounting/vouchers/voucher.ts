@@ -1,4 +1,3 @@
-/** The gift that each voucher of a batch gives. */
 export type VoucherGift =
   | { readonly kind: 'value'; readonly amountNano: bigint }
   | { readonly kind: 'plan'; readonly planId: string };
@@ -18,13 +17,12 @@ export interface RedemptionRequest {
   readonly accountId: string;
   readonly codeHash: Buffer;
   readonly redemptionId: string;
-  /** Id to use if a new subscription is created. */
+  /** Used if a new subscription is created. */
   readonly subscriptionId: string;
   readonly by: string;
   readonly at: Date;
 }
 
-/** Why an account cannot receive a gift. */
 export type GiftRefusal = 'unknown_account' | 'unknown_plan' | 'other_plan' | 'overlapping' | 'out_of_range';
 
 export type RedeemRefusal =
@@ -41,10 +39,7 @@ export interface CodeFacts {
   readonly redemption: { readonly accountId: string } | null;
 }
 
-/**
- * Decides whether a code can be redeemed. A code that another account has redeemed is refused like an unknown code, so that its existence
- * is not disclosed.
- */
+/** A code that another account has redeemed is refused like an unknown code, so that its existence is not disclosed. */
 export function decideCode(
   { voucher, redemption }: CodeFacts,
   { accountId, at }: Pick<RedemptionRequest, 'accountId' | 'at'>,

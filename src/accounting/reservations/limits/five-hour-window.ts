@@ -4,10 +4,8 @@ import type { Slot, SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /**
- * Limits the calls in the five-hour window of a Coding Plan. The limit is exact for each call, and a limit of 100,000 costs no more than
- * one of 10: the subscription stores the number of its slots, and an admission deletes only as many of the oldest expired slots as it can
- * use. Each slot is thus written once and deleted once. An admission deletes up to the same number of slots in the future, which exist only
- * after the clock was wrong.
+ * Limits the calls in the five-hour window of a plan, exactly. The subscription stores the number of its slots, and an admission deletes
+ * only as many of the oldest expired slots, and of slots in the future, as it can use. So a limit of 100,000 costs no more than one of 10.
  */
 export const fiveHourWindow: Limit = {
   advance({ subscription }, context) {
@@ -45,12 +43,12 @@ export const fiveHourWindow: Limit = {
   },
 };
 
-/** Whether a slot counts: it is within the window, or so slightly in the future that the clock might have gone back. */
+/** A slot counts slightly in the future, too: the clock might have gone back. */
 function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
   return takenAtMs > nowMs - FIVE_HOURS_MS && !isAhead(takenAtMs, nowMs);
 }
 
-/** Returns the time at which the window has capacity again: the expiry of the slot without which the use is below the limit. */
+/** The expiry of the slot without which the use is below the limit. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
   const givenBack = new Set(subscription.deletedSlots);
   const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs) && !givenBack.has(slot.callId));
