@@ -50,9 +50,7 @@ values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint)`,
 export type AccountCreations = ReturnType<typeof createAccountCreations>;
 
 export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all'>, place: Place) => ({
-  /**
-   * Returns the id of the new account, or of the first one if the request is a repeat; `null` if another request has the idempotency key.
-   */
+  /** Returns the id of the new account, or of the first one for a repeat; `null` if the key belongs to another request. */
   async create({ id, dailyCapNano, openingNano = 0n, keyed = null, at, ...named }: NewAccount): Promise<string | null> {
     const partition = await place();
     return partAt(all, partition).transactionWithDirectory(async (transaction) => {

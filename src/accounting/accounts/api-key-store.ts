@@ -87,7 +87,7 @@ export interface NewKey {
   readonly at: Date;
 }
 
-/** Absent and `null` members do not filter. */
+/** Members that are absent or `null` do not filter. */
 interface KeyFilter {
   readonly userId?: string | null;
   readonly status?: KeyStatus | null;
@@ -106,7 +106,7 @@ export interface ApiKeyStore {
   /** Returns the account id, or `null` if the key does not exist. Every node drops the account's cached keys. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   findKey(keyId: string): Promise<ApiKey | null>;
-  /** Names by key id. Unknown ids are absent. */
+  /** Returns names by key id. Unknown ids are absent. */
   findKeyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 

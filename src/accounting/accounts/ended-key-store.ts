@@ -7,8 +7,8 @@ import { PartitionScan } from '../partitions/partition-scan.ts';
 import type { PlacedPools } from '../partitions/placed-pools.ts';
 
 /**
- * Deletes keys some days after they were revoked or expired, unless a call refers to them. Otherwise an account that keeps creating and
- * revoking keys would accumulate rows. Each key is checked once; a key with a call is kept permanently.
+ * Deletes keys some days after they ended, because an account can create and revoke keys all the time. A key with calls is kept
+ * permanently.
  */
 
 /** Until then, clients that still use the key learn that it was revoked or has expired. */
@@ -66,10 +66,7 @@ where (revoked_at is not null or expires_at is not null) and least(revoked_at, e
 order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}`,
 };
 
-/**
- * Selects keys with a call in the usage sums, in the usage queue, unresolved, or in flight. One statement, because calls move between these
- * states. Uses usage_rollups_by_key, primary keys and calls_by_status.
- */
+/** One statement, because calls move between these states. Uses usage_rollups_by_key, primary keys and calls_by_status. */
 export const selectNamed: Statement = {
   name: 'ended-keys.select-named',
   text: `with queued as materialized (
@@ -139,8 +136,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
 
   return {
     /**
-     * Deletes keys that ended before an instant, oldest first. Keys are left for a later run if their account is locked, their partition
-     * fails, or usage sums are incomplete. Returns false if a wait for a lock timed out.
+     * Oldest first. Returns false if a wait for a lock timed out; the affected keys are left for a later run.
      *
      * @throws PartitionError of the first failed partition, after the other partitions are done.
      */

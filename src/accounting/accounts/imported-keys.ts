@@ -6,8 +6,7 @@ const TRUST_MS = 60_000;
 /**
  * Keys of other formats are looked up only if the directory has imported keys.
  *
- * @param read queries the database. If it fails, the last known value is used. The initial value is true: the lookup of a key then reports
- * that the database is down.
+ * @param read if it fails, the last known value is used, at first true
  */
 export function createImportedKeys(
   read: (signal: AbortSignal) => Promise<boolean>,

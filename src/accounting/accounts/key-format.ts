@@ -30,5 +30,5 @@ export function displayPrefix(key: string): string {
   return `${key.slice(0, Math.min(Math.floor(key.length / 3), IMPORTED_SHOWN_CHARS_MAX))}…`;
 }
 
-/** `sk-` and four more characters. */
+/** The length of `sk-` and four more characters. */
 const IMPORTED_SHOWN_CHARS_MAX = 7;

@@ -32,10 +32,7 @@ export type MemberLimitStore = LimitStore<MemberLimits>;
 
 function limitsOf<Limits extends object>(name: string, columns: TableColumns<Limits>) {
   const { fields, list, names } = columns;
-  /**
-   * One statement, so that concurrent changes of different limits both take effect. From $3 on: the limits, then flags that select which to
-   * set.
-   */
+  /** One statement, so that concurrent changes both take effect. From $3 on: the limits, then flags that select which to set. */
   const changeLimits: Statement = {
     name: `${name}.change`,
     text: `insert into key_limits as l (account_id, key_id, ${names.join(', ')})

@@ -12,12 +12,9 @@ import {
   textColumn,
 } from '../../db/table.ts';
 
-/**
- * Limits of keys and members, and the counters of their use. A row whose `key_id` is a user id limits that member across all their keys.
- * The row is kept when the member leaves the account, because a member who returns continues with the counted use.
- */
+/** A row whose `key_id` is a user id limits that member across all keys. It is kept when the member leaves, in case the member returns. */
 
-/** Key ids have a different prefix. */
+/** User ids begin with this prefix; key ids do not. */
 const PERSON = 'usr_';
 
 export const isPersonId = (ownerId: string): boolean => ownerId.startsWith(PERSON);
@@ -52,7 +49,7 @@ const PERIODS = {
   monthNo: countColumn('month_no'),
 };
 
-/** A replacement key takes over this use. */
+/** Use that a replacement key takes over. */
 const USED = {
   spentNano: bigintColumn('spent_nano'),
   weekSpentNano: bigintColumn('week_spent_nano'),
@@ -61,9 +58,7 @@ const USED = {
   calls: countColumn('calls'),
 };
 
-/** How the audit recomputes a counter. */
 interface KeyCounterTerms {
-  /** Name in audit findings. */
   readonly counter: string;
   /** `null`: the counter has no period. */
   readonly period: 'day' | 'week' | 'month' | null;
@@ -90,7 +85,6 @@ export const KEY_COUNTERS = (Object.keys(USED) as Counted[]).map((field) => ({
 
 export const TAKEN_OVER = tableColumns({ ...CAPS, ...PERIODS, ...USED });
 
-/** A replacement key does not take over these counts. */
 const OWN = {
   reservedNano: bigintColumn('reserved_nano'),
   inFlight: countColumn('in_flight'),

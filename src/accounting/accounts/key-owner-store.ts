@@ -61,11 +61,7 @@ const selectMembership: Statement = {
 /** The owner or the creator of the key is not a member of the account. */
 export class NoMemberError extends Error {}
 
-/**
- * Requires the lock of the account's row. The removal of a member takes the same lock and deletes the member's keys.
- *
- * @throws NoMemberError
- */
+/** Requires the lock of the account's row, which the removal of a member also takes. @throws NoMemberError */
 export async function requireMembership(
   transaction: DirectoryQueryable,
   accountId: string,
@@ -76,7 +72,6 @@ export async function requireMembership(
 }
 
 /**
- * @param own the limit of the user who creates the key
  * @param replaces an account that exceeds its limit can still replace keys
  * @throws TooManyKeysError
  */

@@ -63,7 +63,7 @@ export interface KeyReplacement {
   readonly prefix: string;
   /** `null`: the new key does not expire. */
   readonly expiresAt: Date | null;
-  /** Time for which the old key stays valid. */
+  /** Milliseconds for which the old key stays valid. */
   readonly keepOldMs: number;
   readonly ownKeys?: OwnKeysLimit | undefined;
   readonly at: Date;
@@ -73,12 +73,7 @@ export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 
 export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'partitions'>) {
   return {
-    /**
-     * Creates a key with everything that another key has, including its counted use, and ends the other key. Returns `null` if the other
-     * key does not exist, is revoked or has expired.
-     *
-     * @throws TooManyKeysError, NoMemberError
-     */
+    /** Returns `null` if the replaced key does not exist, is revoked or has expired. @throws TooManyKeysError, NoMemberError */
     async replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null> {
       const { accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at } = replacement;
       const until = new Date(at.getTime() + keepOldMs);

@@ -53,8 +53,8 @@ where k.key_hash = $1`,
 };
 
 /**
- * Newest first. The upper bound is the prefix followed by the last code point. All keys of the range are read before they are sorted: a
- * backward scan of ids would read every key if few match. Uses the index api_keys_by_prefix.
+ * The matching keys are read before they are sorted: a backward scan of ids would read every key if few match. Uses the index
+ * api_keys_by_prefix.
  */
 const findByPrefix: Statement = {
   name: 'key-search.by-prefix',

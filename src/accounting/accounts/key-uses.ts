@@ -12,9 +12,9 @@ interface KeyUsesOptions {
 
 const EVERY_MS = 60_000;
 const GATHER_MS = 1_000;
-/** With more keys, some are written more often. */
+/** If more keys are in use, some are written more often. */
 const NOTED_MAX = 100_000;
-/** Further keys are recorded at their next use. */
+/** If more keys wait, they are recorded at their next use. */
 const WAITING_MAX = 1_000;
 
 /** Records when keys were last used, for display only. A failed write is dropped, because the next use of the key replaces it. */
@@ -44,7 +44,6 @@ export function createKeyUses(options: KeyUsesOptions) {
       waiting.push({ accountId, keyId, usedAtMs });
       timer ??= setTimeout(write, gatherMs).unref();
     },
-    /** Drops uses that are not written yet. */
     async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);

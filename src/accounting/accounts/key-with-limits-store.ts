@@ -53,10 +53,7 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'part
         };
       });
     },
-    /**
-     * Returns `null` if the key does not exist; `too_many` if the rate limits would name too many models. Every node drops the account's
-     * cached keys.
-     */
+    /** Returns `null` if the key does not exist; `too_many` if the rate limits would name too many models. */
     async change(
       { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
       { limits, rates, allowed = {}, name }: KeyChange,

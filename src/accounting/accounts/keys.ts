@@ -60,7 +60,6 @@ export function createKeys(dependencies: KeysDependencies) {
   }
 
   return {
-    /** @throws TooManyKeysError, NoMemberError */
     async make(asked: AskedKey): Promise<MadeKey & KeyWithLimits> {
       const { text, stored } = makeText();
       return { ...(await insert(asked, stored)), text };
@@ -74,11 +73,7 @@ export function createKeys(dependencies: KeysDependencies) {
       principals.forget(key.accountId);
       return changed;
     },
-    /**
-     * Returns `null` if the replaced key is revoked or has expired.
-     *
-     * @throws TooManyKeysError, NoMemberError
-     */
+    /** Returns `null` if the replaced key is revoked or has expired. @throws TooManyKeysError, NoMemberError */
     async replace(asked: AskedReplacement): Promise<(MadeKey & { readonly replaced: ApiKey }) | null> {
       const { text, stored } = makeText();
       const done = await keyReplacements.replace({ ...asked, ...stored, at: now() });

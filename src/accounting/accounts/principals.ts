@@ -27,7 +27,6 @@ export interface Principal {
   readonly memberId: string | null;
   /** Canonical model ids; `null`: every model. */
   readonly allowedModels: ReadonlySet<string> | null;
-  /** Canonical model ids; `null`: every model. */
   readonly memberModels: ReadonlySet<string> | null;
   /** `null`: every network. */
   readonly allowedNetworks: AddressRanges | null;
@@ -65,10 +64,7 @@ interface PrincipalsOptions {
 
 export type Principals = Awaited<ReturnType<typeof createPrincipals>>;
 
-/**
- * Authenticates API keys with a cache of key statuses (contract 5). A node whose subscription is interrupted notices it within four seconds
- * and then reads every key from the database.
- */
+/** Caches the status of keys (contract 5). A node that misses notifications detects this within four seconds and then reads every key. */
 export async function createPrincipals(options: PrincipalsOptions) {
   const { store, limitedKeys, partitions, directory, questions, clock, onUse } = options;
   // With `max`, the cache would allocate memory for all entries at once.
@@ -170,7 +166,6 @@ export async function createPrincipals(options: PrincipalsOptions) {
     /**
      * Throws some errors synchronously and rejects with others.
      *
-     * @param keyHash `principalHash` of the key, if the caller has it
      * @param noted receives the principal even if the key is refused
      * @throws GatewayError `invalidApiKey`, whose message states the reason, or `databaseDown`.
      */

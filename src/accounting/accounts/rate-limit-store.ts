@@ -25,7 +25,7 @@ const PLACED = selection({
 
 /** The inherited maxima apply to all models together. */
 export interface RateLimits extends RateMaxima {
-  /** By canonical model id. */
+  /** Separate limits of single models, by canonical model id. */
   readonly models: ReadonlyMap<string, RateMaxima>;
 }
 
@@ -83,10 +83,7 @@ export type RateLimitStore = ReturnType<typeof createRateLimitStore>;
 
 export function createRateLimitStore(database: PartitionPool) {
   return {
-    /**
-     * Returns all limits of the account or key. With `too_many`, the limits would name too many models and nothing is changed. After a
-     * change, every node drops its cached keys of the account.
-     */
+    /** Returns all limits. With `too_many`, nothing is changed. After a change, every node drops its cached keys of the account. */
     change: (owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> =>
       orTooMany(
         database.transaction(async (transaction) => {

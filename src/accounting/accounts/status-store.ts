@@ -13,7 +13,7 @@ import {
 import { ALLOW_LISTS } from './api-key-store.ts';
 import type { KeyScope } from './key-scopes.ts';
 
-/** SQL: whether a key `k` can read the balance of its account. Keys of former owners cannot if members cannot. */
+/** SQL: whether a key `k` can read the balance. If members cannot, keys of owners still can, but keys of former owners cannot. */
 const SEES_BALANCE = `(a.members_see_balance or k.user_id is null or exists (
     select from memberships m where m.user_id = k.user_id and m.account_id = k.account_id and m.role = 'owner'))`;
 
@@ -56,10 +56,7 @@ export const selectImported: Statement = {
 export type KeyStatusStore = ReturnType<typeof createKeyStatusStore>;
 
 export const createKeyStatusStore = (directory: DirectoryPool) => ({
-  /**
-   * One status per hash, in the order of the hashes; `null` if no key has the hash. Statuses can be cached, because nodes are notified of
-   * every change.
-   */
+  /** One status per hash, in the order of the hashes; `null` if no key has the hash. */
   async findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]> {
     const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
     const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
@@ -79,7 +76,7 @@ export const createKeyStatusStore = (directory: DirectoryPool) => ({
 export const ACCOUNT_SUSPENDED =
   'The account of this API key is suspended. The key works again once the operator of this gateway resumes the account.';
 
-/** `null`: the key is accepted. */
+/** Returns `null` if the key is accepted. */
 export function refusalOfKey(status: KeyStatus, nowMs: number): string | null {
   if (status.isRevoked) return 'The API key has been revoked.';
   if (status.expiresAtMs !== null && status.expiresAtMs <= nowMs) return 'The API key has expired.';

@@ -70,7 +70,7 @@ export interface AccountFields {
   readonly email?: string | undefined;
   readonly verified?: boolean | undefined;
   readonly status?: AccountStatus | undefined;
-  /** Absent: the new status has no reason. */
+  /** If it is absent, the new status has no reason. */
   readonly statusReason?: string | undefined;
   readonly membersSeeBalance?: boolean | undefined;
 }
@@ -95,7 +95,7 @@ export function createAccountStore(database: DirectoryPool) {
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);
       }),
-    /** Names by account id. Unknown ids are absent. */
+    /** Returns names by account id. Unknown ids are absent. */
     findNames: (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => namesOf(database, selectNames, ids),
     findAccount: async (id: string): Promise<Account | null> =>
       ACCOUNTS.first(await database.query(selectAccount, [id])),

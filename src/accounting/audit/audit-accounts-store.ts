@@ -4,8 +4,8 @@ import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import { type AccountRange, inRange } from './audit-ranges-store.ts';
 
 /**
- * Compares accounts (directory) with balances (partition). One transaction creates both, and neither is ever deleted. Therefore a snapshot
- * of balances contains those of all accounts read before it, and accounts read after it include those of all its balances.
+ * One transaction creates an account in the directory and its balance in a partition; neither is ever deleted. Therefore accounts are read
+ * before the snapshot of the balances, and accounts of unmatched balances are read again after it.
  */
 
 const selectAccounts: Statement = {

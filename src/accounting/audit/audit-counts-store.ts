@@ -4,10 +4,7 @@ import { placeSql } from '../counts/counted-use.ts';
 import { BREACHES_MAX, type InvariantId } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
-/**
- * Compares the counters of limits with sums of records. Each record states the counters and periods in which it counts
- * (`counts/counted-use.ts`).
- */
+/** Compares the counters of limits with sums of records, each of which states the counters that include it (`counts/counted-use.ts`). */
 
 /** `period` is `null` for a total. An incorrect counter violates `invariant`. */
 interface CounterTerms {
@@ -49,10 +46,10 @@ const caseOf = (sqlOf: (terms: CounterTerms) => string): string =>
 /** `place` names the day, week, month or plan period that the counter counts. */
 interface CounterSql {
   readonly counter: Counter;
-  /** Empty if the counter counts in total. */
+  /** The counted period as text; empty if the counter counts in total. */
   readonly place: string;
   readonly stored: string;
-  /** The members of `counted_before`. */
+  /** Names of the period and the amount in `counted_before`. */
   readonly before: readonly [place: string | null, amount: string] | null;
   /** SQL: the amount that calls in flight add to the counter. */
   readonly inFlight?: string;
@@ -117,7 +114,6 @@ const dropped = (row: string, owner: string): string => `coalesce((
     where d.account_id = ${row}.account_id and d.owner_id = ${owner} and d.counter = v.counter and d.place = v.place
   ), 0)`;
 
-/** SQL: the counters of keys and members that are sums of charges `c`. */
 const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
   .flatMap(({ counter, period }) =>
     ['c.counted_key', `(c.counted_key -> 'member')`].map((counted) => {
@@ -127,14 +123,13 @@ const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
   )
   .join(',\n      ');
 
-/** SQL: the counters of keys and members that are numbers of calls `u`. */
 const KEY_CALLS = KEY_COUNTERS.filter(({ of }) => of === 'calls')
   .map(({ counter, period }) => `('${counter}', ${period === null ? "''" : `u.${period}`}, u.calls)`)
   .join(',\n      ');
 
 /**
- * An empty owner id means the account itself. Grouping by owner and period comes first, because most groups belong to past periods, which
- * no counter counts any more. Uses primary keys and the index of dropped_uses by account.
+ * An empty owner id means the account itself. Charges and calls are grouped by owner and period first, because no counter counts past
+ * periods. Uses primary keys and the index of dropped_uses by account.
  */
 export const auditCounters: Statement = {
   name: 'audit.counters',

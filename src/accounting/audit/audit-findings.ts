@@ -60,7 +60,7 @@ export class Findings {
   readonly #breaches = new Map(Object.keys(INVARIANTS).map((id) => [id, [] as Breach[]]));
   readonly #partitions: number;
 
-  /** @param partitions number of partitions. If there are several, the detail of each violation names its partition. */
+  /** @param partitions if there are several, the detail of each violation names its partition */
   constructor(partitions: number) {
     this.#partitions = partitions;
   }

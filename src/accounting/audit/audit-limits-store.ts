@@ -60,7 +60,6 @@ having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.amou
 where ${inRange('r')} and (select count(*) from calls c where c.account_id = r.account_id and c.id = r.call_id) > 0`,
 };
 
-/** One statement checks all of them, because most audits read one small range. */
 export const auditLimits: Statement = {
   name: 'audit.limits',
   text: Object.entries(BREACHES)

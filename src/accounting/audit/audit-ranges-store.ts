@@ -36,8 +36,7 @@ const RANGES = selection({
 });
 
 /**
- * At most $2 accounts, with about $3 ledger entries according to their balances. The last range also covers rows of accounts without a
- * balance, up to the last account of the directory ($4). Uses the primary keys.
+ * At most $2 accounts with about $3 ledger entries. The last range also covers rows of accounts without a balance. Uses the primary keys.
  */
 const nextRange: Statement = {
   name: 'audit.next-range',

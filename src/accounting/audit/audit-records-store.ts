@@ -42,17 +42,11 @@ union all (
 )`,
 };
 
-/**
- * SQL: whether the reserved amount of a call record `s` is wrong. Only records of unresolved and resolved calls have one. It bounds the
- * charge of a resolved call; an unresolved call has no charge.
- */
+/** SQL: whether the reserved amount of a call record `s` is wrong. Only unresolved and resolved calls have one; it bounds the charge. */
 const IS_UNRESOLVED_BROKEN = `case s.status when 'unresolved' then s.charge_nano is not null
       when 'resolved' then s.charge_nano > coalesce(s.reserved_nano, 0) else s.reserved_nano is not null end`;
 
-/**
- * Charges without a record must equal the sums of dropped records, in number and amount, by account and by the month of the call's id. Uses
- * the primary keys of the months and ledger_one_charge_a_call.
- */
+/** Charges without a record must equal the sums of dropped records. Uses the primary keys of the months and ledger_one_charge_a_call. */
 export const auditCalls: Statement = {
   name: 'audit.calls',
   text: `with suspects as materialized (

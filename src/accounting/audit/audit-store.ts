@@ -12,15 +12,11 @@ import { auditCalls, auditLedgers, countRecords } from './audit-records-store.ts
 import { auditUsage } from './audit-usage-store.ts';
 import { compareGifts, findWithoutRedemption, readRedemptions } from './audit-vouchers-store.ts';
 
-/**
- * The audit reads each range of accounts in its own snapshot, because no invariant spans accounts and a long snapshot would prevent
- * vacuuming (docs/decisions/0078-audits-by-snapshots.md). Directory rows are read before and after the snapshot.
- */
+/** Each range of accounts has its own snapshot, because a long one would prevent vacuuming (docs/decisions/0078-audits-by-snapshots.md). */
 
 /** Numbers of rows read so far. */
 export interface AuditProgress {
   readonly accounts: number;
-  /** Number of accounts at the start of the audit. */
   readonly accountsTotal: number;
   readonly entries: number;
   readonly calls: number;
@@ -71,11 +67,7 @@ export interface AuditedDatabases {
   readonly partitions: readonly Pick<PartitionedDatabases['partitions'][number], 'openTables'>[];
 }
 
-/**
- * Checks every invariant while calls continue. The next audit checks accounts that are created after the last range was chosen.
- *
- * @throws PartitionError of the first partition that does not respond, if there are several partitions.
- */
+/** Checks every invariant while calls continue. The next audit checks accounts that are created after the last range was chosen. */
 export function auditLedger(
   { directory, partitions }: AuditedDatabases,
   options: AuditOptions = {},
@@ -170,7 +162,7 @@ async function auditRange(
   return records;
 }
 
-/** Once the signal is aborted, queries reject. */
+/** Once the signal is aborted, queries of the reader reject. */
 const stoppable = <Which extends Home>(
   reader: QueryableOf<Which>,
   signal: AbortSignal | undefined,

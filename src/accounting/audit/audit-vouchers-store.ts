@@ -5,9 +5,8 @@ import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import { type AccountRange, inRange } from './audit-ranges-store.ts';
 
 /**
- * Compares redemptions of vouchers (directory) with gifts (partition). One transaction inserts both, and neither changes afterwards.
- * Therefore a snapshot of gifts contains those of all redemptions read before it, and redemptions read after it include those of all its
- * gifts.
+ * One transaction inserts a redemption in the directory and its gift in a partition; neither changes. Therefore redemptions are read before
+ * the snapshot of the gifts, and redemptions of unmatched gifts are read again after it.
  */
 
 /** Uses voucher_redemptions_by_account. */
@@ -81,7 +80,6 @@ export interface Redemption {
   readonly plan_id: string | null;
 }
 
-/** A ledger entry or a subscription. */
 export interface Gift {
   readonly account_id: string;
   readonly entry_no: bigint | null;

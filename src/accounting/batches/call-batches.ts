@@ -8,7 +8,6 @@ import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import type { EndResult } from '../settlement/store.ts';
 import type { BatchStore } from './store.ts';
 
-/** Receives the size and duration of each batch, completed or failed. */
 export interface BatchObserver {
   ends(count: number, tookMs: number): void;
   admissions(count: number, tookMs: number): void;
@@ -44,9 +43,8 @@ export type CallBatches = ReturnType<typeof createCallBatches>;
  *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ return each result
  *     admission ─┘
  *
- * So they do not wait for each other's locks, and an admission can use what an end in the same batch releases. Both have a time limit of two
- * seconds. After it, an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Slow batches of ends do not delay
- * admissions.
+ * An admission can use what an end in the same batch releases. After two seconds, an admission fails, and an end goes to the journal
+ * (`settlement/settlement.ts`).
  */
 export function createCallBatches(dependencies: CallBatchDependencies) {
   const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = dependencies;

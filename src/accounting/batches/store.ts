@@ -29,11 +29,7 @@ const ADMIT_CALLS = 'reservations.admit';
 
 export type BatchStore = ReturnType<typeof createBatchStore>;
 
-/**
- * Runs the transaction of a batch of calls in two round trips: the first one locks and reads, the second one writes the decisions.
- *
- * @param logger receives warnings about counts that begin in the future
- */
+/** Uses two round trips: the first one locks and reads, the second one writes the decisions. */
 export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   const storedPriceLists = new StoredPriceLists();
   return {
@@ -56,7 +52,6 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
         const { accounts, nowMs } = readAccounts(reads, rows, terms.nowMs);
         const before = copyAccounts(accounts);
         const context = terms.contextAt(nowMs);
-        // Skips accounts whose row another transaction has locked.
         const toEnd = locks === 'free' ? ends.filter(({ outcome }) => accounts.has(outcome.accountId)) : ends;
         const toAdmit = locks === 'free' ? admissions.filter(({ accountId }) => accounts.has(accountId)) : admissions;
         const ended = callEnds?.decide(rows.slice(firstOfEnds), toEnd, accounts, context, storedPriceLists);

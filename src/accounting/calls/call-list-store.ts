@@ -5,16 +5,13 @@ import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';
 import type { CallStatus } from './call-outcome.ts';
 
-/**
- * Lists of call records, newest first, in the order of ids. A statement reads a batch of rows along an index and filters them. A filter for
- * a rare value reads more batches, but no batch is slow.
- */
+/** Newest first. Each statement reads a batch of rows along an index and filters it. A filter for a rare value reads more batches. */
 
 export interface CallFilter {
   readonly accountId: string | null;
   /** Without an `accountId`, the calls of all accounts are scanned. */
   readonly keyId: string | null;
-  /** Requires `accountId`. */
+  /** A list of own keys requires `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly status: string | null;
@@ -52,10 +49,7 @@ interface Bounds {
   readonly beforeId: string | null;
 }
 
-/**
- * Uses the primary key for an account, calls_by_status for a rare status, and otherwise calls_by_id. A time range selects the months and
- * bounds the ids.
- */
+/** Uses the primary key for an account, calls_by_status for a rare status, and otherwise calls_by_id. A time range selects the months. */
 function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   text: string;
   parameters: Parameter[];
@@ -133,7 +127,6 @@ export function createCallList(database: PartitionQueryable) {
   };
 }
 
-/** For `unnest`. */
 export function keyParameters(keys: readonly CallKey[]): string[] {
   return [keys.map((key) => key.accountId), keys.map((key) => key.id), keys.map((key) => key.startedAt)].map(toArray);
 }

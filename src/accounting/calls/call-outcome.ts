@@ -27,7 +27,7 @@ export type CallStatus = EndStatus | 'unresolved' | 'resolved';
 
 type EndStatus = 'succeeded' | 'failed' | 'aborted';
 
-/** Facts without a column of their own. */
+/** Facts of a call record that have no column of their own. */
 export interface CallNotes extends ChargeNotes {
   /** Tokens that were reserved in a plan's quota when the call's node died. */
   readonly reservedTokens?: ReservedTokens;
@@ -41,7 +41,6 @@ export interface CallNotes extends ChargeNotes {
 export interface SessionNote {
   readonly source: string;
   readonly provider: string;
-  /** The provider's id of the model. */
   readonly model: string;
 }
 
@@ -60,7 +59,7 @@ export interface ResolutionNote {
   readonly by: string | null;
   readonly via: RequestedVia;
   readonly memo: string | null;
-  /** In ISO 8601. */
+  /** ISO 8601. */
   readonly at: string;
 }
 
@@ -76,7 +75,6 @@ export interface CallOutcome {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** In the order of the attempts. */
   readonly failedRoutes: readonly FailedRoute[];
   readonly isStream: boolean;
   readonly status: EndStatus;
@@ -101,10 +99,7 @@ export interface CallOutcome {
 
 const REQUEST = 'req_';
 
-/**
- * The request id with another prefix, so that the gateway's request id finds the call although its record contains the provider's. A
- * request creates at most one call.
- */
+/** The request id with another prefix: the gateway's request id finds the call, although its record contains the provider's. */
 export function callIdOf(requestId: string): string {
   return `call_${requestId.startsWith(REQUEST) ? requestId.slice(REQUEST.length) : requestId}`;
 }

@@ -24,7 +24,6 @@ import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 export interface RecordedEnd {
   readonly outcome: CallOutcome;
-  /** The usage in `outcome`. */
   readonly usage: UsageFacts | null;
   /** `null`: no counter includes the call. */
   readonly counted: CountedUse | null;
@@ -90,8 +89,8 @@ const RECORDS = new JsonRows<RecordedEnd>([
 const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 
 /**
- * An end replaces the record of an unresolved call. A call refers to its price list by its position in the batch, because nearly all calls
- * have the same list and ids are longer. Uses the primary key.
+ * An end replaces the record of an unresolved call. It refers to its price list by the position in the batch, because ids are long. Uses
+ * the primary key.
  */
 const recordCalls = insertOfRows(
   'settlement.record-calls',
@@ -121,7 +120,7 @@ export const queueForUsage: Statement = {
 values ($1::text[], $2::text[], $3::timestamptz[])`,
 };
 
-/** Only what was known at admission. */
+/** The record contains only what was known at admission. */
 const UNRESOLVED = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('id'),

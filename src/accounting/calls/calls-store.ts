@@ -24,7 +24,7 @@ import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './c
 
 /** Reads call records and creates the tables of their months. `call-record-store.ts` writes the records. */
 
-/** Units that a record does not contain are 0. */
+/** A unit that a record does not contain counts as 0. */
 const UNITS = selection({
   other: orNull(jsonbColumn<Readonly<Record<string, number>>>('c.other_units')),
   own: selection(Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, countColumn(`c.${column}`)]))),
@@ -93,10 +93,7 @@ const selectDropped: Statement = {
   text: 'select from dropped_months where month = month_of_call($1::text) and dropped_at is not null',
 };
 
-/**
- * If $1 is a request id of the gateway, $2 is the id of its call. Scans the page ranges that calls_by_request has not summarized. Uses the
- * indexes calls_by_id and calls_by_request of each month.
- */
+/** If $1 is a request id of the gateway, $2 is the id of its call. Uses the indexes calls_by_id and calls_by_request of each month. */
 const findByRequest: Statement = {
   name: 'calls.find-by-request',
   text: `select ${CALLS.list} from ${RECORDS}
@@ -124,10 +121,7 @@ const summariseRequestIds: Statement = {
 where inhparent = to_regclass('calls_by_request')`,
 };
 
-/**
- * Removes the Bloom filters of the pages that take new records, because adding a record to a filter takes five times as long as the rest of
- * the insert. A search scans those pages, at most 1 MB.
- */
+/** Removes the Bloom filters of pages that take new records: updating a filter takes five times as long as the rest of the insert. */
 export const forgetOpenFilters: Statement = {
   name: 'calls.forget-open-filters',
   text: `select brin_desummarize_range(indexrelid::regclass, pages - pages % ${PAGES_A_FILTER})

@@ -36,7 +36,7 @@ export function mergeLookedThrough<Item extends Pick<CallRecord, 'id'>>(
   pages: readonly LookedThrough<Item>[],
   limit: number,
 ): LookedThrough<Item> {
-  // Cursors are ids, which sort by time.
+  // Cursors are ids, and ids sort by time.
   const stopped = pages.flatMap(({ next }) => (next === null ? [] : [next])).reduce(later, '');
   const items = newestFirst(
     pages.map(({ items }) => items.filter(({ id }) => id >= stopped)),

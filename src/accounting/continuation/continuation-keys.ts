@@ -7,7 +7,6 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
 const WAITING_ITEMS_MAX = 10_000;
 
-/** Providers have deleted the state of older keys. */
 export function oldestContinuationKey(nowMs: number): Date {
   return new Date(nowMs - KEPT_MS);
 }

@@ -8,10 +8,7 @@ import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } f
 import { accountIdOf, firstFound, mapByPartition, type Routes } from '../partitions/routes.ts';
 import { decideRefund, type RefundableCall, type RefundRefusal } from './refund.ts';
 
-/**
- * Refunds are ledger entries that return the charge of a call, or part of it. The refunded amount is their sum, read while the account is
- * locked.
- */
+/** A refund is a ledger entry that returns the charge of a call, or part of it. The call record does not change. */
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
 export type FoundCall = RowOf<typeof FOUND_CALLS>;
@@ -143,7 +140,7 @@ async function refundCall(
   const readCall = async (): Promise<RefundableCall | null> =>
     REFUNDABLE.first(await transaction.query(readCharge, [accountId, callId, startedAt]));
   const call = await readCall();
-  // Retention dropped the record in the meantime.
+  // Retention dropped the record after it was found.
   if (call === null) return { outcome: 'unknown_call' };
   const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
   if (first !== null) {

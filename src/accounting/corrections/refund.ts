@@ -1,5 +1,4 @@
 export interface RefundableCall {
-  /** `null`: no charge. */
   readonly chargeNano: bigint | null;
   readonly refundedNano: bigint;
 }

@@ -22,10 +22,7 @@ import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { type FoundCall, findCall, partWithCall } from './refund-store.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
-/**
- * Every end of a call locks the account first. So a resolution and a late end of the same call run one after the other, and the later one
- * finds that the call has ended.
- */
+/** Every end of a call also locks the account first, so of a resolution and a late end, the later one finds that the call has ended. */
 
 /** Scans the reservations of all calls in flight. */
 const findInFlight: Statement = {
@@ -125,7 +122,6 @@ export function createResolutionStore(database: PartitionPool) {
   }
 
   return {
-    /** Whether the call has a record or is in flight. */
     hasCall: async (callId: string): Promise<boolean> => (await find(callId)) !== null,
     async resolve(request: ResolutionRequest): Promise<ResolutionResult> {
       const call = await find(request.callId);
@@ -153,7 +149,7 @@ async function resolveCall(
   const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
   const found = RESOLVABLE.first(await transaction.query(readCall, [accountId, callId, startedAt]));
-  // Retention dropped the record in the meantime.
+  // Retention dropped the record after it was found.
   if (found === null) return { outcome: 'unknown_call' };
   const { keyId, ...call } = found;
   const verdict = decideResolution(call, resolution);

@@ -9,10 +9,7 @@
  *     further in the future             it starts over: the clock was wrong
  */
 
-/**
- * A synchronized clock goes back by seconds at most, such as at a failover; nodes warn from two seconds on (`db/nodes/database-clock.ts`).
- * One minute is the shortest period of a limit: a clock that goes back delays no limit for longer.
- */
+/** A synchronized clock goes back by seconds at most, such as at a failover. One minute is the shortest period of a limit. */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Whether an instant is so far in the future that a synchronized clock cannot be the reason. */

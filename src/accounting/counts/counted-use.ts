@@ -6,7 +6,6 @@ export interface CountedUse {
 }
 
 interface CountedPlanUse {
-  /** The subscription. */
   readonly id: string;
   /** Position among the calls that the subscription counted, from 1. */
   readonly no: number;

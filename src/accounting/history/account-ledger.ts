@@ -1,6 +1,6 @@
 import type { HistoryRow } from './history-store.ts';
 
-/** Entries must be posted in the order of time. */
+/** Entries must be posted in the order of their time. */
 export class AccountLedger {
   readonly entries: HistoryRow[] = [];
   readonly #accountId: string;
@@ -14,7 +14,6 @@ export class AccountLedger {
     return this.#balanceNano;
   }
 
-  /** The row of `balances` after all entries. */
   get balance(): HistoryRow {
     return { accountId: this.#accountId, balanceNano: this.#balanceNano, lastEntryNo: this.entries.length };
   }

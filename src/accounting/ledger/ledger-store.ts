@@ -17,7 +17,7 @@ export const ENTRIES = selection({
   /** Entries of an account are numbered from 1, without gaps. */
   entryNo: bigintColumn('entry_no'),
   kind: textColumn<LedgerKind>('kind'),
-  /** Added to the balance; negative for charges. */
+  /** The amount that is added to the balance; negative for charges. */
   amountNano: bigintColumn('amount_nano'),
   balanceAfterNano: bigintColumn('balance_after_nano'),
   callId: orNull(textColumn('call_id')),
@@ -31,7 +31,6 @@ export interface NewLedgerEntry {
   readonly accountId: string;
   readonly kind: 'top_up' | 'adjustment' | 'refund';
   readonly amountNano: bigint;
-  /** Only for refunds. */
   readonly callId?: string;
   readonly memo: string | null;
   /** A repeat with the same key returns the first entry. */
@@ -135,7 +134,7 @@ const updateTerms: Statement = {
 where account_id = $1`,
 };
 
-/** Absent terms stay unchanged. */
+/** Terms that are absent stay unchanged. */
 export interface LedgerTerms {
   /** The operator's cap; `null`: the cap of the configuration. */
   readonly dailyCapNano?: bigint | null | undefined;
@@ -146,10 +145,7 @@ export interface LedgerTerms {
 
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
-  /**
-   * Newest first, starting after the entry `beforeNo`. At the time limit, returns the entries found so far and a cursor. Without `timing`
-   * it has no time limit.
-   */
+  /** Newest first. At the time limit, returns the entries found so far and a cursor. Without `timing` it has no time limit. */
   listEntries(
     accountId: string,
     beforeNo: string | null,

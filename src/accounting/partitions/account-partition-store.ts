@@ -26,10 +26,7 @@ const countAccounts: Statement = {
   text: `select ${COUNTS.list} from accounts group by partition_no`,
 };
 
-/**
- * A new partition takes no accounts while a node is alive that started before the partition was added, because that node may not have
- * opened it. Scans small tables.
- */
+/** Excludes a new partition while a node is alive that started before it, and may not have opened it. Scans small tables. */
 const listTaking: Statement = {
   name: 'partitions.list-taking',
   text: `select ${TAKING.list} from partitions p where p.number = 0 or not exists (

@@ -2,17 +2,11 @@ import type { Logger } from '../../lib/logger.ts';
 
 export type AddedPartitions = ReturnType<typeof createAddedPartitions>;
 
-/**
- * Tracks partitions that were added after this process started. A new partition gets no accounts before all processes were restarted
- * (`account-partition-store.ts`).
- *
- * @param opened number of partitions that this process has opened
- */
+/** Tracks partitions that were added after this process started. They get accounts only after a restart of all processes. */
 export function createAddedPartitions(opened: number, logger: Pick<Logger, 'warn'>) {
   let count = 0;
   return {
     opened,
-    /** @param partitions number of partitions in the database */
     note(partitions: number): void {
       if (partitions <= opened + count) return;
       if (count === 0) {
@@ -26,7 +20,6 @@ export function createAddedPartitions(opened: number, logger: Pick<Logger, 'warn
     get count(): number {
       return count;
     },
-    /** For operators; `null`: none. */
     get warning(): string | null {
       if (count === 0) return null;
       return `This node must be restarted: it has opened ${opened} of ${opened + count} partitions.`;

@@ -1,10 +1,7 @@
 import { ForeseenError } from '../../lib/foreseen-error.ts';
 import { PartitionError } from './routes.ts';
 
-/**
- * @param count number of partitions
- * @throws PartitionError if there are several partitions and the error is not a `ForeseenError`
- */
+/** @throws PartitionError if there are several partitions and the error is not a `ForeseenError` */
 export async function inPartition<Result>(number: number, count: number, work: () => Promise<Result>): Promise<Result> {
   if (count === 1) return work();
   try {

@@ -11,11 +11,7 @@ export class PartitionScan<Part> {
     this.#routes = routes;
   }
 
-  /**
-   * Returns false if the partition has failed.
-   *
-   * @throws if the work needs a lock that another transaction holds (`isLockTimeout`), or the directory does not respond
-   */
+  /** Returns false if the partition has failed. @throws a lock timeout (`isLockTimeout`), or if the directory does not respond */
   async visit(accountId: string, work: (part: Part) => Promise<unknown>): Promise<boolean> {
     const part = await this.#partOf(accountId);
     if (part === null || this.#failed.has(part)) return false;
@@ -41,7 +37,6 @@ export class PartitionScan<Part> {
     }
   }
 
-  /** Whether all partitions have failed. */
   get isOver(): boolean {
     return this.#failed.size === this.#routes.all.length;
   }

@@ -7,11 +7,7 @@ export type Place = () => Promise<number>;
 /** While the counts are cached, other nodes distribute their new accounts just as evenly. */
 const COUNTED_FOR_MS = 600_000;
 
-/**
- * Places each account in the partition with the fewest accounts.
- *
- * @param partitions number of partitions
- */
+/** Places each account in the partition with the fewest accounts. */
 export function createPlacement(
   partitions: number,
   store: Pick<AccountPartitionStore, 'count' | 'listTaking'>,

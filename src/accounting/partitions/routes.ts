@@ -5,18 +5,12 @@ import type { AccountPartitionStore } from './account-partition-store.ts';
 
 /** One object per partition, such as a store. An account never moves, so its partition is read only once. */
 export interface Routes<Part> {
-  /** By partition number. */
   readonly all: readonly Part[];
-  /**
-   * Synchronous if the account's partition is cached. Returns the first object if the account does not exist.
-   *
-   * @throws if the directory does not respond
-   */
+  /** Returns the first object if the account does not exist. @throws if the directory does not respond */
   of(accountId: string): Part | Promise<Part>;
   map<Other>(make: (part: Part, number: number) => Other): Routes<Other>;
 }
 
-/** A cache of the partitions of accounts. */
 export interface KnownPartitions {
   /** @throws if the directory does not respond; UnknownPartitionError */
   find(accountId: string): number | Promise<number>;
@@ -151,11 +145,7 @@ export async function mapByPartition<Part, Item, Key, Value>(
   return new Map(maps.flatMap((map) => [...map]));
 }
 
-/**
- * Runs work on one partition after the other, even after a failure.
- *
- * @throws PartitionError of the first failure, after all partitions
- */
+/** Runs work on one partition after the other, even after a failure. @throws PartitionError of the first failure, at the end */
 export async function inEachPartition<Part, Result>(
   { all }: Routes<Part>,
   work: (part: Part, number: number) => Promise<Result>,
@@ -173,11 +163,7 @@ export async function inEachPartition<Part, Result>(
   return results;
 }
 
-/**
- * Queries all partitions in parallel.
- *
- * @throws PartitionError if one fails, because the result would be incomplete
- */
+/** Queries all partitions in parallel. @throws PartitionError if one fails, because the result would be incomplete */
 export function ofEachPartition<Part, Result>(
   { all }: Routes<Part>,
   ask: (part: Part) => Promise<Result>,
@@ -191,11 +177,7 @@ export function ofEachPartition<Part, Result>(
   );
 }
 
-/**
- * Searches all partitions in parallel for an item that at most one of them has; `null`: none has it.
- *
- * @throws PartitionError of the first failure, if no partition has it
- */
+/** Searches all partitions in parallel; returns `null` if none has it. @throws PartitionError of the first failure, if none has it */
 export function firstFound<Part, Found>(
   { all }: Routes<Part>,
   find: (part: Part, number: number) => Promise<Found | null>,
@@ -224,7 +206,7 @@ export function firstFound<Part, Found>(
 const withNumber = (number: number, partitions: number, error: unknown): unknown =>
   partitions === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
 
-/** Ids sort by time. */
+/** Ids sort by time, so the newest item has the greatest id. */
 export function newestFirst<Item extends { readonly id: string }>(
   lists: readonly (readonly Item[])[],
   limit: number,
@@ -233,10 +215,9 @@ export function newestFirst<Item extends { readonly id: string }>(
   return sorted.slice(0, limit);
 }
 
-/** A failure of one of several partitions. */
 export class PartitionError extends Error {
   readonly partition: number;
-  /** The code of the cause. */
+  /** Error code of the cause. */
   readonly code: unknown;
 
   constructor(partition: number, cause: unknown) {

@@ -3,7 +3,7 @@ import { nowSql } from '../../db/database-time.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 
-/** Far longer than the five-hour window. */
+/** Slots are kept far longer than the five-hour window. */
 const PAST = `${nowSql('$1')} - interval '1 day'`;
 
 const FORGOTTEN_SUBSCRIPTIONS_MAX = 100;

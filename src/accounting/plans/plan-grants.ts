@@ -7,7 +7,6 @@ import {
   type SubscriptionStore,
 } from './subscriptions-store.ts';
 
-/** Nothing was changed. */
 export type GrantRefusal =
   /** The account used the idempotency key for another grant or renewal. */
   | 'other_request'
@@ -28,7 +27,7 @@ interface AskedGrant {
 
 export interface Granted {
   readonly subscription: Subscription;
-  /** A repeat changes nothing. */
+  /** Whether the request is a repeat, which changes nothing. */
   readonly isRepeat: boolean;
 }
 

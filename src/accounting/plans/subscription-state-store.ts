@@ -9,7 +9,7 @@ const STATES = selection({
   planId: textColumn('s.plan_id'),
   startsAtMs: instantColumn('s.starts_at'),
   endsAtMs: instantColumn('s.ends_at'),
-  /** In the five hours before the instant. */
+  /** Number of calls in the five hours before the instant. */
   fiveHourCalls: countColumn('lapsed.five_hour_calls'),
   /** When the window gets capacity for one more call than now, or, if it is full, for one call; `null` if it counts no call. */
   fiveHourMoreAtMs: orNull(instantColumn(`freeing.taken_at + interval '5 hours' as five_hour_more_at`)),
@@ -28,9 +28,8 @@ const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 /**
- * Selects the active subscription with its counts. If none is active, selects the one that ended last or begins next, to report the reason.
- * Also selects the slot whose expiry next adds capacity. Uses the primary key, and plan_slots_by_time twice: for slots that have expired or
- * lie in the future but are not deleted yet, and for the oldest of the others.
+ * Selects the active subscription, or else the one that ended last or begins next, to report the reason. Also selects the slot whose expiry
+ * next adds capacity. Uses the primary key, and plan_slots_by_time for expired and future slots, and for the oldest other slot.
  */
 const selectState: Statement = {
   name: 'plans.select-state',

@@ -120,10 +120,9 @@ interface NewSubscription {
   readonly sale?: PlanSale | null;
 }
 
-/** A grant or a renewal that a client may repeat. */
 export interface KeyedRequest {
   readonly idempotencyKey: string;
-  /** Equal for equal requests. */
+  /** Text that is equal for equal requests. */
   readonly request: string;
 }
 
@@ -159,23 +158,13 @@ export function createSubscriptionStore(database: PartitionPool) {
     });
 
   return {
-    /**
-     * Returns `null` if another subscription overlaps, or the account does not exist. A repeat returns the subscription in its current
-     * state.
-     *
-     * @throws OtherRequestError
-     */
+    /** Returns `null` if another subscription overlaps, or the account does not exist. @throws OtherRequestError */
     grant: (
       { accountId, id, planId, startsAt, endsAt, at, sale = null }: NewSubscription,
       keyed?: KeyedRequest | null,
     ): Promise<Subscription | null> =>
       changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed, { from: startsAt, sale }),
-    /**
-     * Moves the end. Returns `null` if another subscription overlaps, or this one is canceled or does not end at `from`. A repeat returns
-     * the subscription in its current state.
-     *
-     * @throws OtherRequestError
-     */
+    /** Returns `null` if another subscription overlaps, or this one is canceled or does not end at `from`. @throws OtherRequestError */
     renew: (
       accountId: string,
       id: string,
@@ -197,15 +186,10 @@ export function createSubscriptionStore(database: PartitionPool) {
       const [row] = await database.query<{ now_ms: bigint }>(selectNow);
       return Number(row!.now_ms);
     },
-    /**
-     * Deletes the slots of subscriptions that ended more than a day ago. Returns false if slots remain because accounts were locked. Stops
-     * after a batch once the signal is aborted.
-     *
-     * @param nowMs for tests, instead of the database's clock
-     */
+    /** Returns false if slots remain because accounts were locked. Stops after a batch once the signal is aborted. */
     forgetSlots: (nowMs: number | null, signal?: AbortSignal): Promise<boolean> =>
       forgetPastSlots(database, nowMs, signal),
-    /** By plan id, counted up to `max`. */
+    /** Number of active subscriptions by plan id, counted up to `max`. */
     async countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>> {
       const rows = await database.query<{ plan_id: string; active: bigint }>(countActive, [toArray(planIds), now, max]);
       return new Map(rows.map((row) => [row.plan_id, Number(row.active)]));
@@ -256,11 +240,7 @@ export async function grantPeriod(
   return granted;
 }
 
-/**
- * The subscription of an earlier request with the same key in its current state; `null`: none.
- *
- * @throws OtherRequestError
- */
+/** The subscription in its current state; `null` if no earlier request has the key. @throws OtherRequestError */
 export async function findKeyedSubscription(
   queryable: PartitionQueryable,
   accountId: string,

@@ -10,12 +10,12 @@ import {
 } from '../../protocols/metering/usage-units.ts';
 
 interface UsageBounds {
-  /** Cached tokens included. */
+  /** Includes cached tokens. */
   readonly inputTokensMax: number;
   readonly outputTokensMax: number;
   readonly imagesMax: number;
   readonly searchUnitsMax: number;
-  /** All uses of priced tools together. */
+  /** Uses of all tools that have a price. */
   readonly toolUsesMax: number;
 }
 
@@ -54,7 +54,6 @@ export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   };
 }
 
-/** By how much reported counts exceed their bounds. */
 export type UsageExcess = {
   readonly [Name in UnitBound['name'] | 'images']?: number;
 };

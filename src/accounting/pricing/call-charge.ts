@@ -31,7 +31,7 @@ export interface ChargeTerms<Inner extends PricedInnerModel = PricedInnerModel> 
   readonly cost: CostTerms<Inner> | null;
   /** False on a plan: the record then has no notes about prices. */
   readonly isPaid: boolean;
-  /** At admission. */
+  /** The account's price factor at admission. */
   readonly priceFactorBasisPoints: number;
 }
 
@@ -39,12 +39,12 @@ export interface ChargeTerms<Inner extends PricedInnerModel = PricedInnerModel> 
 export interface CostTerms<Inner extends PricedInnerModel = PricedInnerModel> {
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** At the same provider; `null`: unknown. */
+  /** Prices of an inner model at the same provider; `null`: unknown. */
   ofInner(inner: Inner): UnitPrices | null;
 }
 
 export interface CallCharge {
-  /** Of all models together, within their bounds. */
+  /** Usage of all models together, within their bounds. */
   readonly usage: UsageFacts;
   readonly chargeNano: bigint;
   /** For all reported usage, even beyond the bounds; `null`: unknown. */
@@ -52,10 +52,7 @@ export interface CallCharge {
   readonly notes: ChargeNotes | undefined;
 }
 
-/**
- * Each model's usage counts at its own price and within its bounds, and each run of a model at its own step of the price list. The cost
- * covers the usage as reported, because the vendor bills it.
- */
+/** Each run of a model counts at its own step of the price list. The cost covers all reported usage, because the vendor bills it. */
 export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, terms: ChargeTerms<Inner>): CallCharge {
   const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
   const reported = facts.parts === undefined ? facts : withoutParts(facts);
@@ -71,7 +68,7 @@ export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, te
   const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
   const costNano = costOf({ usage: split.own.usage, runs: reportedRuns }, reported.servedOn, split.inner, terms);
-  // Nearly all calls need no notes.
+  // Fast path: nearly all calls need no notes.
   if (split.inner.length === 0 && own.excess === null && by === null && unpriced.length === 0) {
     const usage = own.usage === totals ? totals : { ...own.usage, source: totals.source };
     return { usage, chargeNano: ownNano, costNano, notes: undefined };
@@ -124,7 +121,7 @@ function costOf<Inner extends PricedInnerModel>(
   return sum < COST_NANO_MAX ? sum : COST_NANO_MAX;
 }
 
-/** The maximum of the database column. */
+/** The maximum of the database column for costs. */
 const COST_NANO_MAX = 1_000_000_000_000_000n;
 
 /** A model that is charged per image may cost the operator per token. */

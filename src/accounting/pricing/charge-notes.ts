@@ -5,13 +5,11 @@ import type { UsageExcess } from './bounds.ts';
 import type { PriceRule } from './price.ts';
 import type { RunStep } from './token-rates.ts';
 
-/** How a charge was calculated, as the call record stores it. */
 export interface ChargeNotes {
   /** Usage beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
   /** Sides whose reported counts cannot be true; they were estimated instead. */
   readonly doubted?: readonly DoubtedSide[];
-  /** Of the other models that the request names. */
   readonly innerModels?: readonly InnerModelNote[];
   /** What determined the prices, apart from the price list. */
   readonly pricedBy?: PricedBy;
@@ -21,11 +19,10 @@ export interface ChargeNotes {
   readonly reservedNano?: string;
 }
 
-/** What determines the charge besides the price list and the usage. */
 export interface PricedBy extends ServiceTerms, RunStep {
   /** The tokens of each step, instead of a single step: if the sum of the runs has another step than the runs. */
   readonly steps?: readonly PricedStep[];
-  /** If the table has several prices. */
+  /** Present if the price table has several prices. */
   readonly images?: readonly PricedImages[];
 }
 
@@ -49,7 +46,7 @@ export interface RecordedPrices {
 export interface InnerModelNote {
   readonly name: string;
   readonly model: string;
-  /** Includes cached tokens. */
+  /** Cached tokens are included. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargeNano: string;

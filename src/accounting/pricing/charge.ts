@@ -21,11 +21,7 @@ export interface UnitPrices extends UnitPriceFields, TermFactors, Omit<SteppedPr
   readonly perCallNano: bigint | null;
 }
 
-/**
- * In nano-yuan: the sum of count × price, times the account's price factor, rounded half up once.
- *
- * @param shares tokens by price step; one run by default
- */
+/** In nano-yuan: the sum of count × price, times the account's price factor, rounded half up once. */
 export function chargeFor(
   usage: Usage,
   prices: UnitPrices,

@@ -1,9 +1,7 @@
 /**
- * Prices of an image in nano-yuan: by quality, by size, or by both. `default` applies to every other quality or size; alone, it is a single
- * price.
- *
- * Names of the form WIDTHxHEIGHT are sizes; all others except `default` are qualities, so that an invented size such as "low" selects no
- * price. Below a quality, a size can have a vendor's spelling, such as 2K.
+ * In nano-yuan: by quality, by size, or by both. `default` applies to every other quality or size. Names of the form WIDTHxHEIGHT are
+ * sizes; all others are qualities, so that an invented size such as "low" selects no price. Below a quality, a size can have a vendor's
+ * spelling, such as 2K.
  */
 export interface ImagePrices {
   readonly [qualityOrSize: string]: bigint | ImagePricesByOther;
@@ -16,8 +14,8 @@ interface ImagePricesByOther {
 const DEFAULT = 'default';
 
 /**
- * Quality and size may be unknown. The quality decides first. If the table does not name a size in pixels, the size name in the request
- * decides. Without a match and a default, the highest price applies, so that an unexpected image is not free.
+ * The quality decides first. If the table does not name a size in pixels, the size name in the request decides. Without a match and a
+ * default, the highest price applies, so that an unexpected image is not free.
  */
 export function imagePriceNano(
   prices: ImagePrices,

@@ -6,12 +6,7 @@ const ZONE_MINUTES_MAX = 26 * 60;
 
 export type LocalTime = ReturnType<typeof createLocalTime>;
 
-/**
- * The calendar of an IANA time zone. Formatting takes microseconds, so the results for the current minute and day are cached. Offsets
- * change on whole minutes.
- *
- * @throws RangeError if the zone is unknown.
- */
+/** The current minute and day are cached, because formatting takes microseconds. @throws RangeError if the zone is unknown. */
 export function createLocalTime(timezone: string) {
   const format = new Intl.DateTimeFormat('en-CA', {
     timeZone: timezone,
@@ -46,7 +41,7 @@ export function createLocalTime(timezone: string) {
     return kept;
   }
 
-  /** From UTC, in minutes. */
+  /** Offset from UTC in minutes. */
   function offsetAt(minute: number): number {
     const { day, minuteOfDay } = localMinute(minute);
     return midnightOf(day) + minuteOfDay - minute;
@@ -96,7 +91,7 @@ export function createLocalTime(timezone: string) {
   };
 }
 
-/** In UTC, in minutes from the epoch. */
+/** Midnight UTC of a day, in minutes from the epoch. */
 function midnightOf(day: string): number {
   return Date.parse(`${day}T00:00Z`) / MINUTE_MS;
 }

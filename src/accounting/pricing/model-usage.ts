@@ -14,9 +14,8 @@ export interface InnerUsage<Inner> extends OwnedUsage {
 type Owner<Inner> = Inner | 'own';
 
 /**
- * Splits the usage of a call between its own model and the other models that its request names. Vendors' totals include different parts, so
- * the own usage is the greater of two values: the totals minus the included parts of other models, and the sum of the included own parts.
- * Own parts outside the totals are added.
+ * Vendors' totals include different parts. The usage of the call's own model is the greater of two values: the totals minus the included
+ * parts of other models, and the sum of its own included parts. Its parts outside the totals are added.
  */
 export function splitUsage<Inner>(
   totals: Usage,

@@ -2,10 +2,10 @@
 
 export const LIST_PRICE_BASIS_POINTS = 10_000;
 
-/** Ten times the list price. */
+/** Ten times the list price, in basis points. */
 export const PRICE_FACTOR_BASIS_POINTS_MAX = 100_000;
 
-/** Rounded half up. */
+/** The result is rounded half up. */
 export function atPriceFactor(amountNano: bigint, priceFactorBasisPoints: number): bigint {
   return roundedAtFactor(amountNano, 1n, priceFactorBasisPoints);
 }

@@ -22,11 +22,10 @@ export interface PriceList {
 /** A configuration has far fewer lists, but journals can contain lists of earlier configurations. */
 const STORED_MAX = 10_000;
 
-/** Remembers stored price lists, so that this node does not write them again. */
 export class StoredPriceLists {
   readonly #stored = new Set<string>();
 
-  /** Without duplicates. */
+  /** The lists without duplicates that this node has not stored yet. */
   missingOf(prices: Iterable<UnitPrices>): readonly PriceList[] {
     const missing = new Map<string, PriceList>();
     for (const each of prices) {
@@ -50,7 +49,6 @@ export function priceListId(prices: UnitPrices): string {
   return listOf(prices).id;
 }
 
-/** Every call needs the list. */
 const lists = new WeakMap<UnitPrices, PriceList>();
 
 function listOf(prices: UnitPrices): PriceList {

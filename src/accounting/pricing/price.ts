@@ -48,7 +48,7 @@ const MINUTE_MS = 60_000;
 /** The longest possible day. A range that fills the whole day never switches. */
 const SEARCH_MINUTES = 26 * 60;
 
-/** `null`: the price does not change within a day. Checks each minute, because a day can have 23 or 25 hours. */
+/** Returns `null` if the price does not change within a day. Checks each minute, because a day can have 23 or 25 hours. */
 export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number | null {
   const now = isPeak(schedule, epochMs);
   const firstMinute = Math.floor(epochMs / MINUTE_MS);

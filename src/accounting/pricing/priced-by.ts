@@ -8,7 +8,7 @@ import { type ImagePrices, imagePriceNano } from './image-prices.ts';
 import type { StepShare } from './step-shares.ts';
 import { isOneList, stepOf, termFactor, unpricedTerms } from './token-rates.ts';
 
-/** `null`: only the price list determined the prices. */
+/** Returns `null` if only the price list determined the prices. */
 export function pricedBy(
   usage: Usage,
   prices: UnitPrices,

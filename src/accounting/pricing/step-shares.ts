@@ -2,7 +2,6 @@ import { noUsage, totalTokens } from '../../protocols/metering/usage-facts.ts';
 import { type UnitCounts, withTokens } from '../../protocols/metering/usage-units.ts';
 import { type RunStep, type SteppedPrices, stepOf } from './token-rates.ts';
 
-/** Tokens charged at one step of the price list. */
 export interface StepShare {
   readonly step: RunStep;
   readonly runs: number;
@@ -12,7 +11,7 @@ export interface StepShare {
 /** Lowest step first. Vendors bill each run separately, and a call may have several, such as a summary and the message after it. */
 export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): readonly StepShare[] {
   const [first] = runs;
-  // Nearly all calls have one run.
+  // Fast path: nearly all calls have one run.
   if (first !== undefined && runs.length === 1) {
     return totalTokens(first) === 0 ? [] : [{ step: stepOf(prices, first), runs: 1, counts: first }];
   }

@@ -13,7 +13,7 @@ import type { TokenPriceFields, UnitCounts } from '../../protocols/metering/usag
 /** Prices of a run by output length and by whether the model reasoned. */
 
 export interface RunPrices extends TokenPriceFields {
-  /** If the provider reports reasoning. */
+  /** Prices that apply if the provider reports reasoning. */
   readonly thinking?: TokenPriceFields;
   /** If the output exceeds the number of tokens that is the name of the member. */
   readonly outputAbove?: { readonly [outputTokens: string]: TokenPriceFields };
@@ -64,7 +64,7 @@ export function isOneList({ above, thinking, outputAbove }: SteppedPrices): bool
 
 /** A list has prices by reasoning or by the length of the output, not both. */
 export function stepOf(prices: SteppedPrices, run: UnitCounts): RunStep {
-  // Nearly all lists have no steps.
+  // Fast path: nearly all lists have no steps.
   if (isOneList(prices)) return PLAIN;
   const above = greatestBelow(prices.above, inputTokensOf(run));
   const { thinking, outputAbove } = above === null ? prices : prices.above![above]!;
@@ -85,7 +85,7 @@ export function listOfStep(prices: SteppedPrices, { above, thinking, outputAbove
   return outputAbove === undefined ? list : list.outputAbove![outputAbove]!;
 }
 
-/** The greatest name in `lengths` below `length`; `null`: none. */
+/** Returns the greatest name in `lengths` below `length`, or `null`. */
 function greatestBelow(lengths: Readonly<Record<string, unknown>> | undefined, length: number): string | null {
   let found: string | null = null;
   for (const each in lengths) {
@@ -106,7 +106,7 @@ export function factorOf(prices: TermFactors, terms: ServiceTerms): TokenRates['
   return denominator === 1n ? null : { numerator, denominator };
 }
 
-/** `null`: the list has no factor. */
+/** Returns `null` if the list has no factor for the term. */
 export function termFactor(prices: TermFactors, name: TermName, term: string | undefined): bigint | null {
   if (term === undefined) return null;
   const factors = prices[serviceTerms[name].priceKey];

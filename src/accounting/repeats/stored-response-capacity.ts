@@ -16,18 +16,17 @@ interface AccountBytes {
   readAtMs: number;
 }
 
-/** A row without its body. */
 export const ROW_BYTES = 1_024;
 
 const ACCOUNTS_MAX = 10_000;
-/** Other nodes store responses, too. */
+/** The size is read again after this time, because other nodes store responses, too. */
 const READ_AGAIN_MS = 600_000;
 /** While the capacity is used up: responses may have expired. */
 const READ_FULL_AGAIN_MS = 60_000;
 
 /**
- * Tracks the size of each account's stored responses. The database sums them when a node first sees an account, and when capacity seems
- * used up; in between the node adds what it stores itself. Other nodes may exceed the limit for up to ten minutes.
+ * The database sums the size when a node first sees an account, and when capacity seems used up; in between, the node adds what it stores.
+ * So the limit can be exceeded for up to ten minutes.
  */
 export function createStoredResponseCapacity(options: StoredResponseCapacityOptions) {
   const { readBytes, bytesMax, clock, logger } = options;
@@ -54,11 +53,7 @@ export function createStoredResponseCapacity(options: StoredResponseCapacityOpti
   }
 
   return {
-    /**
-     * Returns whether the body fits. The row without the body is stored and counted in any case.
-     *
-     * @throws if the database is down.
-     */
+    /** Returns whether the body fits; the row is stored and counted in any case. @throws if the database is down. */
     async take(accountId: string, bodyBytes: number): Promise<boolean> {
       const hasCapacity = ({ bytes }: AccountBytes): boolean => bytes + bodyBytes + ROW_BYTES <= bytesMax();
       let account = known.get(accountId);

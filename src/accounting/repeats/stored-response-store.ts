@@ -11,17 +11,12 @@ import { ROW_BYTES } from './stored-response-capacity.ts';
 
 const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigint * interval '1 millisecond'`;
 
-/**
- * SQL: the time until which a row prevents a new claim: the expiry of its response, or without a valid response, the time at which its node
- * is considered dead.
- */
+/** SQL: until when a row prevents a new claim: the expiry of its response, or else the time at which its node is considered dead. */
 const HELD_UNTIL = 'case when k.is_valid then k.expires_at else k.claimed_until end';
 
 const IS_FREE = `${HELD_UNTIL} <= ${nowSql('$6')}`;
 
-/**
- * `IS_FREE` for `on conflict`, where Citus does not allow clock functions. The new claim expires $7 milliseconds after the current time.
- */
+/** `IS_FREE` for `on conflict`, where Citus allows no clock functions. The new claim expires $7 milliseconds after the current time. */
 const IS_FREE_FOR_NEW = `excluded.claimed_until - ${HELD_UNTIL} >= $7::bigint * interval '1 millisecond'`;
 
 const CLAIMS = selection({
@@ -31,9 +26,8 @@ const CLAIMS = selection({
 });
 
 /**
- * An existing row stays, unless its key is free. For a refused key, the statement locks the row and returns its previous contents. No
- * contents mean that another node has claimed the key concurrently, and this statement cannot see that node's request. Rows are ordered by
- * key, so that nodes that claim the same keys do not deadlock. Uses the primary key.
+ * For a refused key, the statement locks the row and returns its previous contents. No contents: another node has claimed the key
+ * concurrently. Rows are ordered by key, so that nodes that claim the same keys do not deadlock. Uses the primary key.
  */
 const claimKeys: Statement = {
   name: 'idempotency.claim-keys',
@@ -138,8 +132,7 @@ const freeLeftClaims: Statement = {
 const FORGOTTEN_ROWS_MAX = 100;
 
 /**
- * The end of a delivered call may wait in a journal while the database, or the node with the journal, is unavailable. Without the claim,
- * the end would look as if a repeat had replaced it, and the call would never be charged.
+ * A delivered call's end may wait in a journal. Without the claim, a repeat would seem to have replaced it, and it would never be charged.
  */
 const UNENDED_KEPT_DAYS = 30;
 
@@ -159,7 +152,6 @@ where k.account_id = expired.account_id and k.claim_id = expired.claim_id
 returning k.claim_id`,
 };
 
-/** `callId` identifies the claim. */
 export interface ClaimRequest extends KeyedCall, HeldCall {}
 
 /**
@@ -183,11 +175,10 @@ export interface ClaimTerms {
 export interface StoredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
-  /** From the end of the call. */
+  /** Milliseconds from the end of the call. */
   readonly keptForMs: number;
 }
 
-/** A large body is not read yet. */
 export interface FoundResponse extends StoredResponse {
   readonly unreadBytes?: number;
 }
@@ -197,13 +188,12 @@ export interface StoredResponseStore {
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
   /** Whether a call with the key runs or has a stored response. */
   isHeld(key: CallKey, nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
-  /** `null`: no response is stored, or its call has not ended. */
+  /** Returns `null` if no response is stored, or its call has not ended. */
   find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
-  /** `null`: the response has expired since it was found. */
+  /** Returns `null` if the response has expired since it was found. */
   readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
   /** Returns false if the claim was lost. */
   keep(responded: StoredClaim, terms: ClaimTerms): Promise<boolean>;
-  /** Bodies and rows, in bytes. */
   storedBytes(accountId: string): Promise<number>;
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;

@@ -41,7 +41,7 @@ export interface Claim {
   /** Returns false if no memory is available for a body of this size. May be called again for a larger size. */
   takeMemory(bodyBytes: number): boolean;
   readonly held: HeldCall;
-  /** From the end of the call. */
+  /** Milliseconds from the end of the call. */
   readonly keptForMs: number;
   /** The call is settled. `null`: no response is stored. */
   settled(response: StoredResponse | null): void;
@@ -116,7 +116,6 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   const local = new Map<string, Local>();
   const claimed = new Set<HeldCall>();
   const pauses = new Set<() => void>();
-  /** Of claims whose call runs here, or whose response is being stored. */
   const memories = new Map<string, ResponseMemory>();
   const room = createStoredResponseCapacity({
     readBytes: (accountId) => store.storedBytes(accountId),
@@ -258,11 +257,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   }
 
   return {
-    /**
-     * If another call with the same key runs, on this node or another, waits until that call ends or the waiter leaves.
-     *
-     * @throws GatewayError `overloaded` if there is no memory for a large stored response; `databaseDown`.
-     */
+    /** Waits while another call with the key runs, on any node. @throws GatewayError `databaseDown`; `overloaded`: no memory */
     async claim(call: KeyedCall, waiter: Waiter, tenant: Tenant): Promise<ClaimResult> {
       const place = placeOf(call);
       for (let other = local.get(place); other !== undefined; other = local.get(place)) {
@@ -306,11 +301,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         throw refusedFor(error);
       }
     },
-    /**
-     * Whether a call with the key runs or has a stored response, so that another request is not a new call.
-     *
-     * @throws GatewayError `databaseDown`.
-     */
+    /** Whether a call with the key runs or has a stored response. @throws GatewayError `databaseDown`. */
     async isKnown(key: CallKey): Promise<boolean> {
       if (local.get(placeOf(key))?.isCertain === true) return true;
       try {
@@ -320,8 +311,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       }
     },
     /**
-     * Stores a response before its call is settled; repeats get it after the settlement. If the account's responses have reached their
-     * limit, the body is not stored. Safe to repeat.
+     * Stores a response before its call is settled. Beyond the account's limit, the body is not stored. Safe to repeat.
      *
      * @throws ClaimLostError if another node runs the call; it must not be charged here.
      * @throws if the response was not stored, or the outcome is unknown.
@@ -366,7 +356,7 @@ function placeOf({ accountId, keyId, idempotencyKey }: CallKey): string {
   return JSON.stringify([accountId, keyId, idempotencyKey]);
 }
 
-/** For a response that exceeds the capacity. */
+/** Replaces a response that exceeds the capacity. */
 export function withoutBody(responded: StoredClaim): StoredClaim {
   const { head } = responded;
   return { ...responded, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };

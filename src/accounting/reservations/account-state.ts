@@ -4,10 +4,7 @@ import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 import type { BalanceRow, RateRow, SubscriptionRow } from './tables.ts';
 
-/**
- * Plain values, because the state can be copied to another thread. Decisions change it in place; the changes are then written to the
- * database.
- */
+/** Plain values, which can be copied to another thread. Decisions change the state in place; the changes are then written. */
 export interface AccountState {
   readonly accountId: string;
   readonly money: MoneyState;
@@ -44,10 +41,9 @@ export interface RateState extends RateRow {
   readonly isStored: boolean;
 }
 
-/** Unique in an account. Ids contain no space. */
+/** A key that is unique in an account. The space separates the ids, which contain none. */
 export const rateName = ({ keyId, model }: Pick<RateState, 'keyId' | 'model'>): string => `${keyId} ${model}`;
 
-/** What the node provides for an admission. The current time comes from the database. */
 export interface AdmissionTerms {
   /** For tests: replaces the time of the database; `null` in production. */
   readonly nowMs: number | null;
@@ -56,7 +52,6 @@ export interface AdmissionTerms {
   contextAt(nowMs: number): AdmissionContext;
 }
 
-/** The time of the database, and the configuration in force. */
 export interface AdmissionContext extends RunningPeriods {
   /** For accounts without a cap of their own; `null`: no cap. */
   readonly defaultDailyCapNano: bigint | null;

@@ -12,13 +12,10 @@ import type { ReservationRequest } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
- * Every transaction that changes the use of limits first locks the rows of its accounts in `balances`, in the order of ids. Rows read
- * afterwards are current and need no other lock.
+ * Every transaction that changes limits first locks its accounts in `balances`, in the order of ids. Rows read later need no other lock.
  */
 
-/**
- * Ordered locks prevent deadlocks of two nodes. The clock is read outside of the locking subquery, and therefore after the locks are taken.
- */
+/** Ordered locks prevent deadlocks. The clock is read outside of the locking subquery, and therefore after the locks are taken. */
 const lockOf = (name: string, lock: string): Statement => ({
   name: `reservations.${name}`,
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
@@ -71,9 +68,8 @@ const SLOTS = selection({
 });
 
 /**
- * Selects the oldest slots of active subscriptions: as many expired ones as the batch can use, and, if the window might become full, those
- * that expire next. Then as many slots in the future, which exist only after the clock was wrong. Rows are many only if the limit of the
- * plan was lowered below the current use. Uses the primary key of subscriptions, and plan_slots_by_time from both ends.
+ * Selects expired slots that the batch can use, and, if the window might become full, those that expire next. Slots in the future exist
+ * only after the clock was wrong. Uses the primary key of subscriptions, and plan_slots_by_time from both ends.
  */
 const readOldestSlots: Statement = {
   name: 'reservations.read-oldest-slots',
@@ -103,11 +99,9 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
 
 export class AskedAccounts {
   readonly accountIds = new Set<string>();
-  /** Keys and members that have limits. */
   readonly owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
-  /** Not all of them exist. */
+  /** Limits per minute to look up. Not all of them exist. */
   readonly rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
-  /** Accounts whose plans are read, with the number of their calls in the batch. */
   readonly callsOnPlan = new Map<string, number>();
 
   addOwner(accountId: string, ownerId: string): void {
@@ -160,14 +154,11 @@ export function accountReads(
 
 export interface ReadAccounts {
   readonly accounts: Map<string, AccountState>;
-  /** After the accounts were locked. */
+  /** Time of the database after the accounts were locked. */
   readonly nowMs: number;
 }
 
-/**
- * @param reads the first query reads balances
- * @param nowMs set by tests; with `null`, the time of the database is used
- */
+/** @param nowMs set by tests; with `null`, the time of the database is used */
 export function readAccounts(reads: readonly AccountRead[], rows: ReadRows, nowMs: number | null): ReadAccounts {
   const money = rows[0] as readonly (StoredRow & TimedRow)[];
   const accounts = toAccounts(money);

@@ -92,7 +92,6 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
     }
   }
   const written = BALANCES.written.rows.write(updateBalances, balances);
-  // Most calls change no other counts.
   if (keys.length + rates.length + newRates.length + subscriptions.length + withSlots.length === 0) return written;
   return [
     ...written,

@@ -15,7 +15,6 @@ export interface ReservationTerms {
 
 interface AdmissionTermsDependencies {
   readonly terms: () => ReservationTerms;
-  /** Identifies this process to other nodes. */
   readonly nodeId: string;
   readonly testClock?: Clock | undefined;
 }

@@ -20,10 +20,7 @@ interface AdmissionDecision {
   readonly reservations: readonly Reservation[];
 }
 
-/**
- * Decides on calls in the order of arrival. The capacity that an admitted call takes is not available to the next call. Pure, except that
- * `accounts` become their state after the batch.
- */
+/** Decides on calls in the order of arrival. Pure, except that `accounts` become their state after the batch. */
 export function decideAdmissions(
   requests: readonly ReservationRequest[],
   accounts: ReadonlyMap<string, AccountState>,
@@ -79,9 +76,7 @@ function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: Admiss
 /** The account was deleted while its key was cached. */
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
-/**
- * The first exhausted limit decides. Before the body is read, limits that could have capacity again when calls in flight end are skipped.
- */
+/** The first exhausted limit decides. Before the body is read, limits that the end of another call could free are skipped. */
 function firstRefusal(
   limits: readonly Limit[],
   call: AskingCall,
@@ -96,10 +91,7 @@ function firstRefusal(
   return null;
 }
 
-/**
- * For each call, why an admission would refuse it now, whatever its body contains; `null`: it would not. Calls in flight do not count,
- * because they might have ended by the time the body has arrived. Updates `accounts` to the current time.
- */
+/** For each call, the refusal that does not depend on its body or on calls in flight, or `null`. Updates `accounts` to the current time. */
 export function decideLooks(
   calls: readonly Omit<AskingCall, 'request'>[],
   accounts: ReadonlyMap<string, AccountState>,
@@ -145,7 +137,7 @@ function remainingOf({ plan }: ReservationRequest, account: AccountState, contex
   return { calls, windows };
 }
 
-/** `null`: no plan, or the use of a window is unknown. */
+/** Returns `null` if there is no plan, or the use of a window is unknown. */
 function windowsOf(plan: ActivePlan | null, context: AdmissionContext): PlanWindow[] | null {
   if (plan === null) return null;
   const windows: PlanWindow[] = [];

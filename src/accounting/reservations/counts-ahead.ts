@@ -6,12 +6,10 @@ import type { AccountsBefore } from './account-writes-store.ts';
 /** A count that was reset because its period had started in the future: the database's clock was wrong then, or is wrong now. */
 interface FutureCount {
   readonly accountId: string;
-  /** For example `tokens in the period of sub_…`. */
   readonly count: string;
   readonly beganAtMs: number;
 }
 
-/** The counts that a decision has reset because their periods had started in the future. */
 export function futureCounts(
   accounts: ReadonlyMap<string, AccountState>,
   before: AccountsBefore,

@@ -47,7 +47,7 @@ interface AccountBatcherOptions<Item, Result>
   readonly accountOf: (item: Item) => string;
   /** Wraps batches that do not wait for a lock: their duration shows whether the database responds. */
   readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
-  /** For items without a time limit of their own. */
+  /** Time limit of items that have none of their own. */
   readonly lockLimit: ItemLimit;
   readonly onLocked?: ((accountId: string) => void) | undefined;
 }

@@ -3,7 +3,6 @@ import type { AccountState } from './account-state.ts';
 import { limitsOf } from './limits/all.ts';
 import type { CallUse, ReservedLimits } from './reservation.ts';
 
-/** The whole reservation is given back. */
 export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n, rateTokens: 0 };
 
 /** Every limit gives back the reserved amount and counts the use. Changes `account`. */

@@ -29,9 +29,8 @@ export interface ReservationRequest {
 }
 
 interface PlanRequest {
-  /** Size of the decoded request. */
   readonly inputBytes: number;
-  /** 0: the request contains no limit. */
+  /** The limit in the request; 0: the request contains none. */
   readonly outputTokensRequested: number;
   readonly tokens: number;
   /** Canonical ids of other models that the call might use. */
@@ -64,7 +63,6 @@ export interface Refusal {
   /** The endpoint determines whether the status is 402 or 429. */
   readonly isPaymentRequired?: true;
   readonly param?: string;
-  /** Present if a window of the plan is exhausted. */
   readonly windows?: readonly PlanWindow[];
   readonly rate?: ReachedRate;
 }
@@ -82,7 +80,6 @@ export interface ReachedRate {
 export type Remaining = { readonly availableNano: bigint } | RemainingCalls | null;
 
 interface RemainingCalls {
-  /** The smallest remainder of all windows. */
   readonly calls: number;
   readonly windows: readonly PlanWindow[];
 }
@@ -99,9 +96,9 @@ export interface Admitted {
   readonly remaining: Remaining;
   /** `null`: the call has no limits per minute. */
   readonly rates: RateStatus | null;
-  /** Used by calls that have already ended. */
+  /** The use of budgets by calls that have already ended. */
   readonly budgets: readonly ShownBudget[];
-  /** No effect on a plan. */
+  /** The price factor has no effect on a plan. */
   readonly priceFactorBasisPoints: number;
 }
 
@@ -121,7 +118,7 @@ export interface CallName {
 
 export const CALL_NAME = ['accountId', 'callId'] as const satisfies readonly (keyof CallName)[];
 
-/** A map key. Ids contain no space. */
+/** A map key. The space separates the ids, which contain none. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;
 
 /** Used for the record of the call if its node dies. The route is the first one that the call might take. */

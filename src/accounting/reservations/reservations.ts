@@ -25,7 +25,6 @@ export interface ReservationsOptions {
   readonly admissions: Batcher<ReservationRequest, Admission>;
   readonly questions: Questions;
   readonly logger: Logger;
-  /** Identifies this process to other nodes. */
   readonly nodeId: string;
   readonly terms: () => ReservationTerms;
   readonly testClock?: Clock | undefined;
@@ -141,11 +140,7 @@ export function createReservations(options: ReservationsOptions) {
   }
 
   return {
-    /**
-     * When this resolves with an admission, the reservation is durable.
-     *
-     * @throws GatewayError `databaseDown`. If a reservation was created nevertheless, it is released later.
-     */
+    /** When this resolves with an admission, the reservation is durable. @throws GatewayError `databaseDown`. */
     async admit(request: ReservationRequest): Promise<Admission> {
       const key = callKey(request);
       const askedAtMs = timers.nowMs();
@@ -163,7 +158,7 @@ export function createReservations(options: ReservationsOptions) {
         observer?.admission(timers.nowMs() - askedAtMs);
       }
     },
-    /** Why an admission would refuse the call now, whatever its body contains; `null`: it would not. Reserves nothing. */
+    /** Returns why an admission would refuse the call now, whatever its body contains, or `null`. Reserves nothing. */
     async look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null> {
       try {
         return await looks.submit(call);
@@ -171,7 +166,7 @@ export function createReservations(options: ReservationsOptions) {
         throw refusedFor(error);
       }
     },
-    /** The call has ended in the database. */
+    /** Must be called when a call has ended in the database. */
     ended(call: CallName): void {
       known.delete(callKey(call));
     },

@@ -41,7 +41,7 @@ export const deleteReservations: Statement = {
 where r.account_id = v.account_id and r.call_id = v.call_id`,
 };
 
-/** With their slots, if these exist. */
+/** Selects reservations with their slots, if these exist. */
 const readReservations: Statement = {
   name: 'reservations.read',
   text: `select ${RESERVATIONS.of('r')}, ${HAS_SLOT}
@@ -111,7 +111,6 @@ export function createReservationStore(
   logger: Pick<Logger, 'warn'> | null = null,
 ) {
   return {
-    /** For a decision that changes nothing. */
     look(asked: AskedAccounts, terms: AdmissionTerms, signal?: AbortSignal): Promise<ReadAccounts> {
       const reads = accountReads(readBalances, asked, terms);
       const decide = (rows: ReadRows) => ({ result: readAccounts(reads, rows, terms.nowMs), writes: [] });
@@ -173,7 +172,6 @@ interface OpenCalls extends ReadAccounts {
   readonly periods: RunningPeriods;
 }
 
-/** For a transaction that releases calls. The first query locks their accounts. */
 export function openCallReads(calls: readonly CallName[], locks: LockMode): AccountRead[] {
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
   const names = fieldsOf(calls, ...CALL_NAME);

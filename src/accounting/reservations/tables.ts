@@ -15,9 +15,8 @@ import {
 } from '../../db/table.ts';
 
 /**
- * The columns of all limits of a call, except limits of keys (`accounting/accounts/key-limit-tables.ts`). A column `…BeganAtMs` is the
- * start of a counted period, computed with the settings in force at that time. `accounting/counts/counted-since.ts` decides whether the
- * count is still current.
+ * A column `…BeganAtMs` is the start of a counted period; `accounting/counts/counted-since.ts` decides whether the count is still current.
+ * The columns of keys are in `accounting/accounts/key-limit-tables.ts`.
  */
 
 export const BALANCES = countedTable('balances', {
@@ -33,7 +32,7 @@ export const BALANCES = countedTable('balances', {
   counts: {
     balanceNano: bigintColumn('balance_nano'),
     reservedNano: bigintColumn('reserved_nano'),
-    /** Start of the day that `spentNano` counts. */
+    /** Start of the day whose spending is `spentNano`. */
     dayBeganAtMs: instantColumn('day_began_at'),
     /** Number of the counted day. Records store it to identify the day that counts them. Other `…No` columns are used in the same way. */
     dayNo: countColumn('day_no'),
@@ -76,7 +75,7 @@ export const RATE_LIMITS = countedTable('rate_limits', {
   key: ['accountId', 'keyId', 'model'],
   terms: {
     accountId: textColumn('account_id'),
-    /** Empty: the limit belongs to the account. */
+    /** An empty id: the limit belongs to the account. */
     keyId: textColumn('key_id'),
     /** Empty: the limit applies to all models together. */
     model: textColumn('model'),
@@ -101,22 +100,21 @@ export type RateFill = readonly [used: number, max: number, countedAtMs: number]
 
 /** What limits record at the admission of a call for its end; `null`: the limit does not apply. */
 const NOTES = {
-  /** Of the balance. */
+  /** Amount reserved of the balance. */
   amountNano: orNull(bigintColumn('amount_nano')),
   subscriptionId: orNull(textColumn('subscription_id')),
   /** The week and period in which the call was admitted. */
   weekNo: orNull(countColumn('week_no')),
   periodNo: orNull(countColumn('period_no')),
-  /** Of the plan's quota. */
+  /** Tokens reserved of the plan's quota. */
   tokens: orNull(countColumn('tokens')),
-  /** Of the key's budgets; 0 for a call on a plan. */
+  /** Amount reserved of the key's budgets; 0 for a call on a plan. */
   keyAmountNano: orNull(bigintColumn('key_amount_nano')),
-  /** The key's day that counts the call. */
+  /** Number of the key's day that counts the call. */
   keyDayNo: orNull(countColumn('key_day_no')),
   /** The member whose limits count the call. */
   memberId: orNull(textColumn('member_id')),
   memberDayNo: orNull(countColumn('member_day_no')),
-  /** Taken from the buckets. */
   rateTokens: orNull(countColumn('rate_tokens')),
   /** In the order of `placesOf`; `null` for a place without a token limit. */
   rateFills: orNull(jsonColumn<readonly (RateFill | null)[]>('rate_fills')),
@@ -140,7 +138,6 @@ export const RESERVATIONS = tableColumns({
 
 export interface Reservation extends Omit<RowOf<typeof RESERVATIONS>, keyof LimitNotes>, LimitNotes {}
 
-/** Read when the call ends. */
 export const RESERVED_LIMITS = tableColumns({ keyId: textColumn('key_id'), ...NOTES });
 
 /** SQL: whether a reservation `r` still has its slot. A scalar subquery is an index lookup; `exists` might scan all slots. */

@@ -11,9 +11,7 @@ interface DroppingDependencies {
   /** `undefined`: records are kept forever. Read for each run. */
   readonly keptMs: () => number | undefined;
   readonly timezone: () => string;
-  /** Clock of the database. */
   readonly clock: Clock;
-  /** Runs each batch when records are deleted row by row. */
   readonly pace: Pace;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
@@ -30,7 +28,6 @@ const WAITS: Readonly<Record<Wait | 'locked' | 'not_empty', string>> = {
 
 const UNDEFINED_TABLE = '42P01';
 
-/** Sorts before every id. */
 const FIRST_ID = '';
 
 /** Drops the call records of months past their retention, oldest month first. A month that cannot be dropped is kept until the next run. */

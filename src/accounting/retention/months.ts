@@ -1,7 +1,4 @@
-/**
- * Call records are grouped by the UTC month of their admission, regardless of the billing time zone. Ledger entries, usage and statements
- * are never dropped.
- */
+/** Records are grouped by the UTC month of their admission. Ledger entries, usage and statements are never dropped. */
 
 /** The first day of a UTC month, such as `2026-01-01`. */
 export type Month = string;
@@ -21,7 +18,7 @@ export function firstMonthKept(nowMs: number, keptMs: number): Month {
   return monthOf(nowMs - keptMs);
 }
 
-/** Oldest first. */
+/** The oldest month comes first. */
 export function monthsToDrop(months: readonly Month[], nowMs: number, keptMs: number): Month[] {
   const kept = boundsOf(firstMonthKept(nowMs, keptMs)).fromMs;
   return months

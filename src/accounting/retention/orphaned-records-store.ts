@@ -9,10 +9,7 @@ import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store
 
 /** Deletes records row by row: those in the default partition, and those that were inserted into a month after the month was dropped. */
 
-/**
- * Locks up to $4 records that started before $3 and have ids between $1 and $2. Skips records that other transactions have locked. Uses the
- * table's index by id.
- */
+/** Up to $4 records that started before $3, with ids between $1 and $2. Skips locked records. Uses the table's index by id. */
 const lockBatch = (month: Month | null): Statement => ({
   name: `retention.lock-${monthTableName(month)}`,
   text: `select id from ${monthTableName(month)} where id > $1::text and id < $2::text and started_at < $3::timestamptz
@@ -26,8 +23,7 @@ const DELETED = selection({
 });
 
 /**
- * Deletes locked records and records their sums, except those that disagree with the ledger or have a refund that is not summed yet. Uses
- * the table's index by id; the queue is short.
+ * Keeps records that disagree with the ledger, or have a refund that is not summed yet. Uses the table's index by id; the queue is short.
  */
 const deleteLocked = (month: Month | null): Statement => ({
   name: `retention.delete-${monthTableName(month)}`,
@@ -59,7 +55,6 @@ interface DeletedBatch {
   readonly dropped: number;
   /** Of the batch; `null`: there are no more records. */
   readonly lastId: string | null;
-  /** A record that is kept because it disagrees with the ledger. */
   readonly wrongId: string | null;
 }
 

@@ -4,9 +4,7 @@ import { firstIdAt } from '../../lib/ids.ts';
 import { monthTableName } from '../calls/calls-store.ts';
 import type { Month } from './months.ts';
 
-/**
- * The id of a call is generated before its start is recorded. If the clock is set back in between, the id is later, at most by this time.
- */
+/** Maximum time by which a call's id is later than its recorded start, if the clock was set back in between. */
 const ID_SLACK_MS = 600_000;
 
 /** Sorts after the ids of all records that started before an instant. */

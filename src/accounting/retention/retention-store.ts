@@ -13,8 +13,8 @@ import { createRecordDeletion } from './orphaned-records-store.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
 /**
- * Drops months of call records in two transactions. The first compares the records with the ledger and records their sums, in one snapshot
- * and without locks. The second drops the table, which makes the sums valid; it briefly holds an exclusive lock on the records.
+ * The first transaction compares the records with the ledger and records their sums, without locks. The second one drops the table, which
+ * makes the sums valid; it briefly holds an exclusive lock on the records.
  */
 
 const MONTH_TABLE = /^calls_(\d{4})_(\d{2})$/;
@@ -32,10 +32,7 @@ const READINESS = selection({
   isOver: booleanColumn('not exists (select from reservations r where r.call_id < $1::text) as is_over'),
 });
 
-/**
- * Whether records with ids smaller than $1 are all summed, and none of their calls is in flight. The queue and the reservations have few
- * rows.
- */
+/** Whether records with ids below $1 are all summed, and no such call is in flight. The queue and the reservations have few rows. */
 const selectReadiness: Statement = { name: 'retention.select-readiness', text: `select ${READINESS.list}` };
 
 /** From then on, late ends of calls of the month write nothing. */
@@ -85,8 +82,8 @@ const findWrongNamed = (month: Month): Statement => ({
 });
 
 /**
- * Selects an account with charges of calls with ids from $1 to $2 for which no record started from $3 to $4. Charges of records of the
- * month $5 that were dropped earlier do not count. Uses ledger_one_charge_a_call for each account.
+ * Selects an account with charges of calls with ids from $1 to $2 for which no record started from $3 to $4. Excludes records of the month
+ * $5 that were dropped earlier. Uses ledger_one_charge_a_call for each account.
  */
 const findOrphans: Statement = {
   name: 'retention.find-orphaned-charges',
@@ -112,7 +109,7 @@ select account_id from orphans o left join dropped d using (account_id)
 where o.charges is distinct from d.charges or o.charge_nano is distinct from d.charge_nano order by account_id limit 1`,
 };
 
-/** Sums of an earlier run are no longer valid. */
+/** The sums of an earlier run are no longer valid. */
 const DELETE_SUMS: readonly Statement[] = ['dropped_calls', 'dropped_uses', 'dropped_usage'].map((table) => ({
   name: `retention.delete-${table}`,
   text: `delete from ${table} where dropped_in = $1::date`,
@@ -149,12 +146,10 @@ const markDropped: Statement = {
   text: `update dropped_months set dropped_at = statement_timestamp(), drops = drops + 1, unresolved = '{}' where month = $1::date`,
 };
 
-/** Why a month cannot be dropped yet. */
 export type Wait = 'not_summed' | 'in_flight' | 'elsewhere' | 'changed';
 
 export type RetentionStore = ReturnType<typeof createRetentionStore>;
 
-/** Rows per batch when records are deleted row by row. */
 const ROWS_MAX = 2_000;
 const DAY_MS = 86_400_000;
 
@@ -188,12 +183,7 @@ export function createRetentionStore(
       await housekeeping.query(insertMonth, [month]);
       return MONTHS.first(await housekeeping.query(selectMonth, [month]))!.isDropped ? 'dropped_before' : 'begun';
     },
-    /**
-     * Compares the records with the ledger and records their sums, unless that was already done. The transaction takes minutes for millions
-     * of records.
-     *
-     * @throws DisagreementError
-     */
+    /** Compares the records with the ledger and records their sums, unless that was already done. @throws DisagreementError */
     async sum(month: Month, timezone: string, signal: AbortSignal): Promise<'summed' | 'elsewhere' | 'changed'> {
       try {
         return await database.longTransaction(async (transaction) => {
@@ -214,12 +204,7 @@ export function createRetentionStore(
         throw error;
       }
     },
-    /**
-     * Drops the table of a month whose records are summed.
-     *
-     * @throws DisagreementError
-     * @throws a lock timeout (`isLockTimeout`) if other transactions keep a lock on the records.
-     */
+    /** Requires that the records are summed. @throws DisagreementError, or a lock timeout (`isLockTimeout`) */
     drop: (month: Month, timezone: string): Promise<'dropped' | Wait> =>
       housekeeping.transaction(async (transaction) => {
         await lockRecords(transaction);

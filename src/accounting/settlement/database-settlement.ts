@@ -8,7 +8,7 @@ import type { EndResult } from './store.ts';
 type Ends = Batcher<SettlementRecord, EndResult>;
 
 interface DatabaseSettlementDependencies {
-  /** No caller waits for `lateEnds`. */
+  /** Callers wait for `ends`, but not for `lateEnds`. */
   readonly batches: { readonly ends: Ends; readonly lateEnds: Ends };
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
 }
@@ -35,7 +35,7 @@ export function createDatabaseSettlement(dependencies: DatabaseSettlementDepende
 
   return {
     /**
-     * Writes the end of a call completely or not at all. When this resolves, the end is durable. Safe to repeat.
+     * When this resolves, the end is durable. Safe to repeat.
      *
      * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written.
      * @throws if it was not durable in time, or the outcome is unknown.

@@ -10,9 +10,7 @@ const BODIES_MAX_BYTES = 128 * 2 ** 20;
 /** A larger entry is read alone. */
 const READ_BYTES_MAX = 8 * 2 ** 20;
 
-/**
- * If an account has used up its share of the disk, its ends omit their stored bodies: the calls are charged, and their repeats are refused.
- */
+/** If an account's share of the disk is used up, ends omit stored bodies: the calls are charged, and their repeats are refused. */
 export class JournaledResponses {
   readonly #journal: Journal;
   readonly #budget: Pick<StoredResponseBudget, 'takeDisk'>;

@@ -14,16 +14,14 @@ interface RecoveryOptions {
   /** Writes the ends in journals of dead nodes on this machine to the database: the outcome of these calls is known. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly logger: Logger;
-  /** Called when a call was recorded as unresolved. */
   readonly onUnresolved?: (() => void) | undefined;
 }
 
 const CALLS_AT_ONCE_MAX = 500;
 
 /**
- * Releases the reservations of calls of dead nodes, and records the calls as `unresolved` without a charge, because their outcome is
- * unknown. Several nodes may do so concurrently. A node that is considered dead may be alive: if a call's own end still arrives, it
- * replaces the record.
+ * Releases calls of dead nodes without a charge, because their outcome is unknown. Several nodes may do so at once. A node that is considered
+ * dead may be alive: the call's own end then replaces the `unresolved` record.
  */
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
   const { reservations, settlement, nodeId, time, recoverJournals, logger, onUnresolved } = options;

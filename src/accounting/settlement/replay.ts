@@ -12,10 +12,7 @@ interface ReplayDependencies<End> {
 const RETRY_DELAY_MAX_MS = 5_000;
 const AT_ONCE_MAX = 64;
 
-/**
- * Retries ends, oldest first, until the database accepts them. Each partition has its own replay, so that a failing partition does not
- * block others.
- */
+/** Retries ends, oldest first. Each partition has its own replay, so that a failing partition does not block others. */
 export function createReplay<End>(dependencies: ReplayDependencies<End>) {
   const { retryDelayMs, countAtOnce, attempt, onAllTaken } = dependencies;
   const waiting: End[] = [];
@@ -70,7 +67,6 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       waiting.push(end);
       beginRounds();
     },
-    /** Tries these ends and all waiting ends once. */
     async once(ends: readonly End[] = []): Promise<void> {
       waiting.push(...ends);
       await tryOnce(waiting.length);

@@ -23,7 +23,7 @@ export interface EndState {
   readonly recorded: ReadonlyMap<string, CallStatus>;
   /** Calls without a record, in months whose records were dropped. */
   readonly dropped: ReadonlySet<string>;
-  /** Claims that still belong to their calls. */
+  /** Claims of idempotency keys that still belong to their calls. */
   readonly claims: ReadonlySet<string>;
 }
 
@@ -32,7 +32,6 @@ interface ChargeEntry extends CallName {
   readonly chargeNano: bigint;
   readonly balanceAfterNano: bigint;
   readonly endedAtMs: number;
-  /** Of the account's day. */
   readonly dayNo: number;
   readonly dayBeganAtMs: number;
   /** The budgets that count the charge; `null`: none. */
@@ -51,9 +50,8 @@ interface EndDecision {
 }
 
 /**
- * Decides on the ends of calls in the order of arrival. Only the first end of a call counts, so an end is safe to repeat. It is recorded
- * and charged, and its reservation is freed. If the records of the call's month were dropped, nothing is written, because it is unknown
- * whether the call has ended before. Pure, except that `accounts` become their state after the batch.
+ * Decides in the order of arrival. Only the first end of a call counts, so an end is safe to repeat. If the records of its month were
+ * dropped, nothing is written, because the call may have ended before. Pure, except that `accounts` become their state after the batch.
  */
 export function decideEnds(
   records: readonly SettlementRecord[],

@@ -33,7 +33,6 @@ export interface KeyUse {
 }
 
 interface RateUse {
-  /** Input and output tokens, including cached ones. */
   readonly tokens: number;
 }
 
@@ -41,7 +40,6 @@ export interface MadeState extends MadeContinuedState {
   readonly keys: readonly string[];
 }
 
-/** Counted neither by a plan nor by a key. */
 const uncounted = (record: SettlementRecord): SettlementRecord => ({
   ...record,
   plan: record.plan && { counts: false, tokens: 0 },
@@ -68,7 +66,6 @@ export function unpaid(record: SettlementRecord, errorCode: 'repeat_charged' | '
 }
 
 const VERSION = 1;
-/** Member of a journal entry that contains the record. */
 const MEMBER = 'ending';
 
 /** One line of JSON. `bigint`s and bytes are objects with one tagged member. */

@@ -32,7 +32,6 @@ interface SettlementOptions extends SettlementTiming {
   /** Whether an error was caused by the data of a call rather than by the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
-  /** For tests: maximum number of ends that wait for the database and are in no journal. */
   readonly unjournaledMax?: number;
   readonly onEnd?: ((place: EndPlace, tookMs: number) => void) | undefined;
 }
@@ -70,7 +69,7 @@ export function createSettlement(options: SettlementOptions) {
   let pending = 0;
   let onIdle: () => void = () => undefined;
   const journaled = new JournaledResponses(journal, budget);
-  /** Waiting ends that are in no journal. */
+  /** Number of waiting ends that are in no journal. */
   let unjournaled = 0;
   let isClosing = false;
   let isDownLogged = false;
@@ -154,7 +153,6 @@ export function createSettlement(options: SettlementOptions) {
     if (pending === 0) onIdle();
   }
 
-  /** Writes an end, or moves it to the replay of its partition. */
   async function replayEnd(end: Unwritten, partition: number): Promise<void> {
     if ('record' in end) {
       if (await isMoved(end, end.record, partition)) return;
@@ -191,7 +189,7 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** `null`: the entry is gone. If the disk cannot be read, the entry is retried later. */
+  /** Returns `null` if the entry is gone. If the disk cannot be read, the entry is retried later. */
   async function readEntry(entry: EntryId): Promise<string | null> {
     try {
       return await journal.read(entry);
@@ -243,7 +241,7 @@ export function createSettlement(options: SettlementOptions) {
       return journal.isWritable;
     },
     /**
-     * When this resolves, the end is durable, in the database or in the journal. If it is in the journal, `availableNano` is `null`.
+     * When this resolves, the end is durable; `availableNano` is `null` if it is in the journal.
      *
      * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
      * @throws if it could not be made durable. The call is ended in the background, without a charge.
@@ -276,11 +274,7 @@ export function createSettlement(options: SettlementOptions) {
         if (place !== null) onEnd?.(place, timers.nowMs() - askedAtMs);
       }
     },
-    /**
-     * Writes ends from the journals of earlier processes to the database. Returns how many are still to be written.
-     *
-     * @param partition the partition to wait for; all by default
-     */
+    /** Writes ends from the journals of earlier processes to the database. Returns how many are still to be written. */
     async recover(partition?: number): Promise<number> {
       // The first replay finds the partition of each entry and moves the entry to the replay of that partition.
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);

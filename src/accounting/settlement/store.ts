@@ -40,10 +40,9 @@ import type { SettlementRecord } from './settlement-record.ts';
 /** Reads reservations and records with their accounts locked, and writes the decisions of `settle.ts`. */
 
 /**
- * Reads the reservation of each call and the status of its record, by its position in the batch. If neither exists, the records of the
- * call's month may be dropped. The bounds are parameters, so that PostgreSQL opens only the one month of each call. The limit prevents a
- * join of all records, which is cheaper while there are few, and whose plan would be kept when there are many. Uses the primary key of
- * reservations, and an index of the month.
+ * Reads reservations and statuses of records by position in the batch. With bounds as parameters, PostgreSQL opens only the month of each
+ * call. The limit prevents a join of all records, which is cheaper only while there are few. Uses the primary key of reservations, and an
+ * index of the month.
  */
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
@@ -164,11 +163,9 @@ interface DecidedEnds {
   readonly writes: readonly Query[];
 }
 
-/** In a transaction that has locked the accounts. */
 export class CallEnds {
   readonly reads: readonly AccountRead[];
   readonly #outcomes: readonly CallOutcome[];
-  /** Arrays of the calls' account ids, call ids and start times. */
   readonly #names: readonly string[];
   #hasMade = false;
 

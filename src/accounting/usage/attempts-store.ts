@@ -1,9 +1,6 @@
 import { LIMITS_MS } from './latency-buckets.ts';
 
-/**
- * Adds the attempts of final call records `final_calls` to `route_hours`, for the statements that sum usage (`rollup-store.ts`). A record
- * describes the last attempt of a call; its `failed_routes` lists the earlier attempts.
- */
+/** A record describes the last attempt of a call; its `failed_routes` lists the earlier attempts. */
 
 const KEY = ['hour', 'model', 'provider', 'provider_model'] as const;
 const SUMS = ['attempts', 'errors', 'refused', 'output_tokens', 'generation_ms'] as const;
@@ -11,7 +8,6 @@ const HISTOGRAMS = ['durations', 'first_bytes'] as const;
 
 const LIMITS = `array[${LIMITS_MS.join(', ')}]`;
 
-/** SQL: the number of a group's rows in each bucket. */
 const histogram = (bucket: string): string =>
   `array[${Array.from({ length: LIMITS_MS.length + 1 }, (_, i) => `count(*) filter (where ${bucket} = ${i})`).join(', ')}]`;
 
@@ -23,10 +19,7 @@ const IS_WHOLE_STREAM = `c.is_stream and c.status = 'succeeded' and c.usage_sour
       and c.first_byte_ms is not null`;
 const TOOK_MS = `(extract(epoch from c.ended_at - c.started_at) * 1000)::int`;
 
-/**
- * Excludes calls that operators resolved, whose duration is unknown, and calls without an attempt because no route was healthy. An attempt
- * starts when the previous one fails; records of earlier versions lack that time.
- */
+/** Excludes resolved calls, whose duration is unknown, and calls without a healthy route. An attempt starts when the previous one fails. */
 export const ADD_ATTEMPTS = `attempts as (
   select c.ended_at, c.model, c.provider, c.provider_model,
     (case when ${IS_ERROR} then 1 else 0 end) as errors, (case when ${IS_REFUSED} then 1 else 0 end) as refused,

@@ -10,10 +10,8 @@ export type SpanUnit = 'day' | 'month';
 const LENGTH_MAX = 512;
 
 /**
- * Consecutive spans of about `groupsWanted` groups each, so that each sum is computed once. The caller passes the number of groups in the
- * previous span to `next`.
+ * Consecutive spans of about `groupsWanted` groups each. The caller passes the number of groups in the previous span to `next`.
  *
- * @param whole the days to divide
  * @param known the first and the last day that have sums; `null`: none
  */
 export function* daySpans(

@@ -6,12 +6,9 @@ import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
 import { EARNING_DAYS, earnedSql } from './plan-revenue.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
-/**
- * Sums the usage of one partition: final calls from `usage_rollups` (by account) or `usage_totals` (all accounts), unresolved calls, which
- * might change, from their records, and plan revenue from `plan_periods`.
- */
+/** Final calls are summed from `usage_rollups` (by account) or `usage_totals` (all accounts), unresolved calls from their records. */
 
-/** In the sort order of groups. */
+/** The dimensions by name, in the sort order of groups. */
 const DIMENSIONS = {
   account: 'u.account_id',
   key: 'u.key_id',
@@ -30,7 +27,7 @@ export const dimensions = Object.keys(DIMENSIONS) as readonly Dimension[];
 export interface UsageFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** Requires `accountId`. */
+  /** A list of own keys requires `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly provider: string | null;
@@ -81,9 +78,9 @@ const SUMS = selection({
   chargeNano: bigintColumn('charge_nano'),
   refundNano: bigintColumn(REFUND_COLUMN),
   costNano: bigintColumn('cost_nano'),
-  /** Calls that have usage but no known cost. */
+  /** Number of calls that have usage but no known cost. */
   uncostedCalls: countColumn('uncosted_calls'),
-  /** By unresolved calls. */
+  /** Amount reserved by unresolved calls. */
   reservedNano: bigintColumn('reserved_nano'),
   /** The next three members repeat members above, for calls on a plan only. */
   planCalls: countColumn('plan_calls'),
@@ -104,7 +101,6 @@ const SUM_COLUMNS = measures.map(({ column }) => column);
 /** `open` is a window without an end. The parameters of the scope come after those of the cursor. */
 type ScopeKind = 'all' | 'account' | 'window' | 'open';
 
-/** Number of parameters before those of the cursor. */
 const FIRST_PARAMETERS = 10;
 
 /**
@@ -188,7 +184,6 @@ function accountFilter(scope: ScopeKind, first: number, table = ''): string {
   }
 }
 
-/** SQL: selects the accounts and keys of a scope. */
 function scopeFilter(scope: ScopeKind, first: number): string {
   if (scope === 'all') return '';
   const ofKeys = `and ($${first + 2}::text[] is null or key_id = any ($${first + 2}::text[]))`;
@@ -212,7 +207,6 @@ interface SumRow extends StoredRow {
   readonly [key: `group_${number}`]: string;
 }
 
-/** Groups that sort after the group `after`. */
 export async function sumGroups(
   partition: PartitionPool,
   query: UsageQuery,

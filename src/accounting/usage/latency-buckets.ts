@@ -8,11 +8,7 @@ export const LIMITS_MS: readonly number[] = Array.from({ length: LIMITS }, (_, i
   Math.round(FIRST_MS * 2 ** (i / 2)),
 );
 
-/**
- * Linear interpolation within the bucket. Beyond the last limit, returns that limit; if all counts are 0, returns `null`.
- *
- * @param share the percentile as a fraction, such as 0.95
- */
+/** Linear interpolation within the bucket; at most the last limit. Returns `null` if all counts are 0. */
 export function percentileMs(counts: readonly number[], share: number): number | null {
   const all = counts.reduce((sum, count) => sum + count, 0);
   if (all === 0) return null;

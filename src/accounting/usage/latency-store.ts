@@ -76,7 +76,6 @@ export type LatencyStore = ReturnType<typeof createLatencyStore>;
 
 export function createLatencyStore(partition: PartitionPool) {
   return {
-    /** Sorted. */
     async sum(query: LatencyQuery, limit: number): Promise<readonly LatencySums[]> {
       const { groupBy, fromMs, toMs, model, provider, timezone } = query;
       const parameters = [toTimestamp(fromMs), toTimestamp(toMs), model, provider, sqlTimezone(timezone), limit];

@@ -1,7 +1,6 @@
 import { snakeCase } from '../../lib/snake-case.ts';
 import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
 
-/** A column of `usage_rollups` and `usage_totals` that is not part of their keys. */
 interface Measure {
   readonly column: string;
   /** SQL: the value for a final call record `c`. */

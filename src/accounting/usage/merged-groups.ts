@@ -1,12 +1,8 @@
 interface Group {
-  /** The values of the group's dimensions, in the order of the query. */
   readonly group: readonly string[];
 }
 
-/**
- * Adds up the sums of equal groups. Each page contains the first `limit` groups after the same cursor, sorted, so a group that is missing
- * from a page sorts after the first `limit` groups.
- */
+/** Adds up equal groups. Each page has the first `limit` groups after the same cursor, so groups missing from a page sort after them. */
 export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[])[], limit: number): readonly Sums[] {
   const [only] = pages;
   if (pages.length === 1 && only !== undefined) return only;

@@ -3,7 +3,6 @@ import type { LocalTime } from '../pricing/local-time.ts';
 
 /** In the billing time zone. */
 interface Month {
-  /** `YYYY-MM-DD`. */
   readonly firstDay: string;
   readonly nextDay: string;
   /** `to` is exclusive. */

@@ -1,6 +1,5 @@
 /**
- * SQL: the revenue of the first `earned` days of a period `p`; `earned` is an SQL expression from 0 to `p.days`. The price is spread
- * evenly; the remainder of the division adds one nano-yuan to each of the first days.
+ * SQL: the revenue of the first `earned` days of a period `p`. The remainder of the division adds one nano-yuan to each of the first days.
  */
 export const earnedSql = (earned: string): string =>
   `((${earned}) * (p.price_nano / p.days) + least((${earned}), p.price_nano % p.days))`;

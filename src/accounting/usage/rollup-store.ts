@@ -6,14 +6,12 @@ import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
- * Sums usage by day and attempts by hour, and queues the accounts for notices. Each final record is summed exactly once: the statement that
- * sums it also deletes its row of `usage_queue` or, for imported records, moves a cursor past their ids
- * (`docs/decisions/0033-usage-rollups.md`).
+ * Each final record is summed exactly once: the statement that sums it also deletes its row of `usage_queue` or, for imported records,
+ * moves a cursor past their ids (`docs/decisions/0033-usage-rollups.md`).
  */
 
 /** Queue rows per batch. Each row contains the calls of one settlement batch, at most 256. */
 const QUEUE_ROWS = 8;
-/** Imported records per batch. */
 const IMPORTED_ROWS = 500;
 
 /** Advisory lock number, arbitrary but the same for every node. The node that holds the lock sums the usage of the partition. */
@@ -40,7 +38,6 @@ export const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model,
 export const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
     ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
 
-/** SQL that adds the rows of `found` to both tables, in the order of their keys. */
 const ADD_FOUND = `summed as materialized (
   select ${ROLLUP_KEY.join(', ')}, ${ROLLUP_SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
   from found group by ${ROLLUP_KEY.join(', ')}
@@ -122,10 +119,8 @@ type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 export type RollupStore = ReturnType<typeof createRollupStore>;
 
-/** @param partition partition number */
 export function createRollupStore(database: PartitionPool, partition = 0) {
   return {
-    /** Queued records or, if there are none, imported records, in one transaction. */
     sumSlice: (timezone: string): Promise<SliceResult> =>
       database.transaction(async (transaction) => {
         const zone = sqlTimezone(timezone);

@@ -6,15 +6,12 @@ interface RollupsDependencies {
   readonly store: RollupStore;
   readonly timezone: () => string;
   readonly logger: Logger;
-  /** For tests: the pause between rounds. */
   readonly intervalMs?: number;
 }
 
 const INTERVAL_MS = 2_000;
 
-/**
- * Sums usage by day, some seconds after the end of a call. Every node runs the job; a lock in the database assigns each batch to one node.
- */
+/** Every node sums usage by day; a lock in the database assigns each batch to one node. Sums include a call some seconds after its end. */
 export function createRollups({
   store,
   timezone,

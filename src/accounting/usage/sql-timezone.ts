@@ -1,6 +1,6 @@
 /**
- * For use in `at time zone`. PostgreSQL reads offsets with the opposite sign, as POSIX does, and a name such as CET as an abbreviation
- * without daylight saving time.
+ * For `at time zone`. PostgreSQL reads offsets with the opposite sign, and a name such as CET as an abbreviation without daylight saving
+ * time.
  */
 export function sqlTimezone(timezone: string): string {
   // A database server might not know all aliases of a zone, so the operator's spelling is kept.

@@ -6,7 +6,6 @@ import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 
 /** Account statements sum the ledger entries of a period. */
 
-/** Selected as text. */
 const sumColumn = (sql: string): Column<bigint> => ({
   ...bigintColumn(sql),
   read: (stored) => BigInt(stored as string),
@@ -31,7 +30,7 @@ export interface LedgerSums {
   readonly closingNano: bigint;
   /** The last entry in the snapshot before the end of the period. */
   readonly lastEntryNo: bigint;
-  /** The kinds that have entries in the period. */
+  /** Only kinds that have entries in the period are listed. */
   readonly kinds: readonly Pick<RowOf<typeof SUMS>, 'kind' | 'entries' | 'amountNano'>[];
 }
 
@@ -40,10 +39,7 @@ const selectAccount: Statement = {
   text: 'select account_id from balances where account_id = $1::text',
 };
 
-/**
- * Reads all entries of the account by the primary key. A period is not a range of entry numbers, because entries from a journal are
- * inserted after newer ones.
- */
+/** A period is not a range of entry numbers: entries from a journal are inserted after newer ones. Uses the primary key. */
 const sumEntries: Statement = {
   name: 'statement.sum-entries',
   text: `select ${SUMS.list}
@@ -64,7 +60,7 @@ export type StatementStore = ReturnType<typeof createStatementStore>;
 
 export function createStatementStore(database: PartitionPool) {
   return {
-    /** `null`: the account does not exist. */
+    /** Returns `null` if the account does not exist. */
     async sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null> {
       const [account] = await database.query(selectAccount, [accountId]);
       if (account === undefined) return null;

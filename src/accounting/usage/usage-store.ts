@@ -21,7 +21,7 @@ export interface UsageRow extends GroupSums, GroupNames {}
 export interface Completeness {
   /** All calls whose end was stored before this time are included; `null`: unknown. */
   readonly until: Date | null;
-  /** Whether all imported records are included. */
+  /** Whether the sums include all imported records. */
   readonly isBackfilled: boolean;
 }
 
@@ -31,14 +31,13 @@ interface KnownDays {
 }
 
 export interface UsageStore {
-  /** Groups that sort after the group `after`. */
+  /** Returns groups that sort after the group `after`. */
   sum(query: UsageQuery, scope: UsageScope, after: readonly string[] | null, limit: number): Promise<UsageRow[]>;
   /** A window of `accounts` accounts that starts at an account id. */
   windowFrom(accountId: string, accounts: number): Promise<AccountWindow>;
   /** The first and the last day that have sums; `null`: none. Without an account, of all accounts. */
   knownDays(accountId: string | null): Promise<KnownDays | null>;
   accountOfKey(keyId: string): Promise<string | null>;
-  /** Without an account, of all accounts. */
   readCompleteness(accountId: string | null): Promise<Completeness>;
 }
 
@@ -91,8 +90,8 @@ const COMPLETENESS = selection({
 });
 
 /**
- * Selects the time `until`. A queue row that is not visible either was deleted together with the sum of its calls, or will be committed
- * later. The queue is short; records use calls_by_id in each month.
+ * A queue row that is not visible either was deleted with the sum of its calls, or will be committed later. The queue is short; records use
+ * calls_by_id in each month.
  */
 const selectCompleteness: Statement = {
   name: 'usage.select-completeness',
@@ -118,7 +117,6 @@ async function readCompleteness(partition: PartitionPool): Promise<Completeness>
 }
 
 export function createUsageStore({ directory, partitions }: PlacedPools): UsageStore {
-  /** In the order of the groups. */
   async function namesOf(groups: readonly GroupSums[], groupBy: readonly Dimension[]): Promise<readonly GroupNames[]> {
     const [account, key] = [groupBy.indexOf('account'), groupBy.indexOf('key')];
     if (account < 0 || groups.length === 0) return groups.map(() => NO_NAMES);
@@ -132,7 +130,7 @@ export function createUsageStore({ directory, partitions }: PlacedPools): UsageS
     return NAMES.all(inOrder);
   }
 
-  /** `null`: all partitions. */
+  /** @param accountId `null`: all partitions */
   async function ask<Result>(accountId: string | null, read: (partition: PartitionPool) => Promise<Result>) {
     return accountId === null ? ofEachPartition(partitions, read) : [await read(await partitions.of(accountId))];
   }

@@ -2,7 +2,6 @@ import { daySpans } from './day-spans.ts';
 import type { UsageQuery, UsageScope } from './group-sums-store.ts';
 import type { Completeness, UsageRow, UsageStore } from './usage-store.ts';
 
-/** A cursor in a list of groups. */
 export interface UsagePlace {
   /** All groups of smaller account ids were listed; `null`: groups are not by account. */
   readonly account: string | null;
@@ -19,10 +18,7 @@ interface UsagePage {
   readonly completeness: Completeness;
 }
 
-/**
- * Groups by account are read in windows of accounts, because a sum over all accounts would have to read every row first. If most accounts
- * have no usage, a page ends after `WINDOWS_MAX` windows.
- */
+/** Groups by account are read in windows, because a sum over all accounts would read every row first. */
 const WINDOW_ACCOUNTS = 500;
 const WINDOWS_MAX = 40;
 
@@ -40,10 +36,7 @@ export async function readUsage(
   return { ...(await find(store, query, accountId, place, limit)), completeness };
 }
 
-/**
- * Each page sums everything after its cursor. Groups by day or month are read in spans of days, so that each span is summed about once.
- * Other groupings have few pages.
- */
+/** Each page sums everything after its cursor. So groups by day or month are read in spans of days, each of which is summed about once. */
 export async function* usagePages(
   store: UsageStore,
   query: UsageQuery,

@@ -17,7 +17,6 @@ const selectEnds: Statement = {
 from unnest($1::text[], $2::text[]) as v (account_id, id) join subscriptions s on s.account_id = v.account_id and s.id = v.id`,
 };
 
-/** A ledger entry or a subscription. */
 export interface Given {
   readonly entryNo: bigint | null;
   readonly subscriptionId: string | null;
@@ -37,8 +36,6 @@ export interface OfferedPeriod {
 /**
  * Requires the lock of the account. A refusal writes nothing. The idempotency key is derived from the code, so that a code gives its value
  * only once, even if an import has lost its redemption.
- *
- * @param period `null` if the plan is not offered, or if the voucher has a value instead of a plan
  */
 export async function giveVoucher(
   transaction: PartitionQueryable,
@@ -63,7 +60,7 @@ export async function giveVoucher(
   return typeof granted === 'string' ? granted : { entryNo: null, subscriptionId: granted.id };
 }
 
-/** By subscription id. */
+/** Returns ends by subscription id. */
 export async function findSubscriptionEnds(
   partition: PartitionQueryable,
   redemptions: readonly { readonly accountId: string; readonly subscriptionId: string | null }[],

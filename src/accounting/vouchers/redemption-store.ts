@@ -22,8 +22,7 @@ const VOUCHERS = selection({
 });
 
 /**
- * The lock of the voucher serializes redemptions of its code. The lock of the batch serializes redemptions and the cancellation of the
- * batch. Uses primary keys.
+ * The lock of the voucher serializes redemptions of its code; the lock of the batch, its redemptions and cancellation. Uses primary keys.
  */
 const lockVoucher: Statement = {
   name: 'vouchers.lock-voucher',
@@ -50,7 +49,6 @@ const REDEMPTIONS = selection({
 type StoredRedemption = RowOf<typeof REDEMPTIONS>;
 
 export interface Redemption extends StoredRedemption {
-  /** `null`: the voucher gives a value. */
   readonly subscriptionEndsAt: Date | null;
 }
 
@@ -87,7 +85,6 @@ order by r.id desc limit $3::int`,
 
 export type RedemptionStore = ReturnType<typeof createRedemptionStore>;
 
-/** @param plans the plans in force */
 export function createRedemptionStore({ directory, partitions }: PlacedPools, plans: () => readonly OfferedPlan[]) {
   async function withEnds(redemptions: readonly StoredRedemption[]): Promise<Redemption[]> {
     const ends = await mapByPartition(partitions, redemptions, accountIdOf, findSubscriptionEnds);
@@ -95,10 +92,9 @@ export function createRedemptionStore({ directory, partitions }: PlacedPools, pl
   }
 
   return {
-    /** Newest first. */
     list: async (batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]> =>
       withEnds(REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit]))),
-    /** `null`: the code is not redeemed. */
+    /** Returns `null` if the code is not redeemed. */
     async find(codeHash: Buffer): Promise<Redemption | null> {
       const [found] = await withEnds(REDEMPTIONS.all(await directory.query(selectRedemption, [codeHash])));
       return found ?? null;
@@ -140,7 +136,7 @@ async function redeemIn(
   return { outcome: 'redeemed', redemption: await withEndOf(redemption) };
 }
 
-/** `null`: the plan is no longer offered, or the gift is a value. */
+/** Returns `null` if the plan is no longer offered, or the gift is a value. */
 function periodOf(gift: VoucherGift, plans: readonly OfferedPlan[]): OfferedPeriod | null {
   const plan = gift.kind === 'plan' ? plans.find(({ id }) => id === gift.planId) : undefined;
   return plan === undefined ? null : { periodMs: periodMsOf(plan), sale: plan.sale };

@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto';
 import type { FillRandom } from '../../lib/ids.ts';
 
 /**
- * Voucher codes, such as `7KQ2M-X0T4B-9WZ3H-DC5RA`: 19 random characters of Crockford's base 32 (95 bits) and a check character. Case,
- * hyphens and spaces are ignored; the letters O, I and L are read as the digits that they resemble.
+ * 19 random characters of Crockford's base 32 (95 bits) and a check character, such as `7KQ2M-X0T4B-9WZ3H-DC5RA`. Case, hyphens and spaces
+ * are ignored; the letters O, I and L are read as digits.
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_CHARS = 20;
 const GROUP_CHARS = 5;
-/** Including spaces. */
 const TEXT_CHARS_MAX = 100;
 
 const SHOWN_CHARS = 4;
@@ -23,7 +22,6 @@ const VALUE_OF: ReadonlyMap<string, number> = new Map(
     ]),
 );
 
-/** With hyphens. */
 export function createVoucherCode(fillRandom: FillRandom): string {
   const bytes = new Uint8Array(CODE_CHARS - 1);
   fillRandom(bytes);
@@ -60,15 +58,12 @@ export function shownEnd(code: string): string {
   return code.slice(-SHOWN_CHARS);
 }
 
-/** Makes the weighted sum of all characters 0. */
+/** The check character makes the weighted sum of all characters 0. */
 function checkOf(values: readonly number[]): number {
   return double(weightedSum(values));
 }
 
-/**
- * A sum in the field of 32 elements, in which each character is multiplied by a different power of 2. The sum changes if one character is
- * wrong or two characters are swapped.
- */
+/** A sum in the field of 32 elements, which changes if one character is wrong or two characters are swapped. */
 function weightedSum(values: readonly number[]): number {
   return values.reduce((sum, value) => double(sum) ^ value, 0);
 }

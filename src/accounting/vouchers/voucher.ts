@@ -17,7 +17,6 @@ export interface RedemptionRequest {
   readonly accountId: string;
   readonly codeHash: Buffer;
   readonly redemptionId: string;
-  /** Used if a new subscription is created. */
   readonly subscriptionId: string;
   readonly by: string;
   readonly at: Date;
@@ -33,9 +32,7 @@ export type RedeemRefusal =
   | 'canceled';
 
 export interface CodeFacts {
-  /** `null`: no voucher has this code. */
   readonly voucher: { readonly expiresAt: Date | null; readonly canceledAt: Date | null } | null;
-  /** `null`: the code is not redeemed. */
   readonly redemption: { readonly accountId: string } | null;
 }
 

@@ -114,10 +114,10 @@ export function createVoucherStore(database: DirectoryPool) {
       return { items: BATCHES.all(await database.query(selectListed, [toArray(items)])), next };
     },
     find: async (id: string): Promise<VoucherBatch | null> => BATCHES.first(await database.query(selectBatch, [id])),
-    /** `null`: the code does not exist. */
+    /** Returns `null` if the code does not exist. */
     findByCode: async (codeHash: Buffer): Promise<VoucherBatch | null> =>
       BATCHES.first(await database.query(selectByCode, [codeHash])),
-    /** `false`: the batch does not exist. */
+    /** Returns `false` if the batch does not exist. */
     cancel: async (id: string, at: Date): Promise<boolean> => (await database.query(cancelBatch, [id, at])).length > 0,
   };
 }

@@ -4,8 +4,8 @@ import type { Slot, SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /**
- * Limits the calls in the five-hour window of a plan, exactly. The subscription stores the number of its slots, and an admission deletes
- * only as many of the oldest expired slots, and of slots in the future, as it can use. So a limit of 100,000 costs no more than one of 10.
+ * An admission deletes only as many expired slots, and slots in the future, as it can use. So a limit of 100,000 costs no more than one of
+ * 10.
  */
 export const fiveHourWindow: Limit = {
   advance({ subscription }, context) {

@@ -38,7 +38,7 @@ const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit
   },
 });
 
-/** Without reservations of calls in flight. */
+/** Reservations of calls in flight do not count as used. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
   const shown: ShownBudget[] = [];
   for (const owner of OWNERS) {

@@ -7,8 +7,6 @@ import { usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 import { KEY, type LimitedOwner, MEMBER } from './limited-owner.ts';
 
-/** Calls per day and concurrent calls of a key, or of a member across all keys of the member. */
-
 interface CallCap {
   isReached(owner: KeyState, context: AdmissionContext): boolean;
   retryAt(context: AdmissionContext): Refusal['retryAt'];

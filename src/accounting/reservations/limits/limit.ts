@@ -15,7 +15,7 @@ export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKey
 export interface Limit {
   /** For plans: brings the count up to date. Called once per batch. */
   advance?(plan: ActivePlan, context: AdmissionContext): void;
-  /** Why the limit refuses a call now; `null`: it does not. Changes nothing. */
+  /** Returns why the limit refuses a call now, or `null`. Changes nothing. */
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
   /** Takes the maximum use of an admitted call, and records in the reservation what is needed when the call ends. */
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;

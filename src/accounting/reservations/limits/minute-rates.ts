@@ -17,9 +17,9 @@ import {
 } from './rate-bucket.ts';
 
 /**
- * Requests and tokens per minute of the account and of the key, for all models together and for the called model: at most four buckets
- * (`docs/decisions/0035-limits-by-the-minute.md`). At admission, a call takes its maximum number of tokens, but at most the lowest limit;
- * its end corrects the number to the actual use.
+ * At most four buckets: of the account and of the key, for all models and for the called model
+ * (`docs/decisions/0035-limits-by-the-minute.md`). An admission takes the maximum number of tokens, but at most the lowest limit; the end
+ * of the call corrects the number.
  */
 export const minuteRates: Limit = {
   refuse({ request }, account, context) {
@@ -90,7 +90,7 @@ export const minuteRates: Limit = {
   },
 };
 
-/** The remainder after an admitted call; `null`: no limits. */
+/** Returns the remainder after an admitted call; `null` if the call has no limits. */
 export function rateStatus(
   request: ReservationRequest,
   account: AccountState,

@@ -1,8 +1,8 @@
 import type { RateFill } from '../tables.ts';
 
 /**
- * The content of a bucket drains evenly, so a limit of n allows n at once, and then one every 60/n seconds. Use is counted in 60,000ths of
- * a request or token, so that a limit of n drains exactly n of these per millisecond.
+ * A bucket drains evenly, so a limit of n allows n at once, and then one every 60/n seconds. Use is counted in 60,000ths, so that a limit
+ * of n drains n of these per millisecond.
  */
 
 /** One request or token, in the unit of buckets. */
@@ -20,19 +20,13 @@ export function withMore(used: number, count: number): number {
   return Math.min(used + count * ONE, USED_MAX);
 }
 
-/**
- * The tokens of a call that have not drained at an instant, given the level of the bucket after the call. Earlier tokens drain first.
- * Before the instant of the call the result is 0, because the bucket must have been reset since.
- */
+/** Earlier tokens drain first. Before the instant of the call the result is 0, because the bucket must have been reset since. */
 export function undrained([used, max, countedAtMs]: RateFill, tokens: number, atMs: number): number {
   if (atMs < countedAtMs) return 0;
   return Math.min(drained(used, max, atMs - countedAtMs), tokens * ONE);
 }
 
-/**
- * Drained tokens are not given back, because other calls were already admitted in their place. Otherwise calls that run for ten minutes
- * would, at their ends, allow ten times the limit.
- */
+/** Drained tokens are not given back, because other calls were already admitted in their place. */
 export function withoutUndrained(used: number, count: number, undrained: number): number {
   return Math.max(used - Math.min(count * ONE, undrained), 0);
 }
