@@ -14,13 +14,12 @@ import {
 
 /** A row whose `key_id` is a user id limits that member across all keys. It is kept when the member leaves, in case the member returns. */
 
-/** User ids begin with this prefix; key ids do not. */
-const PERSON = 'usr_';
+const USER_ID_PREFIX = 'usr_';
 
-export const isPersonId = (ownerId: string): boolean => ownerId.startsWith(PERSON);
+export const isPersonId = (ownerId: string): boolean => ownerId.startsWith(USER_ID_PREFIX);
 
 /** SQL: whether a row limits a key, not a member. */
-export const isOfKey = (ownerId: string): string => `not starts_with(${ownerId}, '${PERSON}')`;
+export const isOfKey = (ownerId: string): string => `not starts_with(${ownerId}, '${USER_ID_PREFIX}')`;
 
 const CAPS = {
   /** Maximum spend per period in the billing time zone. */

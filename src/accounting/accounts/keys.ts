@@ -17,7 +17,7 @@ interface AskedKey extends Pick<NewKey, 'accountId' | 'name' | 'expiresAt' | 'sc
 }
 
 /** A key that another program created and clients already use. */
-export type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>>;
+type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>>;
 
 type AskedReplacement = Pick<KeyReplacement, 'accountId' | 'keyId' | 'expiresAt' | 'keepOldMs' | 'ownKeys'>;
 

@@ -48,7 +48,7 @@ const isInRange = (range: string): string =>
   `coalesce((select true from api_keys where prefix collate "C" ${range} order by prefix collate "C" limit 1), false)`;
 
 /** Imported keys sort before or after all prefixes of this gateway. Uses the index api_keys_by_prefix. */
-export const selectImported: Statement = {
+const selectImported: Statement = {
   name: 'accounts.select-imported-keys',
   text: `select ${isInRange("< 'sk-fg-'")} or ${isInRange(">= 'sk-fg.'")} as are_there`,
 };

@@ -14,7 +14,7 @@ export interface FoundBreach {
   readonly detail: string;
 }
 
-export interface FoundIn {
+interface FoundIn {
   readonly partition: number;
   readonly breaches: readonly FoundBreach[];
 }

@@ -80,7 +80,7 @@ export interface Redemption {
   readonly plan_id: string | null;
 }
 
-export interface Gift {
+interface Gift {
   readonly account_id: string;
   readonly entry_no: bigint | null;
   readonly subscription_id: string | null;

@@ -8,7 +8,7 @@ import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import type { EndResult } from '../settlement/store.ts';
 import type { BatchStore } from './store.ts';
 
-export interface BatchObserver {
+interface BatchObserver {
   ends(count: number, tookMs: number): void;
   admissions(count: number, tookMs: number): void;
 }

@@ -6,14 +6,14 @@ import type { AdmissionTerms } from '../reservations/account-state.ts';
 import { AskedAccounts, accountReads, lockingStatement, readAccounts } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { decideAdmissions } from '../reservations/admit.ts';
-import { futureCounts, warnOfFutureCounts } from '../reservations/counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from '../reservations/future-counts.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
 import { reservationWrites } from '../reservations/store.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import { CallEnds, type EndResult } from '../settlement/store.ts';
 
-export interface CallBatch {
+interface CallBatch {
   readonly ends: readonly SettlementRecord[];
   readonly admissions: readonly ReservationRequest[];
 }

@@ -13,7 +13,7 @@
 export const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Whether an instant is so far in the future that a synchronized clock cannot be the reason. */
-export function isAhead(atMs: number, nowMs: number): boolean {
+export function isInFuture(atMs: number, nowMs: number): boolean {
   return atMs > nowMs + CLOCK_TOLERANCE_MS;
 }
 

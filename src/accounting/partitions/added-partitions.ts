@@ -1,7 +1,5 @@
 import type { Logger } from '../../lib/logger.ts';
 
-export type AddedPartitions = ReturnType<typeof createAddedPartitions>;
-
 /** Tracks partitions that were added after this process started. They get accounts only after a restart of all processes. */
 export function createAddedPartitions(opened: number, logger: Pick<Logger, 'warn'>) {
   let count = 0;

@@ -98,7 +98,7 @@ export const accountIdOf = ({ accountId }: { readonly accountId: string }): stri
 type MethodOf<Part> = { readonly [Name in keyof Part]: (...given: never[]) => Promise<unknown> };
 
 /** For each method, a function that returns the account id from its arguments. */
-export type AccountOf<Part> = {
+type AccountOf<Part> = {
   readonly [Name in keyof Part]: Part[Name] extends (...given: infer Given) => Promise<unknown>
     ? (...given: Given) => string
     : never;

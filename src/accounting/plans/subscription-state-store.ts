@@ -23,7 +23,7 @@ const STATES = selection({
 export type SubscriptionState = RowOf<typeof STATES>;
 
 /** SQL: the last instant that does not count as future (`accounting/counts/counted-since.ts`). */
-const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
+const FUTURE_AFTER = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
@@ -43,13 +43,13 @@ from (
 cross join lateral (
   select s.slots - count(*) as five_hour_calls from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and (plan_slots.taken_at <= $2::timestamptz - interval '5 hours' or plan_slots.taken_at > ${AHEAD})
+    and (plan_slots.taken_at <= $2::timestamptz - interval '5 hours' or plan_slots.taken_at > ${FUTURE_AFTER})
 ) lapsed
 left join unnest($3::text[], $4::bigint[]) as p (plan_id, five_hour_limit) on p.plan_id = s.plan_id
 left join lateral (
   select taken_at from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at > $2::timestamptz - interval '5 hours' and plan_slots.taken_at <= ${AHEAD}
+    and plan_slots.taken_at > $2::timestamptz - interval '5 hours' and plan_slots.taken_at <= ${FUTURE_AFTER}
   order by taken_at offset greatest(lapsed.five_hour_calls - p.five_hour_limit, 0) limit 1
 ) freeing on true`,
 };

@@ -54,7 +54,7 @@ order by s.account_id, s.ends_at desc`,
 };
 
 /** SQL: the latest instant that does not count as being in the future (`accounting/counts/counted-since.ts`). */
-const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
+const FUTURE_AFTER = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
 /** Expired slots that are deleted in addition to those that a batch needs, so that the count soon becomes exact. */
 const SPARE_LAPSED_SLOTS = 64;
@@ -80,7 +80,7 @@ cross join lateral (
   (
     select call_id, taken_at from plan_slots
     where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-      and plan_slots.taken_at <= case when s.slots + $5::int > p.five_hour_calls then ${AHEAD}
+      and plan_slots.taken_at <= case when s.slots + $5::int > p.five_hour_calls then ${FUTURE_AFTER}
         else ${nowSql('$2')} - interval '5 hours' end
     order by taken_at
     limit $5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)
@@ -88,7 +88,7 @@ cross join lateral (
   union all
   (
     select call_id, taken_at from plan_slots
-    where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id and plan_slots.taken_at > ${AHEAD}
+    where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id and plan_slots.taken_at > ${FUTURE_AFTER}
     order by taken_at
     limit $5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)
   )

@@ -21,7 +21,7 @@ import {
   readBalances,
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
-import { futureCounts, warnOfFutureCounts } from './counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from './future-counts.ts';
 import type { LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import { CALL_NAME, type CallName, callKey, type OpenReservation } from './reservation.ts';

@@ -23,7 +23,7 @@ import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import type { AccountRead } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
-import { futureCounts, warnOfFutureCounts } from '../reservations/counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from '../reservations/future-counts.ts';
 import type { LockMode } from '../reservations/locked-accounts.ts';
 import {
   CALL_NAME,

@@ -39,7 +39,7 @@ export interface LatencySums extends RowOf<typeof SUMS> {
   readonly group: readonly string[];
 }
 
-export interface LatencyQuery {
+interface LatencyQuery {
   /** Must have the order of `latencyDimensions`. */
   readonly groupBy: readonly LatencyDimension[];
   /** Hours that start in this interval; `toMs` is exclusive. */

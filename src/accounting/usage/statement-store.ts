@@ -25,7 +25,7 @@ const SUMS = selection({
 });
 
 /** From one snapshot: the closing balance is the opening balance plus the sums. */
-export interface LedgerSums {
+interface LedgerSums {
   readonly openingNano: bigint;
   readonly closingNano: bigint;
   /** The last entry in the snapshot before the end of the period. */

@@ -1,11 +1,11 @@
-import { isAhead } from '../../counts/counted-since.ts';
+import { isInFuture } from '../../counts/counted-since.ts';
 import { FIVE_HOURS_MS, type PlanTerms } from '../../plans/plan.ts';
 import type { Slot, SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /**
- * An admission deletes only as many expired slots, and slots in the future, as it can use. So a limit of 100,000 costs no more than one of
- * 10.
+ * Exact for each call. An admission deletes only as many expired slots, and slots in the future, as it can use, so that a limit of 100,000
+ * costs no more than one of 10.
  */
 export const fiveHourWindow: Limit = {
   advance({ subscription }, context) {
@@ -35,17 +35,17 @@ export const fiveHourWindow: Limit = {
     const { slots, oldestSlots, oldestSlotsMax } = subscription;
     // If the maximum number of slots was read, more of them could be expired or in the future, so the use is unknown.
     const lapsed = oldestSlots.filter(({ takenAtMs }) => takenAtMs <= nowMs - FIVE_HOURS_MS).length;
-    const ahead = oldestSlots.filter(({ takenAtMs }) => isAhead(takenAtMs, nowMs)).length;
-    if (Math.max(lapsed, ahead) >= oldestSlotsMax) return null;
+    const future = oldestSlots.filter(({ takenAtMs }) => isInFuture(takenAtMs, nowMs)).length;
+    if (Math.max(lapsed, future) >= oldestSlotsMax) return null;
     const limit = terms.fiveHourCalls;
     const resetAtMs = slots < limit ? nowMs + FIVE_HOURS_MS : freeAtMs(subscription, terms, nowMs);
     return { name: 'fiveHour', limit, used: slots, resetAtMs };
   },
 };
 
-/** A slot counts slightly in the future, too: the clock might have gone back. */
+/** A slot slightly in the future counts, because the clock might have gone back. */
 function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
-  return takenAtMs > nowMs - FIVE_HOURS_MS && !isAhead(takenAtMs, nowMs);
+  return takenAtMs > nowMs - FIVE_HOURS_MS && !isInFuture(takenAtMs, nowMs);
 }
 
 /** The expiry of the slot without which the use is below the limit. */

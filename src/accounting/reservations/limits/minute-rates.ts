@@ -1,5 +1,5 @@
 import type { RateLeft, RateStatus } from '../../../protocols/rate-status.ts';
-import { isAhead } from '../../counts/counted-since.ts';
+import { isInFuture } from '../../counts/counted-since.ts';
 import { type AccountState, type AdmissionContext, type RateState, rateName } from '../account-state.ts';
 import { maximaOfNames, type RateMaxima } from '../rate-defaults.ts';
 import type { ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
@@ -187,7 +187,7 @@ interface Used {
 
 /** A bucket that was counted further in the future than the tolerance is reset (`accounting/counts/counted-since.ts`). */
 function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): Used {
-  if (isAhead(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
+  if (isInFuture(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
   const elapsedMs = nowMs - state.countedAtMs;
   return {
     asOfMs: Math.max(nowMs, state.countedAtMs),
