@@ -12,7 +12,7 @@ export interface FailedRoute {
   /** The provider's id of the model. */
   readonly model: string;
   readonly error: string;
-  /** From the start of the call to the failure; absent on records of earlier versions. */
+  /** Milliseconds from the start of the call to the failure; absent on records of earlier versions. */
   readonly afterMs?: number;
 }
 

@@ -93,7 +93,7 @@ function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigin
   );
 }
 
-/** For a reservation: quality and size are unknown before the response. */
+/** The maximum cost of images, for a reservation: quality and size are unknown before the response. */
 export function imagesCostAtMost(count: number, prices: UnitPrices): bigint {
   return prices.perImageNano === null ? 0n : BigInt(count) * dearestImageNano(prices.perImageNano);
 }

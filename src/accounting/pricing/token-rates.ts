@@ -113,7 +113,7 @@ export function termFactor(prices: TermFactors, name: TermName, term: string | u
   return factors !== undefined && Object.hasOwn(factors, term) ? factors[term]! : null;
 }
 
-/** The terms for which the list has no factor, except plain terms. */
+/** Returns the terms for which the list has no factor, except plain terms. */
 export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): readonly TermName[] {
   if (!hasTerms(terms)) return [];
   return termNames.filter((name) => {

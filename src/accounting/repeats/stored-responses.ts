@@ -335,7 +335,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     },
     /** Frees the claims of an earlier process. Only for a database that a single process uses. */
     freeLeftClaims: (): Promise<void> => store.freeLeft(),
-    /** Calls that wait for another one to end no longer start. */
+    /** After this, requests that wait for another call no longer start their own. */
     stopWaiting(): void {
       isStopped = true;
       for (const end of pauses) end();

@@ -14,7 +14,7 @@ export const firstIdAfter = (atMs: number): string => firstIdAt('call', atMs + I
 export const DISAGREES = `left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'charge'
 where e.amount_nano is distinct from -c.charge_nano`;
 
-/** Short, because all other transactions queue behind a waiting exclusive lock. */
+/** Milliseconds. Short, because all other transactions queue behind a waiting exclusive lock. */
 const LOCK_MS = 50;
 
 const limitLocks: Statement = {

@@ -64,7 +64,7 @@ const RECORDED = selection({
   status: textColumn<CallStatus>('c.status'),
 });
 
-/** For calls of which only the reservation is known. Uses an index of each month. */
+/** Selects the records of calls of which only the reservation is known. Uses an index of each month. */
 const readRecorded: Statement = {
   name: 'settlement.read-recorded',
   text: `select ${RECORDED.list}

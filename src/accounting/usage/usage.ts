@@ -76,7 +76,7 @@ async function* pagesOf(store: UsageStore, query: UsageQuery, accountId: string 
 
 const NOBODY = Symbol('no account');
 
-/** The account that the filter selects by its id or by a key; `null`: all accounts. */
+/** Returns the account that the filter selects by its id or by a key; `null`: all accounts. */
 async function accountOf(store: UsageStore, { filter }: UsageQuery): Promise<string | null | typeof NOBODY> {
   const { accountId, keyId } = filter;
   if (keyId === null) return accountId;

@@ -160,7 +160,7 @@ function countsOf(others: readonly RateState[]): RateCounts {
 
 const UNLIMITED = { requestsMax: null, tokensMax: null, isStored: false } as const;
 
-/** Keys of limits that might be stored under aliases of the call's model. */
+/** Returns the keys of buckets that might be stored under aliases of the call's model. */
 export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 'keyId' | 'modelAliases'>) {
   return modelAliases.flatMap((model) => [
     { keyId: '', model },
@@ -168,7 +168,7 @@ export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 
   ]);
 }
 
-/** Keys of the buckets of a call: for its account and its key, for all models and for the called model. */
+/** Returns the keys of a call's buckets: for its account and its API key, for all models and for the called model. */
 export function placesOf(keyId: string, model: string): readonly Pick<RateState, 'keyId' | 'model'>[] {
   return [
     { keyId: '', model: '' },

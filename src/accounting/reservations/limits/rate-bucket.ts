@@ -5,7 +5,7 @@ import type { RateFill } from '../tables.ts';
  * of n drains n of these per millisecond.
  */
 
-/** One request or token, in the unit of buckets. */
+/** The stored amount of one request or token. */
 export const ONE = 60_000;
 
 /** Larger than the use of any call. Keeps sums within the exact integers of a double. */
