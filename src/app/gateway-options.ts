@@ -3,6 +3,7 @@ import type { MetricsPage } from '../api/metrics.ts';
 import type { AbortLimits } from '../calls/relay/client-abort.ts';
 import type { RequestWorkersOptions } from '../calls/request-workers.ts';
 import type { ConfigLoads } from '../config/loads.ts';
+import type { NodeConfig } from '../config/node-config.ts';
 import type { Config } from '../config/schema.ts';
 import type { Databases } from '../db/databases.ts';
 import type { ServedAs } from '../db/demo-mark.ts';
@@ -50,6 +51,8 @@ export interface GatewayOptions {
   /** The disk that stores the journal. Default: the disk of this machine. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
+  /** The sources of `config`. Default: none, so that the catalog cannot be changed. */
+  readonly node?: NodeConfig;
   /** Records the source of `config` and later loads. Default: `config` comes from no file. */
   readonly configLoads?: ConfigLoads;
   /** Aborts a start that waits for locks of other processes. */

@@ -7,6 +7,7 @@ import { BALANCE_QUERY } from '../api/queries/query.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
 import { SettingsInForce } from '../calls/settings-in-force.ts';
 import { ConfigLoads } from '../config/loads.ts';
+import { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { BodyBudgets } from '../http/body-budgets.ts';
 import { ClientAddresses } from '../http/client-address.ts';
 import { Cors } from '../http/cors.ts';
@@ -69,6 +70,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
           timing: options.traceTiming,
         });
   await prepareDatabases(options);
+  const catalog = new NodeCatalog(options.node ?? null);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const settings = new SettingsInForce(config, (whole) => configOfWorker(whole, part));
   const updateBodyBudgets = () => setBodyBudgets(bodyBudgets, disk, dataDir, () => settings.current.config, part);
@@ -124,7 +126,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
   });
   await accounting.drains.start();
 
-  const status = new NodeStatus({ directory, accounting, clock });
+  const status = new NodeStatus({ directory, accounting, catalog, clock });
   const unpricedUses = new UnpricedUses({ clock, logger });
   const refusals = createRefusalRecorder({
     store: accounting.housekeeping.refusals,
@@ -171,6 +173,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
     databases,
     accounting,
     settings,
+    catalog,
     health,
     principals,
     bodyBudgets,

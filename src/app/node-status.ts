@@ -6,6 +6,7 @@ import { createMetricsServer, type MetricsServer, type MetricsServerOptions } fr
 import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import type { Databases } from '../db/databases.ts';
 import type { DirectoryDatabase } from '../db/home-pools.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
@@ -47,12 +48,14 @@ const CLOSE_ANNOUNCED = 'This node is about to stop; it still serves calls.';
 interface StatusDependencies {
   readonly directory: DirectoryDatabase;
   readonly accounting: Pick<Accounting, 'databaseClock' | 'settlement' | 'addedPartitions'>;
+  readonly catalog: Pick<NodeCatalog, 'warning'>;
   readonly clock: Clock;
 }
 
 /** Whether a node takes calls, for load balancers, people and metrics. */
 export class NodeStatus {
   readonly #accounting: StatusDependencies['accounting'];
+  readonly #catalog: StatusDependencies['catalog'];
   readonly #clock: Clock;
   #isCloseAnnounced = false;
   /** Time of the last reload, and whether the configuration file, as last read, is valid and in force. */
@@ -60,8 +63,9 @@ export class NodeStatus {
   /** Whether the directory responds in time. A node that has lost a partition still serves the accounts of the others. */
   readonly isDatabaseUp: () => Promise<boolean>;
 
-  constructor({ directory, accounting, clock }: StatusDependencies) {
+  constructor({ directory, accounting, catalog, clock }: StatusDependencies) {
     this.#accounting = accounting;
+    this.#catalog = catalog;
     this.#clock = clock;
     this.reload = { isInForce: true, lastAtMs: clock.nowMs() };
     this.isDatabaseUp = createReadiness(() =>
@@ -78,7 +82,9 @@ export class NodeStatus {
   readonly readReadiness = async (): Promise<Readiness> => {
     const { databaseClock, addedPartitions } = this.#accounting;
     const isReady = this.takesCalls && (await this.isDatabaseUp());
-    const warnings = [databaseClock.warning, addedPartitions.warning].filter((warning) => warning !== null);
+    const warnings = [databaseClock.warning, addedPartitions.warning, this.#catalog.warning].filter(
+      (warning) => warning !== null,
+    );
     return { isReady, detail: [...(this.#isCloseAnnounced ? [CLOSE_ANNOUNCED] : []), ...warnings] };
   };
 

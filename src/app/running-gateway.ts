@@ -1,12 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import type { CatalogText } from '../config/load.ts';
+import type { NodeConfig } from '../config/node-config.ts';
+import { CatalogFollower } from '../config/revisions/follower.ts';
+import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
+import { CATALOG_CHANNEL, createRevisionStore } from '../config/revisions/revisions-store.ts';
 import type { Config } from '../config/schema.ts';
+import type { Databases } from '../db/databases.ts';
 import type { ReadReadiness } from '../http/health.ts';
 import { addressOf } from '../http/listening.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Part } from '../lib/part.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { MetricsReport } from '../telemetry/summed-metrics.ts';
+import type { Accounting } from './accounting.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ManagementApis } from './management-apis.ts';
 import type { NodeStatus, ServedMetrics } from './node-status.ts';
@@ -18,6 +26,10 @@ interface GatewayDependencies {
   readonly nodeId: string;
   readonly part: Part;
   readonly settings: SettingsInForce;
+  readonly catalog: NodeCatalog;
+  readonly databases: Pick<Databases, 'directory'>;
+  readonly accounting: Pick<Accounting, 'databaseClock'>;
+  readonly logger: Logger;
   readonly health: RouteHealth;
   readonly housekeeping: Housekeeping;
   readonly publicApi: PublicApi;
@@ -91,6 +103,27 @@ export class RunningGateway {
     this.#deps.settings.schedule(next);
   }
 
+  /**
+   * Applies the revision of the catalog in force, and from now on those that follow.
+   *
+   * @param useCatalog puts a catalog in force from an instant of the database's clock on
+   * @throws ConfigError if the revision in force cannot be used
+   */
+  async followCatalog(node: NodeConfig, useCatalog: (catalog: CatalogText, fromMs: number) => void): Promise<void> {
+    const { databases, accounting, catalog, logger } = this.#deps;
+    const { directory } = databases;
+    catalog.follower = new CatalogFollower({
+      store: createRevisionStore(directory.pool('probes')),
+      listen: (onChange) => directory.subscribe(CATALOG_CHANNEL, onChange, onChange),
+      parse: (text) => node.parse({ catalog: text }).config,
+      apply: useCatalog,
+      schedule: (next) => this.schedule(next),
+      clock: accounting.databaseClock,
+      logger,
+    });
+    await catalog.follower.start();
+  }
+
   /** Records for the metrics whether the configuration file, as last read, is valid and in force. */
   configDecided(isInForce: boolean): void {
     this.#deps.status.configDecided(isInForce);
@@ -110,6 +143,7 @@ export class RunningGateway {
   /** Refuses new calls, waits for those in flight up to the configured limit, and stops everything. */
   async close(): Promise<void> {
     this.#deps.status.announceClose();
+    await this.#deps.catalog.follower?.close();
     await this.#deps.shutDown();
   }
 }

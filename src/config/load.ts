@@ -26,8 +26,10 @@ interface ConfigProblem {
 export class ConfigError extends ForeseenError {
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
+  /** The credential files that the configuration names: it may become valid when one of them changes. */
+  readonly files: readonly string[];
 
-  constructor(file: string, problems: readonly ConfigProblem[]) {
+  constructor(file: string, problems: readonly ConfigProblem[], files: readonly string[] = []) {
     const lines = problems.map((problem) => {
       const source = problem.revision ?? file;
       const place = problem.line > 0 ? `${source}:${problem.line}` : source;
@@ -36,6 +38,7 @@ export class ConfigError extends ForeseenError {
     super(`The configuration cannot be used:\n${lines.join('\n')}`);
     this.file = file;
     this.problems = problems;
+    this.files = files;
   }
 }
 
@@ -149,6 +152,7 @@ export function parseConfigText(
   throw new ConfigError(
     file,
     problems.sort((left, right) => left.line - right.line),
+    result.success ? credentialFilesOf(result.data.providers) : [],
   );
 }
 

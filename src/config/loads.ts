@@ -67,7 +67,7 @@ const FIXED_SERVER_KEYS = [
 /** Whether a change of a setting, such as `server.port`, requires a restart. */
 export function needsRestart(setting: string): boolean {
   const [section, key] = setting.split('.');
-  if (section === 'tracing' || section === 'database') return true;
+  if (section === 'tracing' || section === 'database' || section === 'catalog') return true;
   return section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key);
 }
 
@@ -79,6 +79,6 @@ export function withRunningSettings(given: Config, running: Config): Config {
     else server[key] = running.server[key];
   }
   const { tracing: _, ...others } = given;
-  const next = { ...others, server: server as Config['server'], database: running.database };
+  const next = { ...others, catalog: running.catalog, server: server as Config['server'], database: running.database };
   return running.tracing === undefined ? next : { ...next, tracing: running.tracing };
 }

@@ -18,6 +18,7 @@ import { CERTIFICATE } from '../../test/support/certificate.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type ConfigOverrides, loadConfig } from './load.ts';
 import { ConfigLoads, type ConfigStatus } from './loads.ts';
+import { NodeConfig } from './node-config.ts';
 import { credentialsOf } from './provider-credentials.ts';
 import type { Config } from './schema.ts';
 import { ConfigWatcher, type ConfigWatcherOptions, changedSettings } from './watch.ts';
@@ -149,9 +150,7 @@ describe('ConfigWatcher', () => {
 
   function start(options: Partial<ConfigWatcherOptions> = {}, overrides: ConfigOverrides = {}): ConfigWatcher {
     const watcher = new ConfigWatcher({
-      file,
-      environment: {},
-      overrides,
+      node: new NodeConfig(file, {}, overrides),
       logger: record.logger,
       apply: record.apply,
       settleMs: 10,
@@ -637,7 +636,8 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
     const current = loadConfig(file, {});
     const missing = join(directory, 'not-yet');
     const later = join(missing, 'faregate.yaml');
-    start({ file: later, current, pollMs: 10 });
+    const node = new NodeConfig(file, {});
+    start({ node: Object.assign(Object.create(node), { file: later }), current, pollMs: 10 });
     assert.match((await record.nextLogged('warn')).message, /does not report changes of this file/);
     assert.match((await record.nextLogged('error')).message, /There is no such file/);
     mkdirSync(missing);

@@ -3,24 +3,15 @@ import { basename, dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../lib/json/json.ts';
 import type { Logger } from '../lib/logger.ts';
-import {
-  ConfigError,
-  type ConfigOverrides,
-  type ConfigText,
-  type Environment,
-  type ParsedConfig,
-  parseConfigText,
-  readConfigFile,
-} from './load.ts';
+import { type CatalogText, ConfigError, type ConfigText, type ParsedConfig, readConfigFile } from './load.ts';
 import { type ConfigLoads, needsRestart, withRunningSettings } from './loads.ts';
+import type { NodeConfig } from './node-config.ts';
 import { credentialFilesOf } from './provider-credentials.ts';
 import { fileVersion } from './regular-file.ts';
 import type { Config } from './schema.ts';
 
 export interface ConfigWatcherOptions {
-  readonly file: string;
-  readonly environment: Environment;
-  readonly overrides?: ConfigOverrides;
+  readonly node: NodeConfig;
   /** The configuration in force at the start. */
   readonly current: Config;
   readonly logger: Logger;
@@ -28,9 +19,10 @@ export interface ConfigWatcherOptions {
   readonly loads?: ConfigLoads;
   /**
    * Puts a configuration into force. Settings that require a restart keep their values from the start, so the configuration
-   * describes what the process really does. If this throws, the previous configuration stays in force.
+   * describes what the process really does. `fromMs` is the instant of the database's clock from which a catalog of the database is in
+   * force. If this throws, the previous configuration stays in force.
    */
-  readonly apply: (config: Config) => void;
+  readonly apply: (config: Config, fromMs: number | null) => void;
   /** Called after `reload` if the configuration is already in force. */
   readonly onUnchanged?: () => void;
   /** Called after each stable reading of the file, with whether that configuration is now in force. */
@@ -100,6 +92,19 @@ export class ConfigWatcher {
     this.#readSoon();
   };
 
+  /**
+   * Applies another catalog of the database, which is in force from an instant of the database's clock on.
+   *
+   * @throws ConfigError if the configuration is not valid with this catalog, or another error if it could not be applied
+   */
+  useCatalog(catalog: CatalogText, fromMs: number): void {
+    const { node } = this.#options;
+    const parsed = node.parse({ catalog });
+    node.catalog = catalog;
+    if (!this.#decide(parsed, { isRequested: false, fromMs }))
+      throw new Error('the configuration could not be applied');
+  }
+
   /** Stops watching; nothing is applied or logged afterwards. */
   close(): void {
     this.#isOpen = false;
@@ -109,8 +114,8 @@ export class ConfigWatcher {
   }
 
   #watchFiles(): void {
-    const { file: configFile, logger, pollMs = POLL_MS } = this.#options;
-    const files = new Set([configFile, ...this.#files]);
+    const { node, logger, pollMs = POLL_MS } = this.#options;
+    const files = new Set([node.file, ...this.#files]);
     for (const [file, unwatch] of this.#watched) {
       if (files.has(file)) continue;
       unwatch();
@@ -144,7 +149,8 @@ export class ConfigWatcher {
     this.#changes = isEqual ? 0 : this.#changes + 1;
     this.#last = reading;
     if (!isEqual) this.#parsed = null;
-    const { file, logger } = this.#options;
+    const { logger, node } = this.#options;
+    const { file } = node;
     if (this.#changes === RESTLESS_READINGS) {
       logger.warn({ file }, 'the configuration keeps changing; reload postponed');
     }
@@ -161,17 +167,18 @@ export class ConfigWatcher {
       return;
     }
     this.#parsed = null;
-    this.#decided = reading;
     const isRequested = this.#isRequested;
     this.#isRequested = false;
-    const isInForce = outcome instanceof Error ? this.#refuse(outcome) : this.#decide(outcome, isRequested);
+    if (!(outcome instanceof Error) && !(reading.found instanceof ConfigError)) node.text = reading.found;
+    const isInForce = outcome instanceof Error ? this.#refuse(outcome) : this.#decide(outcome, { isRequested });
+    this.#decided = { ...reading, fileVersions: this.#fileVersions() };
     this.#options.onDecided?.(isInForce);
   }
 
   /** Synchronous: a configuration is small, and readings cannot overtake one another. */
   #read(): Reading {
-    const { file } = this.#options;
-    const fileVersions = this.#files.map((path) => `${path} ${fileVersion(path)}`).join('\n');
+    const { file } = this.#options.node;
+    const fileVersions = this.#fileVersions();
     try {
       const { text, version, isWhole } = readConfigFile(file);
       // A full disk leaves an empty file, which would be a valid configuration without models.
@@ -184,27 +191,37 @@ export class ConfigWatcher {
     }
   }
 
+  #fileVersions(): string {
+    return this.#files.map((path) => `${path} ${fileVersion(path)}`).join('\n');
+  }
+
   #parse({ found }: Reading): ParsedConfig | Error {
-    const { file, environment, overrides } = this.#options;
     if (found instanceof ConfigError) return found;
     try {
-      return parseConfigText(found, file, environment, overrides);
+      return this.#options.node.parse({ text: found });
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
   }
 
   #refuse(error: Error): false {
-    const { file, logger, loads } = this.#options;
+    const { node, logger, loads } = this.#options;
+    const { file } = node;
     loads?.failed(error.message);
     const details = error instanceof ConfigError ? { file, problems: error.problems } : { file, err: error };
     logger.error(details, `${error.message}\nThe previous configuration stays in force.`);
+    // A credential file that is missing may appear.
+    if (error instanceof ConfigError) {
+      this.#files = [...new Set([...this.#files, ...error.files])];
+      this.#watchFiles();
+    }
     return false;
   }
 
   /** Returns whether the configuration is in force now. */
-  #decide({ config, files }: ParsedConfig, isRequested: boolean): boolean {
-    const { file, logger, loads, apply, onUnchanged } = this.#options;
+  #decide({ config, files }: ParsedConfig, { isRequested, fromMs = null }: Decision): boolean {
+    const { node, logger, loads, apply, onUnchanged } = this.#options;
+    const { file } = node;
     const settings = changedSettings(this.#inForce, config).filter(needsRestart);
     if (settings.length > 0) {
       logger.warn({ file, settings }, `changed in ${basename(file)}, but requires a restart: ${settings.join(', ')}`);
@@ -217,7 +234,7 @@ export class ConfigWatcher {
       if (isRequested) onUnchanged?.();
     } else {
       try {
-        apply(next);
+        apply(next, fromMs);
       } catch (error) {
         loads?.failed(
           `The configuration could not be applied: ${error instanceof Error ? error.message : String(error)}`,
@@ -271,6 +288,12 @@ function watchDirectory(
     onUnreported(error);
     return null;
   }
+}
+
+interface Decision {
+  /** `reload` was called. */
+  readonly isRequested: boolean;
+  readonly fromMs?: number | null;
 }
 
 /** The text of the file, or the error of reading it. */

@@ -1,8 +1,9 @@
 import { writeHistory } from '../../accounting/history/history-store.ts';
 import { localAdminClient } from '../../api/management/admin-client.ts';
 import type { Gateway } from '../../app/gateway.ts';
-import { type Environment, loadConfig } from '../../config/load.ts';
+import type { Environment } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
+import { NodeConfig } from '../../config/node-config.ts';
 import { ConfigWatcher } from '../../config/watch.ts';
 import { announceGateway } from '../../db/data-dir.ts';
 import type { Databases } from '../../db/databases.ts';
@@ -59,7 +60,8 @@ export async function serveGateway(
   try {
     let configEnvironment: Environment = environment;
     if (simulator !== null) configEnvironment = demoEnvironment(environment, (await simulator).url);
-    const config = loadConfig(source.file, configEnvironment, source.overrides);
+    const node = new NodeConfig(source.file, configEnvironment, source.overrides);
+    const { config } = node.parse();
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isLocal = config.database.url === '';
@@ -87,6 +89,7 @@ export async function serveGateway(
         adminTokens,
         localToken,
         configLoads,
+        node,
         servedAs: { isDemo: source.isDemo, demoAccountId: readDemoAccountId(config.database.dataDir) },
         stopped: signals.begun,
         isOnlyNode: isLocal,
@@ -99,6 +102,26 @@ export async function serveGateway(
     cleanUp.push(() => gateway.close());
     worker?.isWired(gateway.own);
     signals.begun.throwIfAborted();
+
+    const watcher = new ConfigWatcher({
+      node,
+      current: config,
+      logger,
+      loads: configLoads,
+      apply(next, fromMs) {
+        gateway.reload(next, fromMs);
+        log.setFormat(next.log.format);
+        worker?.logsAs(next.log.format);
+      },
+      onUnchanged: () => gateway.retryCredentials(),
+      onDecided: (isInForce) => gateway.configDecided(isInForce),
+    });
+    cleanUp.push(() => watcher.close());
+    signalSource.on('SIGHUP', watcher.reload);
+    cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
+    if (config.catalog === 'database') {
+      await gateway.followCatalog(node, (catalog, fromMs) => watcher.useCatalog(catalog, fromMs));
+    }
 
     const users = createUserStore(database.pool('admin'));
     let demoAccount: DemoAccount | null = null;
@@ -117,25 +140,6 @@ export async function serveGateway(
     const url = await gateway.listen();
     const databaseUrl = databases.localUrl;
     if (databaseUrl !== null) announceGateway(config.database.dataDir, { url, adminToken: localToken, databaseUrl });
-    const watcher = new ConfigWatcher({
-      file: source.file,
-      environment: configEnvironment,
-      overrides: source.overrides,
-      current: config,
-      logger,
-      loads: configLoads,
-      apply(next) {
-        gateway.reload(next);
-        log.setFormat(next.log.format);
-        worker?.logsAs(next.log.format);
-      },
-      onUnchanged: () => gateway.retryCredentials(),
-      onDecided: (isInForce) => gateway.configDecided(isInForce),
-    });
-    cleanUp.push(() => watcher.close());
-    signalSource.on('SIGHUP', watcher.reload);
-    cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
-
     // Only the first worker prints the hint.
     const printsHint = demoAccount === null && (worker === null || worker.number === 1) && !(await users.hasOperator());
     const hint = printsHint ? renderSignInHint(url, source) : '';

@@ -130,7 +130,8 @@ export function createRevisionStore(database: DirectoryPool) {
 
   return {
     latest: readLatest,
-    find: async (number: number): Promise<Revision | null> => REVISIONS.first(await database.query(findRevision, [number])),
+    find: async (number: number): Promise<Revision | null> =>
+      REVISIONS.first(await database.query(findRevision, [number])),
     /** The last revision by number, canceled or not; `null`: there is none. */
     last: async (): Promise<Revision | null> => REVISIONS.first(await database.query(lastRevision)),
     /** Revisions before a number, newest first. */

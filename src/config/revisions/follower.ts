@@ -1,0 +1,175 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { shareReads } from '../../lib/shared-reads.ts';
+import type { CatalogText } from '../load.ts';
+import type { Config } from '../schema.ts';
+import type { Revision, RevisionStore } from './revisions-store.ts';
+
+export interface CatalogNotifications {
+  readonly isConnected: boolean;
+  close(): Promise<void>;
+}
+
+interface FollowerOptions {
+  readonly store: Pick<RevisionStore, 'latest'>;
+  /** Subscribes to notifications. `onChange` is called for each change, and when the process may have missed changes. */
+  readonly listen: (onChange: () => void) => Promise<CatalogNotifications>;
+  /** Returns the configuration of the node with a catalog. @throws ConfigError */
+  readonly parse: (catalog: CatalogText) => Config;
+  /** Puts a catalog in force from an instant of the database's clock on. @throws ConfigError */
+  readonly apply: (catalog: CatalogText, fromMs: number) => void;
+  /** Announces the configuration that follows; `null`: none is scheduled. */
+  readonly schedule: (next: { readonly config: Config; readonly fromMs: number } | null) => void;
+  /** The estimate of the database's clock. */
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly pollMs?: number;
+}
+
+export interface CatalogStatus {
+  /** Number of the revision that this node applies; `null`: none. */
+  readonly inForce: number | null;
+  readonly scheduled: number | null;
+  /** The revision that this node cannot use; the one before stays in force. */
+  readonly failed: { readonly number: number; readonly message: string; readonly atMs: number } | null;
+}
+
+const POLL_MS = 1_000;
+/** Polls after which an unusable revision is tried again: a missing file or a network may have appeared. */
+const RETRY_POLLS = 10;
+
+/**
+ * Keeps a node's configuration at the revision of the catalog that is in force. The database is read after each notification, at the instant of a
+ * scheduled revision, and every second while notifications are unavailable or the last read has failed. While the database is down, a scheduled
+ * revision that is known comes into force nevertheless.
+ */
+export class CatalogFollower {
+  readonly #options: FollowerOptions;
+  readonly #read: (key: string) => Promise<void>;
+  #notifications: CatalogNotifications | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #switchTimer: NodeJS.Timeout | undefined;
+  #isStale = true;
+  #polls = 0;
+  #inForce: number | null = null;
+  #scheduled: Revision | null = null;
+  #failed: CatalogStatus['failed'] = null;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#read = shareReads(async () => {
+      const { current, scheduled } = await options.store.latest();
+      this.#isStale = false;
+      this.#use(current);
+      this.#expect(scheduled);
+    });
+  }
+
+  get status(): CatalogStatus {
+    return { inForce: this.#inForce, scheduled: this.#scheduled?.number ?? null, failed: this.#failed };
+  }
+
+  /**
+   * Applies the revision in force, and follows later ones from now on.
+   *
+   * @throws ConfigError if the revision in force cannot be used, or if the database is down
+   */
+  async start(): Promise<void> {
+    const { listen, pollMs = POLL_MS } = this.#options;
+    this.#notifications = await listen(() => void this.refresh());
+    await this.#read('');
+    this.#timer = setInterval(() => this.#poll(), pollMs);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    clearTimeout(this.#switchTimer);
+    await this.#notifications?.close();
+  }
+
+  /** Reads the database now. A failure is logged, and the read is retried. */
+  async refresh(): Promise<void> {
+    try {
+      await this.#read('');
+    } catch (error) {
+      // Logged once per outage.
+      if (!this.#isStale)
+        this.#options.logger.warn({ err: error }, 'failed to read the catalog; the last known one stays in force');
+      this.#isStale = true;
+    }
+  }
+
+  #poll(): void {
+    this.#polls++;
+    const isRetry = this.#failed !== null && this.#polls % RETRY_POLLS === 0;
+    if (isRetry || this.#isStale || this.#notifications?.isConnected === false) void this.refresh();
+  }
+
+  #use(revision: Revision | null): void {
+    if (revision === null || revision.number === this.#inForce) return;
+    const { apply, logger } = this.#options;
+    const isKnown = this.#failed?.number === revision.number;
+    try {
+      apply(catalogOf(revision), revision.inForceAtMs);
+      this.#inForce = revision.number;
+      if (this.#failed !== null && this.#failed.number <= revision.number) this.#failed = null;
+      logger.info({ revision: revision.number }, 'the catalog has changed');
+    } catch (error) {
+      if (!isKnown)
+        logger.error(
+          { revision: revision.number, err: error },
+          'a revision of the catalog cannot be used; the one before stays in force',
+        );
+      this.#fail(revision, error);
+      if (this.#inForce === null && this.#timer === undefined) throw error;
+    }
+  }
+
+  /** Announces a scheduled revision, and applies it at its instant. */
+  #expect(revision: Revision | null): void {
+    if (revision?.number === this.#scheduled?.number && this.#failed?.number !== revision?.number) return;
+    const { schedule, parse, clock, logger } = this.#options;
+    clearTimeout(this.#switchTimer);
+    this.#scheduled = revision;
+    if (revision === null) return schedule(null);
+    try {
+      schedule({ config: parse(catalogOf(revision)), fromMs: revision.inForceAtMs });
+      if (this.#failed?.number === revision.number) this.#failed = null;
+    } catch (error) {
+      if (this.#failed?.number !== revision.number)
+        logger.error({ revision: revision.number, err: error }, 'a scheduled revision of the catalog cannot be used');
+      this.#fail(revision, error);
+      schedule(null);
+    }
+    const waitMs = Math.min(Math.max(revision.inForceAtMs - clock.nowMs(), 0), TIMER_MS_MAX);
+    this.#switchTimer = setTimeout(() => void this.#atSwitch(revision), waitMs);
+    this.#switchTimer.unref();
+  }
+
+  async #atSwitch(revision: Revision): Promise<void> {
+    await this.refresh();
+    if (this.#scheduled?.number !== revision.number) return;
+    this.#scheduled = null;
+    if (this.#isStale && this.#options.clock.nowMs() >= revision.inForceAtMs) {
+      this.#use(revision);
+      this.#options.schedule(null);
+    } else {
+      // The database's clock has not reached the instant yet, or a timer cannot wait longer.
+      this.#expect(revision);
+    }
+  }
+
+  #fail({ number }: Revision, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.#failed = { number, message, atMs: this.#options.clock.nowMs() };
+  }
+}
+
+/** The maximum delay of a Node timer. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** The catalog of a revision. Messages name it by its number. */
+export function catalogOf({ number, text }: Pick<Revision, 'number' | 'text'>): CatalogText {
+  return { name: `revision ${number}`, text };
+}
