@@ -18,9 +18,14 @@ export class NodeConfig {
   readonly #overrides: ConfigOverrides;
 
   /** @throws ConfigError if the file cannot be read */
-  constructor(file: string, environment: Environment, overrides: ConfigOverrides = {}) {
+  constructor(
+    file: string,
+    environment: Environment,
+    overrides: ConfigOverrides = {},
+    text: string = readConfigFile(file).text,
+  ) {
     this.file = file;
-    this.text = readConfigFile(file).text;
+    this.text = text;
     this.#environment = environment;
     this.#overrides = overrides;
   }

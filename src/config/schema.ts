@@ -337,14 +337,14 @@ export const CATALOG_SECTIONS = ['billing', 'limits', 'providers', 'models', 'pl
 
 export const configSchema = section(
   {
+    server: server.prefault({}),
+    database: database.prefault({}),
+    billing: billing.prefault({}),
     catalog: oneOf(['file', 'database'])
       .default('file')
       .describe(
         'Where `billing`, `limits`, `providers`, `models`, `plans` and `groups` are: in this file, or in the database, where people edit them.',
       ),
-    server: server.prefault({}),
-    database: database.prefault({}),
-    billing: billing.prefault({}),
     routing: routing.prefault({}),
     idempotency: idempotency.prefault({}),
     log: log.prefault({}),
