@@ -2,10 +2,7 @@ import { compilePaths, pathsUnder, type Verdict, type WrittenRules } from '../me
 
 const ITEM_DONE = 'response.output_item.done';
 const DELTA = '.delta';
-/**
- * Suffixes of event types whose events contain text by the model, such as `response.output_text.delta` and
- * `response.mcp_call_arguments.delta`. Other deltas contain audio or tool output.
- */
+/** Suffixes of events with text by the model, such as `response.output_text.delta`. Other deltas contain audio or tool output. */
 const WRITTEN = ['text', 'refusal', 'arguments', '_input', '_code', '_command', '_diff', 'transcript'];
 const REASONING = ['reasoning', 'thinking'];
 const TOOL_OUTPUT = '_call_output';
@@ -13,7 +10,7 @@ const TOOL_OUTPUT = '_call_output';
 const TEXT = ['content[].text', 'content[].refusal', 'input', 'code', 'action.commands[]', 'operation.diff'];
 const SUMMARY = ['summary[].text'];
 
-/** Suffix of item types that contain tool output, such as `function_call_output` and `tool_search_output`. */
+/** Suffix of item types with tool output, such as `function_call_output`. */
 const OUTPUT = '_output';
 
 function verdictOfItem(type: string | null): Verdict {
@@ -32,12 +29,9 @@ const EVENT_PATHS = compilePaths({
   isNamedByEvent: true,
 });
 
-/**
- * Selects text by the model in the events of a stream. The event that completes an item repeats its deltas. For some items, such as
- * function calls, some servers send only this event.
- */
+/** Selects text by the model in a stream. The event that completes an item repeats its deltas; some servers send only this event. */
 export function streamedResponseText(): WrittenRules {
-  /** Cached, because nearly all events have the same type and item as the previous event. */
+  /** Cached, because nearly all events have the type and item of the previous event. */
   let lastType: string | null = null;
   let verdict: Verdict = 'none';
   let lastIndex: string | null | undefined;
@@ -82,5 +76,5 @@ function outputUnder(output: string): WrittenRules {
 }
 
 export const RESPONSE_TEXT = outputUnder('output[]');
-/** The paths of text in the last event of a stream, which repeats all text. */
+/** The last event of a stream repeats all text. */
 export const LAST_EVENT_TEXT = outputUnder('response.output[]');
