@@ -1,17 +1,12 @@
 /**
- * Units in which providers count usage. Addition, bounds, charges, price keys, call records, the admin API and the CLI are derived from this table;
- * `protocols/` determines whether a provider reports a unit.
+ * Units in which providers count usage. Bounds, charges, price keys, call records, the admin API and the CLI are derived from this table.
  */
 export interface UsageUnit {
-  /**
-   * What the unit counts: input tokens, output tokens, a share of `outputTokens`, or something else. The units of a side do not overlap and
-   * add up to its total.
-   */
+  /** Input tokens, output tokens, a share of `outputTokens`, or something else. The units of a side add up to its total without overlap. */
   readonly side: 'input' | 'output' | 'withinOutput' | 'other';
   readonly price: UnitPrice | null;
   /**
-   * The bound that the unit shares with other units, and its order within the bound: units with a lower `turn` are counted first and cut
-   * last. `null`: the unit has no bound.
+   * The bound that the unit shares with others. Units with a lower `turn` are counted first and cut last. `null`: the unit has no bound.
    */
   readonly bound: UnitBound | null;
   /** Column of the unit in `calls`; `null`: the unit is a member of `other_units`, omitted if zero. */
@@ -22,11 +17,11 @@ export interface UnitPrice {
   /** Key of the price in the configuration. Call records contain it as `<key>NanoPerMillion`, or as `<key>Nano` for a price per use. */
   readonly key: string;
   readonly per: 'million' | 'one';
-  /** The price applies only to calls that are charged on this basis. */
+  /** Basis of the charge to which the price applies. */
   readonly basis: 'tokens' | 'searchUnits';
   /** Key of the price that is used if this one is missing; `null`: the unit is then free. */
   readonly standIn: 'input' | 'output' | 'imageOutput' | null;
-  /** Whether uses without a price are recorded on the call, counted and logged. Absent: no. */
+  /** Whether uses without a price are recorded on the call, counted and logged. */
   readonly isMarked?: boolean;
 }
 
@@ -47,7 +42,7 @@ function toolUses<const Key extends string, const Turn extends number>(key: Key,
   } as const;
 }
 
-/** The units in the order in which prices, records and the admin API list them. */
+/** The units in the order of prices, records and the admin API. */
 export const usageUnits = {
   inputTokens: {
     side: 'input',
@@ -61,7 +56,7 @@ export const usageUnits = {
     bound: { name: 'inputTokens', turn: 9 },
     column: 'cached_input_tokens',
   },
-  /** Input tokens written to the provider's cache for five minutes, or for an unspecified time. */
+  /** Input tokens written to the cache for five minutes, or for an unspecified time. */
   cacheWriteTokens: {
     side: 'input',
     price: { key: 'cacheWrite', per: 'million', basis: 'tokens', standIn: 'input' },
@@ -86,7 +81,7 @@ export const usageUnits = {
     bound: { name: 'inputTokens', turn: 4 },
     column: null,
   },
-  /** Tokens of sources that research models cite, if the provider counts them separately from input. */
+  /** Tokens of sources that research models cite, if the input excludes them. */
   citationTokens: {
     side: 'input',
     price: { key: 'citations', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
@@ -99,7 +94,7 @@ export const usageUnits = {
     bound: { name: 'outputTokens', turn: 0 },
     column: 'output_tokens',
   },
-  /** The share of `outputTokens` that was reasoning. It is not charged separately, but can determine which prices apply to its run. */
+  /** The share of `outputTokens` that was reasoning. It is not charged, but can determine which prices apply. */
   reasoningTokens: { side: 'withinOutput', price: null, bound: null, column: 'reasoning_tokens' },
   imageOutputTokens: {
     side: 'output',
@@ -114,8 +109,8 @@ export const usageUnits = {
     column: null,
   },
   /**
-   * Reasoning tokens that the provider counts separately from output. Each round of a research call generates reasoning; it can be much
-   * longer than the longest output, but not longer than a context. The unit therefore shares the bound of the input.
+   * Reasoning tokens that the output excludes. Each round of a research call generates some; they are limited by the context, so they share
+   * the bound of the input.
    */
   separateReasoningTokens: {
     side: 'output',
@@ -123,7 +118,7 @@ export const usageUnits = {
     bound: { name: 'inputTokens', turn: 6 },
     column: null,
   },
-  /** Search units of some rerank providers. One unit is a query with up to 100 documents. */
+  /** One search unit is a query with up to 100 documents. */
   searchUnits: {
     side: 'other',
     price: { key: 'perSearchUnit', per: 'one', basis: 'searchUnits', standIn: null },
@@ -137,10 +132,7 @@ export const usageUnits = {
   containers: toolUses('perContainer', 4),
   /** Uses of all other provider tools, such as MCP servers and searches outside the web. */
   otherToolUses: toolUses('perToolUse', 5),
-  /**
-   * Rounds on the provider's side, detected by tool uses or listed turns. In each round, the model reads its context again. Rounds are
-   * never charged directly.
-   */
+  /** Rounds at the provider, each of which reads the context again. They are never charged. */
   serverToolUses: { side: 'other', price: null, bound: null, column: null },
   /** Number of times that the provider summarized the context. The tokens of the summaries count in other units. */
   compactions: { side: 'other', price: null, bound: null, column: null },
@@ -168,7 +160,7 @@ export type TokenPriceFields = {
   readonly [Key in Exclude<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]: bigint;
 } & { readonly [Key in Extract<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]?: bigint };
 
-/** Prices of all units. A missing price per use is `null` or absent. */
+/** A missing price per use is `null` or absent. */
 export type UnitPriceFields = TokenPriceFields & {
   readonly [Key in Exclude<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]: bigint | null;
 } & { readonly [Key in Extract<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]?: bigint };
@@ -207,14 +199,13 @@ export const pricedUnits: readonly PricedUnit[] = unitNames.flatMap((name) => {
   ];
 });
 
-/** Units that have a column in `calls`. Other units are stored in `other_units`. */
 export const unitColumns = unitNames.flatMap((unit) => {
   const { column } = usageUnits[unit];
   return column === null ? [] : [{ unit, column }];
 });
 export const otherUnits = unitsWhere(({ column }) => column === null);
 
-/** Units that the admin API shows: units that have a column, and units that can be charged. */
+/** Units that the admin API shows. */
 export const shownUnits = unitsWhere(({ column, price }) => column !== null || price !== null);
 
 export const tokenUnits = unitsWhere(({ side }) => side !== 'other');

@@ -10,15 +10,15 @@ import {
   type WrittenRules,
 } from './written-paths.ts';
 
-/** Size of reasoning text relative to its encrypted form, which is base64 of about as many bytes. */
+/** Size of reasoning text relative to its encrypted form in base64. */
 const OPAQUE_SHARE = 3 / 4;
 export const SELECTOR_BYTES_MAX = 64;
 const EMPTY_BYTES = 2;
 const SEVERAL = -2;
 
-/** Counts the text that a model wrote, in several counters. Text within an object that is judged counts once the judgment is known. */
+/** Counts the text that a model wrote. Text within a judged object counts once the judgment is known. */
 export class WrittenCount {
-  /** Number of texts. The next fields describe the last one: its offsets, counter and run. */
+  /** Number of texts. The next fields describe the last one. */
   texts = 0;
   textStart = 0;
   textEnd = 0;
@@ -28,16 +28,16 @@ export class WrittenCount {
   readonly #rules: WrittenRules;
   readonly #bytes: number[];
   readonly #pending: number[];
-  /** The counter that has pending bytes; `NONE` if no counter has any, `SEVERAL` if several do. */
+  /** The counter that has pending bytes; `NONE`: no counter, `SEVERAL`: several. */
   #pendingIn = NONE;
   readonly #selectors: (string | null)[];
   #hasSelectors = false;
   readonly #lastSelectors: string[];
   readonly #runs: (DataRuns | undefined)[];
-  /** Number of pending bytes before the current JSON container. */
+  /** Pending bytes before the current JSON container. */
   #before = 0;
   /**
-   * The counter that received all pending bytes of the last judged object; `NONE` if several counters did, or if some bytes did not count.
+   * The counter that received all pending bytes of the last judged object; `NONE` if there were several, or if some bytes did not count.
    */
   #writtenIn = NONE;
   #writtenBytes = 0;
@@ -52,7 +52,6 @@ export class WrittenCount {
     this.#runs = new Array(runs).fill(undefined);
   }
 
-  /** Number of base64 images within the text. */
   get pictures(): number {
     return this.#runs.reduce((sum, run) => sum + (run?.pictures ?? 0), 0);
   }
@@ -62,7 +61,7 @@ export class WrittenCount {
     return this.#sizeWith(OPAQUE_SHARE);
   }
 
-  /** The same as `sizeBytes`, excluding encrypted reasoning. */
+  /** `sizeBytes` without encrypted reasoning. */
   get visibleBytes(): number {
     return this.#sizeWith(0);
   }
@@ -76,7 +75,7 @@ export class WrittenCount {
     return bytes[TEXT]! + reasoning;
   }
 
-  /** Returns the counters including pending bytes, which are judged by the selector values received so far. */
+  /** Returns the counters with pending bytes, which are judged by the selector values received so far. */
   #withPending(): readonly number[] {
     const verdict = this.#verdict();
     return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#judged(counter, verdict));
@@ -106,10 +105,7 @@ export class WrittenCount {
     this.add(counter, sizeBytes - runs.dataIn(bytes, start, end));
   }
 
-  /**
-   * Whether the last object consisted only of the last text, and all of that text counted. A similar object can then be counted by its size
-   * alone.
-   */
+  /** Whether the last object consisted only of the last text, and all of it counted. Similar objects can then be counted by size. */
   get hasWrittenText(): boolean {
     const isInPicture = this.#textRun !== NONE && this.#runs[this.#textRun]?.isOpen === true;
     return this.#writtenIn === this.#textCounter && this.#writtenBytes === this.#textBytes && !isInPicture;
@@ -153,7 +149,7 @@ export class WrittenCount {
   judge(): void {
     const pendingIn = this.#pendingIn;
     if (pendingIn === NONE && !this.#hasSelectors) return;
-    // Even objects without text are judged, because they can determine how later objects are judged.
+    // Objects without text are judged, too, because they can determine how later objects are judged.
     const verdict = this.#verdict();
     if (pendingIn >= 0 && verdict === 'written') {
       this.#writtenIn = pendingIn;

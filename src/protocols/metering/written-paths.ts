@@ -1,24 +1,21 @@
-/**
- * Where a JSON value contains text by the model, as paths such as `choices[].delta.content`, where `[]` means each item of an array. Text at other
- * paths, such as search results or tool output, is not the model's.
- */
+/** Where a JSON value contains text by the model, as paths such as `choices[].delta.content`; `[]` means each item of an array. */
 interface WrittenPaths {
   readonly text: readonly string[];
-  /** Paths of text that some providers send as an object in place of a string. The size of its JSON counts. */
+  /** Paths of text that some providers send as an object. The size of its JSON counts. */
   readonly json?: readonly string[];
   /** Paths of reasoning, in groups. Providers send the same reasoning at several paths, so only the largest group counts. */
   readonly reasoning?: readonly (readonly string[])[];
-  /** Paths of encrypted reasoning in base64, an alternative form of the groups above. */
+  /** Paths of encrypted reasoning in base64, an alternative to the groups above. */
   readonly encrypted?: readonly string[];
-  /** Path of the objects that are judged separately. Absent: the whole value is judged or, in a stream, each event. */
+  /** Path of the objects that are judged separately. Absent: the whole value or, in a stream, each event. */
   readonly judged?: string;
-  /** Selectors: paths of strings and numbers by which an object is judged. Values have at most 64 bytes. */
+  /** Paths of strings and numbers by which an object is judged. Values have at most 64 bytes. */
   readonly selectors?: readonly string[];
-  /** Whether the name of an event is used if the event lacks the first of `selectors`. Absent: no. */
+  /** Whether the name of an event replaces a missing first selector. */
   readonly isNamedByEvent?: boolean;
 }
 
-/** What to count in a judged object: the text as declared, all text as reasoning, only encrypted reasoning, or nothing. */
+/** What counts in a judged object: the text as declared, all text as reasoning, only encrypted reasoning, or nothing. */
 export type Verdict = 'written' | 'reasoning' | 'encrypted' | 'none';
 
 export interface WrittenRules {
@@ -27,7 +24,7 @@ export interface WrittenRules {
   judge?(selectors: readonly (string | null)[]): Verdict;
 }
 
-/** Numbers of the counters: text, encrypted reasoning, and one for each group of reasoning. */
+/** Indices of counters. Each group of reasoning has one, from `FIRST_REASONING`. */
 export const TEXT = 0;
 export const ENCRYPTED = 1;
 export const FIRST_REASONING = 2;
