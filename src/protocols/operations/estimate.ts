@@ -1,6 +1,6 @@
 import type { BodyFields } from './fields.ts';
 
-/** An operation that estimates the input tokens of a request. The gateway calls no provider and charges nothing. */
+/** An operation that estimates the input tokens of a request, without a provider and free of charge. */
 export interface Estimate {
   readonly name: string;
   readonly kind: 'responses' | 'messages';
@@ -8,8 +8,7 @@ export interface Estimate {
   readonly requiresModel: boolean;
   /**
    * Returns the model that the request names; `null` if it names none.
-   *
-   * @throws GatewayError `invalidRequest` with the invalid field.
+   * @throws GatewayError `invalidRequest` with the invalid field
    */
   inspect(fields: BodyFields): string | null;
   toResponse(inputTokens: number): object;

@@ -16,14 +16,13 @@ import {
 import { DECISIVE_BY_FOLDED, DECISIVE_FIELDS } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
-/** Maximum bytes of a string that the gateway reads, in its JSON form. Names, ids and keywords are shorter. */
+/** Maximum bytes of a string that the gateway reads, in its JSON form. */
 const TEXT_BYTES_MAX = 64 * 1024;
 const NUMBER_BYTES_MAX = 1024;
 
 /**
- * The fields of a JSON body that the gateway reads. Their offsets allow values for the provider to be spliced into the bytes. Null is treated as
- * absent. The gateway refuses a repeated key, because parsers disagree on which one they use, and other spellings that some parsers treat as the same
- * key.
+ * The fields of a JSON body that the gateway reads. Null is treated as absent. Repeated keys and other spellings of a key are refused,
+ * because parsers disagree on which one they use.
  */
 export class BodyFields {
   readonly bytes: Buffer;
@@ -48,8 +47,8 @@ export class BodyFields {
   }
 
   /**
-   * @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with unambiguous keys. @throws JsonStepsError, like
-   * `scanJson`.
+   * @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with unambiguous keys
+   * @throws JsonStepsError like `scanJson`
    */
   static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
@@ -61,7 +60,7 @@ export class BodyFields {
     return fields;
   }
 
-  /** Whether the body contains a repeated or misspelled decisive key. Each decisive key must then be checked. */
+  /** Whether a decisive key is repeated or misspelled. All of them must then be checked. */
   #hasDoubtfulKey(): boolean {
     for (const [index, { key }] of this.members.entries()) {
       const folded = this.#foldedKeys[index]!;
@@ -84,13 +83,13 @@ export class BodyFields {
     return this.#present(key) !== undefined;
   }
 
-  /** Returns the splice that sets a key: it replaces the current value, or adds the key as the first member. */
+  /** Returns the splice that sets a key: it replaces the value, or adds the key as the first member. */
   assignment(key: string, json: string): Splice {
     const { start, end, before, after } = this.#place(key);
     return { start, end, text: `${before}${json}${after}` };
   }
 
-  /** Returns the place at which the provider's name of the model is inserted: the value of the client's `model`, or a new first member. */
+  /** Returns where the provider's name of the model is inserted: the value of `model`, or a new first member. */
   modelPlace(): ModelPlace {
     return this.#place('model');
   }
@@ -107,8 +106,7 @@ export class BodyFields {
 
   /**
    * Returns a member, even if its value is null; `undefined` if the key is absent.
-   *
-   * @throws GatewayError `invalidRequest` if the key is repeated, or another key could be mistaken for it.
+   * @throws GatewayError `invalidRequest` if the key is repeated, or another key could be mistaken for it
    */
   member(key: string): JsonMember | undefined {
     const folded = foldings.get(key) ?? noteFolding(key);
@@ -152,8 +150,7 @@ export class BodyFields {
 
   /**
    * Returns a small value of any type; `undefined` if it is absent or null.
-   *
-   * @throws GatewayError `invalidRequest` if it is longer than the maximum length of a string.
+   * @throws GatewayError `invalidRequest` if it is longer than the maximum length of a string
    */
   value(key: string): unknown {
     const member = this.#present(key);
@@ -163,8 +160,7 @@ export class BodyFields {
   }
 
   /**
-   * Returns a value of any size; `undefined` if it is absent or null. Parsing can be slow and need much memory, so large bodies must be read in
-   * another thread.
+   * Returns a value of any size; `undefined` if it is absent or null. Parsing can be slow, so large bodies must be read in another thread.
    */
   wholeValue(key: string): unknown {
     const member = this.#present(key);
@@ -241,7 +237,7 @@ export class BodyFields {
     if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
     this.#requireShort(key, member);
     const text = JSON.parse(this.#text(member)) as string;
-    // An unpaired surrogate is ambiguous: Python keeps it, Go replaces it with U+FFFD.
+    // Servers read an unpaired surrogate differently: Python keeps it, Go replaces it with U+FFFD.
     if (!text.isWellFormed()) throw this.#wrongType(key, member, 'a string of complete Unicode characters');
     return text;
   }
@@ -269,7 +265,7 @@ export class BodyFields {
   }
 }
 
-/** Cache of the folded forms of the keys that the gateway reads: a few dozen, which include most keys that clients send. */
+/** Cache of the folded forms of the keys that the gateway reads: a few dozen. */
 const foldings = new Map<string, string>();
 
 function noteFolding(key: string): string {
@@ -278,7 +274,7 @@ function noteFolding(key: string): string {
   return folded;
 }
 
-/** @throws GatewayError `invalidRequest` if the bytes are not valid JSON, or exceed a limit on members, values or depth. */
+/** @throws GatewayError `invalidRequest` if the bytes are not valid JSON, or exceed a limit on members, values or depth */
 function outlineOf(bytes: Buffer, start: number, end: number, limits = defaultJsonScanLimits): JsonOutline {
   try {
     return scanJson(bytes, start, end, limits);

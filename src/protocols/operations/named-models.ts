@@ -9,11 +9,10 @@ const INNER_MODELS_MAX = 32;
 /** LiteLLM's key for the default fallback models. */
 const ANY_MODEL = '*';
 
-/** Names of other models in a request. For each name, the offset of the first value that is the name, or whose key is the name. */
+/** Names of other models in a request, each with the offset of a value that is the name or has it as key. */
 export class NamedModels {
   /**
-   * Offsets by name; the name `null` stands for a name that is too long. Holds at most one name more than a request may contain, which is enough to
-   * refuse the request.
+   * Offsets by name; `null` stands for a name that is too long. One name more than allowed is kept, which suffices to refuse the request.
    */
   #offsets: Map<string | null, number> | null = null;
 
@@ -33,9 +32,8 @@ export class NamedModels {
   }
 
   /**
-   * Returns the models, each with the path of the member that names it. `start` is the offset of the request in `bytes`.
-   *
-   * @throws GatewayError `invalidRequest` if there are too many models, or a name is too long.
+   * Returns the models with the paths of the members that name them. `start` is the offset of the request in `bytes`.
+   * @throws GatewayError `invalidRequest` if there are too many models, or a name is too long
    */
   list(bytes: Buffer, start: number): InnerModel[] {
     if (this.#offsets === null) return [];
