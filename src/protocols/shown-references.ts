@@ -53,7 +53,7 @@ const REFERENCE_BYTES_MAX = 128;
 
 const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;
 
-/** Returns the kind of state to which a member refers according to its name; `null` if none. `bytes[start, end)` is the key. */
+/** Returns the kind of state to which a member's name refers; `null` if none. `bytes[start, end)` is the key. */
 export function kindByName(bytes: Buffer, start: number, end: number): StateKind | null {
   const last = bytes[end - 1]! | 0x20;
   if (last !== LETTER_D && last !== LETTER_S && !bytes.subarray(start, end).includes(BACKSLASH)) return null;
@@ -65,12 +65,12 @@ export function kindByName(bytes: Buffer, start: number, end: number): StateKind
   return 'state';
 }
 
-/** Names of members that do not refer to state: ids that connect parts of the same request, and the ids that the caller assigns to its users. */
+/** Ids that connect parts of a request, and ids of the client's users. They are no references to state. */
 const WITHIN_REQUEST = new MemberNames(
   ...['call_id', 'tool_call_id', 'tool_use_id', 'caller_id', 'tool_id', 'approval_request_id', 'shell_id', 'user_id'],
 );
 
-/** State names that are compared with the end of a name: `next_container_id` is a container too. */
+/** Names are compared by their ends: `next_container_id` is a container too. */
 const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
 
 export interface ShownReference {
@@ -78,7 +78,7 @@ export interface ShownReference {
   readonly id: string;
 }
 
-/** Returns the state to which the string at `offset` refers if it looks like the id of a vendor; otherwise `null`. */
+/** Returns the reference in the string at `offset` if it looks like the id of a vendor; otherwise `null`. */
 export function shownByValue(bytes: Buffer, offset: number): ShownReference | null {
   const first = bytes[offset + 1]! | 0x20;
   if (first < LETTER_A || first > LETTER_Z) return null;

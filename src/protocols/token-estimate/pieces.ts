@@ -83,9 +83,8 @@ function wordEnd(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * Returns the end of the match of rule 1; -1 if there is no match. U* first matches the whole run of capitals, caseless letters and marks. If no
- * lowercase letter follows, the match is shortened to the last caseless letter or mark of the run, because L+ must match at least one character. The
- * capitals after it begin the next piece.
+ * Returns the end of the match of rule 1; -1 if there is none. U* first matches the whole run of capitals, caseless letters and marks.
+ * Without a lowercase letter after it, the match ends at the last caseless letter or mark, because L+ must match at least one character.
  */
 function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
@@ -109,10 +108,7 @@ function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   return contractionEnd(bytes, at, end);
 }
 
-/**
- * Returns the end of the match of rule 2; -1 if there is no match. Called only if rule 1 does not match, so the run consists only of capitals, and no
- * lowercase letter follows it.
- */
+/** Returns the end of the match of rule 2; -1 if there is none. Rule 1 did not match, so the run consists only of capitals. */
 function capitalsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {
@@ -146,7 +142,7 @@ function isSymbol(charClass: number): boolean {
   return charClass === CharClass.other || charClass === CharClass.mark;
 }
 
-/** Returns the end of the match of rule 4. `start`: the offset after the first character of the match. */
+/** `start` is the offset after the first character of the match of rule 4. */
 function symbolsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {
