@@ -3,8 +3,8 @@ import { rendezvousOrder } from '../routing/rendezvous.ts';
 import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimit } from './rest.ts';
 
 /**
- * The operator's credentials at a provider, used in rotation. A credential that the provider refused is skipped for a while. One that reached a rate
- * limit has a cooldown for that model. If there is no alternative, such a credential is used nevertheless.
+ * The operator's credentials at a provider, used in rotation. Credentials that the provider refused, or that have a cooldown for the model
+ * after a rate limit, are used only if there is no alternative.
  */
 
 /** Time for which a refused credential is skipped if there are others. */
@@ -18,7 +18,7 @@ export interface CredentialStatus {
   readonly triedAgainAtMs: number | null;
 }
 
-/** Number of credentials in each state. `resting` counts the credentials with a cooldown for any model. */
+/** `resting` counts the credentials with a cooldown for any model. */
 export type CredentialCounts = { readonly [State in CredentialStatus['state']]: number };
 
 interface CredentialState extends NamedCredential {
@@ -32,7 +32,7 @@ export class Credentials {
   #credentials: CredentialState[] = [];
   #nextIndex = 0;
 
-  /** @param onCredential receives each credential before its first use, so that the credential can be removed from messages. */
+  /** @param onCredential receives each credential before its first use, so that it can be removed from messages */
   constructor(
     credentials: readonly NamedCredential[],
     onCredential: (value: string) => void,
@@ -43,12 +43,12 @@ export class Credentials {
     this.replace(credentials);
   }
 
-  /** Applies the credentials of a new configuration. Refused credentials are tried again; cooldowns continue. */
+  /** Applies the credentials of a new configuration. Refused ones are tried again; cooldowns continue. */
   replace(credentials: readonly NamedCredential[]): void {
     const before = this.#credentials;
     this.#credentials = [];
     for (const credential of credentials) {
-      // Two files can briefly contain the same credential, while they are replaced one after the other.
+      // While credential files are replaced, two can briefly contain the same credential.
       if (this.#find(credential.value) !== undefined) continue;
       this.#onCredential(credential.value);
       const cooldowns =
@@ -58,9 +58,8 @@ export class Credentials {
   }
 
   /**
-   * Returns the next credential for a call of the model, except those in `tried`; `null` if there is none. `mayHaveCooldown`: whether a credential
-   * with a cooldown may be used. `session`: all calls of a session prefer the same credential, since vendors cache prompts by account; other calls
-   * rotate.
+   * Returns the next credential for a call of the model; `null` if there is none. All calls of a `session` prefer one credential, because
+   * vendors cache prompts by account; other calls rotate.
    */
   next(
     model: string,
@@ -103,7 +102,7 @@ export class Credentials {
     return this.#credentials.length > 1;
   }
 
-  /** Returns the time at which the first cooldown for the model ends, among credentials that are not refused; 0 if all are refused. */
+  /** Returns when the first cooldown for the model ends, among credentials that are not refused; 0 if all are refused. */
   cooldownUntilMs(model: string, nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
     for (const credential of this.#credentials) {
@@ -112,10 +111,7 @@ export class Credentials {
     return untilMs === Number.POSITIVE_INFINITY ? 0 : untilMs;
   }
 
-  /**
-   * Called when the provider refuses a credential. If the credential is from a file, the file is read again, and a new value in it is used
-   * immediately.
-   */
+  /** Called when the provider refuses a credential. If it is from a file that now contains a new value, that value is used at once. */
   refused(value: string, status: number, nowMs: number): void {
     const credential = this.#find(value);
     // The credential was replaced after the call began.
@@ -134,7 +130,7 @@ export class Credentials {
     };
   }
 
-  /** Called when the provider accepts a credential. `sentAtMs`: the time at which the call was sent. */
+  /** Called when the provider accepts a credential in a call sent at `sentAtMs`. */
   accepted(value: string, model: string, sentAtMs: number): void {
     const credential = this.#find(value);
     const rest = credential?.cooldowns.get(model);
@@ -176,7 +172,7 @@ export class Credentials {
     return counts;
   }
 
-  /** Returns the name of a credential for the log; `null` if the credential was replaced. */
+  /** Returns the name for the log; `null` if the credential was replaced. */
   nameOf(value: string): string | null {
     return this.#find(value)?.name ?? null;
   }

@@ -9,11 +9,11 @@ export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 export interface Cooldown {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** The length of the cooldown if the provider requested none, otherwise 0. */
+  /** Length of the cooldown if the provider requested none, otherwise 0. */
   readonly defaultMs: number;
 }
 
-/** A 429 response: when its request was sent, when the response arrived, and the cooldown that the provider requests. */
+/** A 429 response. `requestedMs` is the cooldown that the provider requests. */
 export interface RateLimit {
   readonly sentAtMs: number;
   readonly atMs: number;
@@ -21,8 +21,8 @@ export interface RateLimit {
 }
 
 /**
- * Computes the cooldown after a 429. If the provider requests no time, the cooldown is short; if the previous one ended less than a minute ago, the
- * cooldown is twice as long as that. Calls that were in flight when a cooldown began do not extend it.
+ * Computes the cooldown after a 429. If the provider requests no time, it is short, or twice the previous one if that ended less than a
+ * minute ago. Calls that were in flight when a cooldown began do not extend it.
  */
 export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before: Cooldown | undefined): Cooldown {
   if (requestedMs !== null) {
@@ -34,20 +34,17 @@ export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before
   return { fromMs: atMs, untilMs: atMs + defaultMs, defaultMs };
 }
 
-/** Whether a cooldown must be remembered: it is active, or the length of the next one depends on it. */
+/** Whether a cooldown is active, or the length of the next one depends on it. */
 export function isRemembered({ untilMs, defaultMs }: Cooldown, nowMs: number): boolean {
   return nowMs < (defaultMs === 0 ? untilMs : untilMs + COOLDOWN_MS_MAX);
 }
 
-/** Whether the success of a call that was sent at `sentAtMs` ends a cooldown. It does not if the provider requested the cooldown. */
+/** Whether the success of a call that was sent at `sentAtMs` ends a cooldown. Cooldowns that the provider requested do not end early. */
 export function endsCooldown({ fromMs, defaultMs }: Cooldown, sentAtMs: number): boolean {
   return defaultMs > 0 && sentAtMs >= fromMs;
 }
 
-/**
- * Returns the cooldown that a provider requests with `retry-after-ms` or `retry-after` (seconds or a date); 0 if the date is in the past; `null` if
- * the provider requests none.
- */
+/** Reads `retry-after-ms` or `retry-after` (seconds or a date); 0 if the date is in the past; `null` if there is none. */
 export function requestedCooldownMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = readNumber(headers['retry-after-ms']);
   if (ms !== null) return ms;
